@@ -58,7 +58,7 @@ def compared(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> ComparePanel:
 
 
 def run(panel: ComparePanel, qtbot: QtBot) -> None:
-    assert panel.bar.button.text() == "Run"
+    assert panel.bar.button.text().startswith("Run")
     click(panel.bar.button)
     qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
 
@@ -93,9 +93,23 @@ def test_each_empty_state_is_one_sentence(panel: ComparePanel, desk: Desk) -> No
     desk.workbench.open(session(Thread("main"), "empty.jsonl"))
     assert panel._empty.text() == "This thread has no request: there is nothing to replay."
     desk.workbench.open(session())
-    assert panel._empty.text() == "Run drives 5 policies over the 32 requests of this thread, offline."
+    assert panel._empty.text() == "Session as recorded: 0 of 32 requests …"
     assert panel._empty.isVisible()
     assert panel.bar.button.isEnabled()
+    assert panel.bar.button.text() == "Run 5 policies"
+
+
+def test_what_happened_stands_there_unasked(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+    desk.workbench.open(session())
+    qtbot.waitUntil(lambda: names(panel) == [BASE] and not panel._job.busy)
+    assert panel.says.whole.endswith("5 policies not run yet.")
+    assert panel.bar.button.text() == "Run 5 policies"
+    desk.workbench.open(session(replace(LONG, requests=[*LONG.requests] * 100), "long.jsonl"))
+    assert panel._empty.text() == "Run drives 5 policies over the 3,200 requests of this thread, offline."
+    desk.workbench.open(session(path="again.jsonl"))
+    click(panel.bar.button)  # while what happened is still being worked out
+    qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
+    assert set(names(panel)) == set(DEFAULT)
 
 
 def test_a_row_and_a_curve_for_every_chosen_policy(compared: ComparePanel) -> None:
@@ -203,7 +217,7 @@ def test_cancel_keeps_what_is_there(
     click(panel.bar.button)
     go_on.set()
     qtbot.waitUntil(stopped.is_set)
-    assert panel.bar.button.text() == "Run"
+    assert panel.bar.button.text().startswith("Run ")
     assert not panel.progress.isVisible()
     assert names(panel) == [BASE]
     assert panel.says.whole.endswith("5 policies not run yet.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
+from inspector.core.words import plural
 from inspector.gui.look.build import button, field, holding, mark, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.theme import Theme
@@ -22,16 +23,18 @@ class ChoiceBar(QWidget):
     changed = Signal()
     run = Signal()
     cancel = Signal()
+    ONE, MANY = "policy", "policies"
 
     def __init__(self) -> None:
         super().__init__()
         self._running = False
         self.button = button("Run", lambda: (self.cancel if self._running else self.run).emit())
 
-    def show_run(self, running: bool, missing: int) -> None:
-        """What the button does: cancel, or run what has no result yet."""
+    def show_run(self, running: bool, missing: int, left: int) -> None:
+        """What the button does: cancel, or run what has no result yet; `left`: besides what happened."""
         self._running = running
-        self.button.setText("Cancel" if running else "Run")
+        words = f"Run {plural(left, self.ONE, self.MANY)}" if left else "Run"
+        self.button.setText("Cancel" if running else words)
         self.button.setEnabled(running or missing > 0)
         mark(self.button, "role", "" if running or not missing else "primary")
 
@@ -88,6 +91,8 @@ class CompareBar(ChoiceBar):
 
 class SweepBar(ChoiceBar):
     """A policy, and one or two of its settings with the values to try."""
+
+    ONE, MANY = "setting", "settings"
 
     def __init__(self) -> None:
         super().__init__()

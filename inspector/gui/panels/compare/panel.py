@@ -1,11 +1,12 @@
 """Policies side by side over the whole thread: curves, a table with the differences from what happened, the regrets. Or
 one policy under several settings, a sweep, shown alike.
 
-They are driven off the GUI thread when the user says so, and each result is shown as it comes. A result is kept as long
-as the thread stays, by everything it depends on: another chip or another setting runs only what is missing.
+What happened is worked out when the page is seen; policies are driven, off the GUI thread, when the user says so. Each
+result is shown as it comes, and kept as long as the thread stays, by everything it depends on: another chip or another
+setting runs only what is missing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from PySide6.QtCore import Qt
@@ -45,6 +46,8 @@ from inspector.workbench.state import State
 
 KEPT = 128
 """Results that are kept."""
+BY_ITSELF = 2_000
+"""Requests up to which what happened is worked out unasked: in about a second."""
 TALL, WIDE = 400, 1_100
 """Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
 CompareNews: TypeAlias = ComparisonProgress | tuple[PolicyRun, Result]
@@ -65,6 +68,8 @@ class ComparePanel(PlotPanel):
         self._picked = self._refused = self._own = ""
         self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
+        self._unasked = False
+        """What is under way is only what happened, and nobody asked for it."""
         self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
         self.sweeping = button("sweep", about="Vary the settings of one policy", role="chip", checkable=True)
         self.table = CompareTable(desk.theme)
@@ -124,6 +129,7 @@ class ComparePanel(PlotPanel):
             self._show()
         if self.plot is not None and former.at != state.at:
             self.plot.overlay.show_playhead(state.at)
+        self._see_what_happened()
 
     def take(self, text: str) -> None:
         """Compare now, even before the panel was seen."""
@@ -154,11 +160,19 @@ class ComparePanel(PlotPanel):
 
     def run(self) -> None:
         """Drive the policies that have no result yet."""
-        thread = self._thread
         missing = sorted(self._found.missing, key=lambda one: one.policy != BASE)  # the others differ from it
-        if thread is None or not missing or self._job.busy:
-            return
+        if missing and (self._unasked or not self._job.busy):
+            self._drive(missing)
 
+    def _see_what_happened(self) -> None:
+        base = [one for one in self._found.missing if one.policy == BASE]
+        if base and not self._job.busy and self._thread is not None and len(self._thread.requests) <= BY_ITSELF:
+            self._drive(base, unasked=True)
+
+    def _drive(self, missing: Sequence[PolicyRun], unasked: bool = False) -> None:
+        thread = self._thread
+        if thread is None:
+            return
         calls = self._state.session.side_calls if self._state.session is not None else ()
 
         def job(task: Task) -> None:
@@ -167,8 +181,13 @@ class ComparePanel(PlotPanel):
 
             compare(thread, missing, done, task.report, task.cancelled, calls=calls)
 
-        self._job.run(job, lambda _: self._stopped(), reported=self._hear, waits=True)
+        def ended(_: None) -> None:
+            self._stopped()
+            self._see_what_happened()  # under another window, if that has changed
+
+        self._job.run(job, ended, reported=self._hear, waits=True)
         self._underway = ComparisonProgress(missing[0].policy, 0, len(thread.requests), 0, len(missing))
+        self._unasked = unasked
         self._show()
 
     def _hear(self, news: CompareNews) -> None:
@@ -188,7 +207,7 @@ class ComparePanel(PlotPanel):
             self._stopped()
 
     def _stopped(self) -> None:
-        self._underway = None
+        self._underway, self._unasked = None, False
         self._show()
 
     # -- what is shown -------------------------------------------------------------------------------------------------
@@ -201,7 +220,8 @@ class ComparePanel(PlotPanel):
             mine = self._state.choices.policy
             self._picked = mine if self._found.report(mine) else reports[0].policy if reports else ""
         for bar in (self.bar, self.sweep):
-            bar.show_run(self._job.busy, len(self._found.missing))
+            left = sum(one.policy != BASE for one in self._found.missing)
+            bar.show_run(self._job.busy and not self._unasked, len(self._found.missing), left)
         self.copy.setVisible(bool(reports))
         self._stack.setCurrentIndex(1 if reports else 0)
         self.table.show_comparison(self._found, self._picked)
