@@ -226,8 +226,10 @@ FIGURES: tuple[Figure, ...] = (
     Figure("compactions", "count", "Steps that changed the buffer.", lambda one: len(one.compactions)),
     Figure("peak", "tokens", "The largest buffer that was sent.", lambda one: one.peak),
     Figure("sent", "tokens", "Tokens of all buffers that were sent.", lambda one: one.spent.prompt),
-    Figure("cost", "money", "All calls, by the price catalogue.", lambda one: one.spent.cost_usd),
-    Figure("facts lost", "count", "Facts that stood nowhere any more, in no words.", lambda one: one.losses.lost),
+    Figure("cost", "money", "All calls, for summaries too, by the price catalogue.", lambda one: one.spent.cost_usd),
+    Figure(
+        "facts lost", "count", "Facts that stood nowhere any more, in no words; each once.", lambda one: one.losses.lost
+    ),
     Figure("regret", "count", "Facts that were needed when they were gone.", lambda one: one.losses.needed_later),
     Figure("pins kept", "count", "Constraints and pins that were never gone.", lambda one: pins_kept(one.pins)[0]),
     Figure("overflows", "count", "Requests larger than the window at first.", lambda one: one.overflows),

@@ -83,7 +83,7 @@ def first_line(message: Message) -> str:
                 return kind
             case _:
                 pass
-    return ""
+    return "(no output)" if message.result is not None else ""
 
 
 def _arguments(arguments: Json) -> str:
@@ -112,15 +112,15 @@ def telling_line(text: str) -> str:
             continue
         bare = _NUMBERED.sub("", line.lstrip(), count=1).rstrip()
         if bare and not _SAYS_LITTLE.fullmatch(bare):
-            return bare[:FIRST_LINE]
+            return " ".join(bare[:FIRST_LINE].split())
         last = stripped
-    return last[:FIRST_LINE]
+    return " ".join(last[:FIRST_LINE].split())
 
 
 def _line(text: str) -> str:
     for line in text[:_LOOK].splitlines():
         if stripped := line.strip():
-            return stripped[:FIRST_LINE]
+            return " ".join(stripped[:FIRST_LINE].split())
     return ""
 
 

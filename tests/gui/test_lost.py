@@ -80,7 +80,7 @@ def test_a_recorded_compaction_tells_what_was_needed_again(desk: Desk, panel: Lo
     (known,) = lost_by_compactions(session, session.main)
     desk.workbench.open(session)
     desk.workbench.move(known.before_request)
-    qtbot.waitUntil(lambda: panel.windowTitle() == f"Lost ({len(known.rows):,})")
+    qtbot.waitUntil(lambda: panel.windowTitle() == f"Lost ({known.lost:,})")
     assert [row.lost for row in panel.table.rows] == list(known.rows)
     place = next(n for n, row in enumerate(known.rows) if row.needed and row.needed[0].how == "call")
     use = known.rows[place].needed[0]

@@ -162,7 +162,8 @@ def test_kinds_and_texts() -> None:
         ("Chunk ID: 1\nProcess exited with code 0", "Process exited with code 0"),
         ("....", "...."),
         ("77", "77"),
-        ("", ""),
+        ("", "(no output)"),
+        ("WORKTREE \t      STATE", "WORKTREE STATE"),
     ],
 )  # fmt: skip
 def test_a_result_shows_its_first_telling_line(text: str, line: str) -> None:

@@ -236,7 +236,8 @@ class _Describer:
         subjects = {subject for copy in copies if (subject := self._subject(copy[0].message))}
         if len(subjects) != 1:
             bare = (line for span in spans for line in lines_of("\n".join(span)))
-            return next((line.strip()[:_BEGINNING] for line in bare if line.strip()), "")
+            begins = next((line.strip() for line in bare if line.strip()), "")
+            return begins if len(begins) <= _BEGINNING else f"{begins[: _BEGINNING - 1]}…"
         numbers = [found for span in spans if (found := _numbers(span))]
         more = ", …" if len(numbers) > _RANGES else ""
         lines = f" lines {', '.join(numbers[:_RANGES])}{more}" if numbers else ""

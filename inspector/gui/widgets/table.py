@@ -196,12 +196,13 @@ class Rows(Guarded, QTableView, Generic[T]):
             for n, one in enumerate(columns)
             if n not in self._unwanted
         }
+        narrow = {n: least[n] if columns[n].width else rest for n in widths}
+        for n in sorted(widths, reverse=True):
+            if sum(map(narrow.__getitem__, widths)) > room and len(widths) > 1 and columns[n].width:
+                del widths[n]
         for n in sorted(widths, key=lambda n: (not columns[n].figures, -widths[n])):
             if (over := sum(widths.values()) - room) > 0:
-                widths[n] = max(least[n] if columns[n].width else rest, widths[n] - over)
-        for n in sorted(widths, reverse=True):
-            if sum(widths.values()) > room and len(widths) > 1 and columns[n].width:
-                del widths[n]
+                widths[n] = max(narrow[n], widths[n] - over)
         left = room - sum(widths.values())
         for n, width in tuple(widths.items()):  # what those leave over goes to the others
             if columns[n].width and (more := min(left, columns[n].width * figure + 15 - width)) > 0:

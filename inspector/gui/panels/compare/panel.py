@@ -74,6 +74,7 @@ class ComparePanel(PlotPanel):
         self.sweeping = button("sweep", about="Vary the settings of one policy", role="chip", checkable=True)
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
+        self.regrets.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
         self.says = Elided("quiet")
         self.progress = ProgressBar(desk.theme)
         about = "The regretted facts instead of the curves"

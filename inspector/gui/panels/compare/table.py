@@ -144,6 +144,8 @@ class CompareTable(Rows[PolicyRow]):
     def show_comparison(self, found: Comparison, picked: str) -> None:
         """These rows, that one selected."""
         self._comparison = found
+        pins = next(n for n, figure in enumerate(FIGURES, 1) if figure.name == "pins kept")
+        self.leave_out(pins, not any(one.pins for one in found.reports))
         self.show_rows(ordered(found, self._by, self._falling))
         place = next((n for n, row in enumerate(self.rows) if row.name == picked), -1)
         if place >= 0:

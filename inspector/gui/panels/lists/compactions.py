@@ -50,7 +50,7 @@ def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> CompactionR
     return CompactionRow(
         one.before_request,
         one.kind,
-        one.trigger or "not recorded",
+        one.trigger or "unknown",
         before,
         after,
         _stayed(one),
@@ -91,7 +91,7 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     NAME = "Recorded compactions"
     COLUMNS: ClassVar[Sequence[Column[CompactionRow]]] = (
         Column("request", lambda one: grouped(one.request), 6, figures=True),
-        Column("trigger", lambda one: one.trigger, 7),
+        Column("trigger", lambda one: one.trigger, 8, least=8),
         Column("kind", lambda one: one.kind, 9, least=9),
         Column("before", lambda one: _tokens(one.before), 7, figures=True),
         Column("after", lambda one: _tokens(one.after), 6, figures=True),

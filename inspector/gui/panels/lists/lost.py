@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QButtonGroup, QToolButton
 
 from inspector.core.facts.fact import KINDS, FactKind, by_kind
@@ -92,6 +93,7 @@ class LostPanel(ListPanel[LossRow]):
         self._group = QButtonGroup(self)
         self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
         self.setFocusProxy(self.table)
+        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
         self.say_at_length()
         kinds = flow(*self.kinds.values(), margins=(8, 4, 8, 0))
         self.lay_out((self.says, 1), self.copy_button(), margins=(13, 2, 8, 2), above=[kinds])
@@ -157,7 +159,8 @@ class LostPanel(ListPanel[LossRow]):
             count = len(found) if kind is None else counts[kind]
             chip.setText("all" if kind is None else plural(count, *_NAMES[kind]))
             chip.setVisible(bool(count))
-        self.setWindowTitle(f"{self.TITLE} ({len(found):,})" if self._shown is not None else self.TITLE)
+        gone = sum(loss.lost.fate != "paraphrased" for loss in found)
+        self.setWindowTitle(f"{self.TITLE} ({gone:,})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
         self.kinds[kind].setChecked(True)
         self._show_kind(kind)

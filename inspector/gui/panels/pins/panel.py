@@ -31,7 +31,7 @@ from inspector.gui.widgets.table import Column, Index, Rows
 from inspector.workbench.compare import BASE, NAMES, PolicyRun, Result, compare, runs
 from inspector.workbench.state import State
 
-STRIP, BECAME = 4, 5
+UNDER, STRIP, BECAME = 3, 4, 5
 """Columns whose click leads to the request under the mouse, and to where the pin was violated or went."""
 Known: TypeAlias = dict[PolicyRun, Sequence[PinHistory]]
 
@@ -182,23 +182,28 @@ class PinsPanel(ListPanel[PinLine]):
         }
         self.strip.requests = len(self._thread.requests) if self._thread else 0
         lines = pin_lines(self._findings, under, self.instructions.isChecked()) if self._thread else []
+        self.table.leave_out(UNDER, not under)
         left = sum(one.pin.found == "instruction" for one in self._findings)
         self.instructions.setText(f"instructions ({left:,})" if left else "instructions")
         self.instructions.setVisible(left > 0)
-        self.show_rows(lines, self._words(under))
+        self.show_rows(lines, self._words(under, left))
         self._name_button()
 
-    def _words(self, under: dict[str, Sequence[PinHistory]]) -> str:
+    def _words(self, under: dict[str, Sequence[PinHistory]], left: int) -> str:
         if self._thread is None:
             return "Open a transcript to see whether what its user said still stands."
         if self._looking.busy:
             return "Looking for what the user said …"
         if not self._findings:
             return "The user gives no instruction here. Pin a text, or a sentence of a message."
+        if left == len(self._findings) and not self.instructions.isChecked():
+            return f"No constraint, no pin; the button shows {plural(left, 'instruction')} of the user."
         counts = {BASE: pins_kept(one.history for one in self._findings)}
         counts |= {name: pins_kept(histories) for name, histories in under.items()}
         violated = sum(bool(one.violations) for one in self._findings)
-        words = ", ".join(f"{name} {kept} of {of}" for name, (kept, of) in counts.items())
+        words = ", ".join(
+            f"{kept} of {of} {'as' if name == BASE else 'under'} {name}" for name, (kept, of) in counts.items()
+        )
         busy = " Driving policies …" if self._driving.busy else ""
         return f"Never gone: {words}." + (f" {plural(violated, 'pin')} violated." if violated else "") + busy
 

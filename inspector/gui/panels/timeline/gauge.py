@@ -156,7 +156,7 @@ def _estimate(now: GaugeReading | None, name: str) -> str:
     lines = [f"{name} counts {grouped(now.pressure.estimated)}{slope}"]
     if now.believed is not None:
         lines.append(belief_words(now))
-        lines += ["by its own count till the next report,", "without system prompt and tools"] * now.by_itself
+        lines += ["by its own count till the next report, without system prompt and tools"] * now.by_itself
     return "\n".join((*lines, *now.late))
 
 

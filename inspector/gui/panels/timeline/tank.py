@@ -126,12 +126,12 @@ class Tank(Guarded, QWidget):
             painter.drawLine(QPointF(body.left() - 3, self._y(band[0])), QPointF(body.left() - 3, self._y(band[1])))
         if tokens is not None:  # with a little flag, as the layers may end elsewhere
             y = self._across(painter, tokens, body.left(), body.right() + 4, QPen(here, 1.5))
-            painter.fillPath(_flag(body.right() + 2, y), here)
+            painter.fillPath(_flag(body.right() + 2, y, body.bottom()), here)
         if reading.believed is not None and reading.believed != tokens:  # dotted, an open flag: it is no second truth
             far = body.right() + 2 + FLAG + 1
             y = self._across(painter, reading.believed, body.left(), far, QPen(here, 1, Qt.PenStyle.DotLine))
             painter.setPen(QPen(here, 1))
-            painter.drawPath(_flag(far, y))
+            painter.drawPath(_flag(far, y, body.bottom()))
 
     def _across(self, painter: QPainter, tokens: float, left: float, right: float, pen: QPen) -> float:
         """A line as high as so many tokens. Returns where that is."""
@@ -227,8 +227,9 @@ class Tank(Guarded, QWidget):
         return f"{grouped(window - (reading.pressure.tokens or 0))} tokens free" if window else ""
 
 
-def _flag(x: float, y: float) -> QPainterPath:
-    """Points to the left, at (x, y)."""
+def _flag(x: float, y: float, lowest: float) -> QPainterPath:
+    """Points to the left, at (x, y); the whole of it in sight."""
+    y = max(4.0, min(y, lowest - 4))
     flag = QPainterPath(QPointF(x, y))
     flag.lineTo(x + FLAG, y - 4)
     flag.lineTo(x + FLAG, y + 4)
