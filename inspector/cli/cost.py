@@ -45,9 +45,7 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
         "thread": None if thread is None else thread.id,
         "total": _usd(bill.total) if bill is not None and used else None,
         **{kind: _usd(getattr(bill, kind)) if bill is not None and used else None for kind in BILL_KINDS},
-        "output_is_final": all(
-            request.usage.output_is_final for one in found.threads for request in one.thread.requests if request.usage
-        ),
+        "output_is_final": found.output_is_final,
         "calls_beside_usd": _usd(found.beside),
         "breaks": [_break(one) for one in found.breaks],
         "breaks_usd": _usd(found.breaks_usd),

@@ -108,7 +108,7 @@ class Docks(WorkspacePage):
             "Timeline": max(150, height * 24 // 100),
             "Breakdown": max(110, height * 15 // 100),
             "Message": width * 42 // 100,
-            "Tiers": max(min(34 * figure, width * 47 // 100), width * 31 // 100),
+            "Tiers": max(min(34 * figure, width * 47 // 100), width * 32 // 100),
             "Lost": height * 30 // 100,
             "Run": width * 45 // 100,
         }

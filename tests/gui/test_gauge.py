@@ -170,7 +170,7 @@ def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sam
     now = reading(desk.workbench.state)
     assert now is not None
     assert headline(comparison).endswith(f"{now.unseen:,} not in this file stay")
-    assert in_short(comparison) == f"L0: −{-comparison.delta:,} · unseen {now.unseen:,}"
+    assert in_short(comparison) == f"L0: −{-comparison.delta:,} · {now.unseen:,} not in file"
 
 
 def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) -> None:

@@ -100,6 +100,8 @@ def costs(found: SessionCost) -> ShortAnswer:
     breaks = [one for one in found.breaks if one.cause != "compaction"]
     again = sum(one.tokens for one in breaks)
     words = _dollars(found.bill.total) if found.bill is not None else "The price is not known"
+    if found.bill is not None and not found.output_is_final:
+        words = f"At least {words[0].lower()}{words[1:]}"
     if found.bill is not None and sum(told) < _NEARLY_ALL * len(told):
         words += f" for {sum(told):,} of {len(told):,} calls; the file tells no usage of the others"
     dearest = max(breaks, key=lambda one: one.tokens, default=None)

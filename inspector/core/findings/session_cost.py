@@ -24,6 +24,11 @@ class ThreadCost:
     compactions: tuple[Compacted, ...]
     thrash: tuple[Thrash, ...]
 
+    @property
+    def output_is_final(self) -> bool:
+        """Does no usage stand for an answer that was still being written?"""
+        return all(request.usage.output_is_final for request in self.thread.requests if request.usage)
+
 
 @dataclass(frozen=True, slots=True)
 class SessionCost:
@@ -35,6 +40,11 @@ class SessionCost:
     what_ifs: tuple[WhatIf, ...]
     beside: Decimal | None
     """Of the calls beside them (titles, recorded calls for a summary), which the bill leaves out."""
+
+    @property
+    def output_is_final(self) -> bool:
+        """As of a thread."""
+        return all(one.output_is_final for one in self.threads)
 
     @property
     def breaks(self) -> tuple[Rebilling, ...]:

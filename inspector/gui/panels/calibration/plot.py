@@ -196,7 +196,7 @@ class CalibrationPlot(Plot):
 
 
 def _along() -> Axis:
-    return Axis("bottom", short)
+    return Axis("bottom", lambda value: short(value) if value == round(value) else "")  # there are no half requests
 
 
 def _scatter(plot: pg.PlotItem, size: int) -> pg.ScatterPlotItem:

@@ -220,11 +220,13 @@ class ComparePanel(PlotPanel):
         if self._found.report(self._picked) is None:
             mine = self._state.choices.policy
             self._picked = mine if self._found.report(mine) else reports[0].policy if reports else ""
+        self._stack.setCurrentIndex(1 if reports else 0)
         for bar in (self.bar, self.sweep):
+            if bar.button.hasFocus() and not self._found.missing:
+                self.table.setFocus()  # a button that rests hands the focus on, to whoever comes next
             left = sum(one.policy != BASE for one in self._found.missing)
             bar.show_run(self._job.busy and not self._unasked, len(self._found.missing), left)
         self.copy.setVisible(bool(reports))
-        self._stack.setCurrentIndex(1 if reports else 0)
         self.table.show_comparison(self._found, self._picked)
         self._show_picked()
 

@@ -143,7 +143,7 @@ class CostPanel(PlotPanel):
 
     def show_state(self, state: State) -> None:
         """The chosen thread; worked out where the session is another."""
-        self._state = state
+        moved, self._state = state.at != self._state.at, state
         thread = state.thread
         if state.session is None or thread is None or not any(request.usage for request in thread.requests):
             self._forget()
@@ -156,8 +156,17 @@ class CostPanel(PlotPanel):
         if thread is not self._thread:
             self._thread = thread
             self._show()
+        if moved:
+            self._stand()
         if self.plot is not None:
             self.plot.overlay.show_playhead(state.at)
+
+    def _stand(self) -> None:
+        """The row of the request where the playhead stands is the chosen one, where there is one."""
+        here = [n for n, one in enumerate(self.table.rows) if one.request == self._state.at]
+        if here and self.table.currentIndex().row() not in here:
+            self.table.selectRow(here[0])
+            self._explain(here[0])
 
     def _forget(self) -> None:
         self._job.cancel()
@@ -192,6 +201,7 @@ class CostPanel(PlotPanel):
         self._stack.setCurrentIndex(1)
         self.say("")
         self.table.show_rows(cost_rows(found))
+        self._stand()
         self._plot_side.setVisible(any(found.bills))  # bars of no price would be none
         self._explain(self.table.currentIndex().row())
         if self.plot is not None:
@@ -202,7 +212,8 @@ class CostPanel(PlotPanel):
         """The chosen row in full, with its difference."""
         rows = self.table.rows
         if not 0 <= place < len(rows):
-            self.more.setText(HINT if rows else "The cache never broke, and nothing was compacted.")
+            self.table.empty = "" if rows else "The cache never broke, and nothing was compacted."
+            self.more.setText(HINT if rows else "")
             return
         self.more.setText("\n".join((rows[place].evidence, *rows[place].diff)))
 
@@ -254,19 +265,21 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
     if bill is None or whole.bill is None:
         yield "A model has no price: what it cost is not known"
     else:
-        final = all(one.usage.output_is_final for one in found.thread.requests if one.usage)
-        others = len(whole.threads) > 1
-        least = "" if final else "at least "
-        yield f"{'This thread ' if others else ''}{least}{dollars(bill.total)}" + (
-            f" of {dollars(whole.bill.total)} for the whole session" if others else ""
+        part, everything = (
+            f"{'' if cost.output_is_final else 'at least '}{dollars(total)}"
+            for cost, total in ((found, bill.total), (whole, whole.bill.total))
         )
+        others = len(whole.threads) > 1
+        yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
     if found.breaks:
         again, saved = (
             _dollars(money) for money in (sum_prices(one.usd for one in found.breaks), avoidable(found.breaks))
         )
         tokens = _about(sum(one.tokens for one in found.breaks))
         money = f" for {again}, {saved} avoidable" if bill is not None else ""
-        yield f"{plural(len(found.breaks), 'cache break')}: {tokens} tokens billed again{money}"
+        made = sum(one.cause == "compaction" for one in found.breaks)
+        by = f", {made:,} of them by compactions" if 0 < made < len(found.breaks) else ""
+        yield f"{plural(len(found.breaks), 'cache break')}{by}: {tokens} tokens billed again{money}"
     if found.compactions:
         paid = sum(one.economics.paid is True for one in found.compactions)
         yield f"{paid} of {plural(len(found.compactions), 'compaction')} paid"

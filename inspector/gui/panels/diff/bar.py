@@ -159,13 +159,13 @@ def headline(comparison: Diff) -> str:
 
 
 def in_short(comparison: Diff) -> str:
-    """`L0 preview: −73,815 · unseen 36,015`: where the room is narrow. The chips say how many of each fate."""
+    """`L0 preview: −73,815 · 36,015 not in file`: where the room is narrow. The chips say how many of each fate."""
     if comparison.sides.whole is not None:
         return _sizes(comparison.sides.whole)
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen
-    stays = f" · unseen {grouped(unseen)}" if unseen else ""
+    stays = f" · {grouped(unseen)} not in file" if unseen else ""
     return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
 
 

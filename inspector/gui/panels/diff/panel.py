@@ -65,8 +65,8 @@ class DiffPanel(Panel):
         self.view.selectionModel().currentChanged.connect(self._picked)
         self.view.entered.connect(self._enter)
         self.view.clicked.connect(lambda index: self._open(index.row()))
-        self.setFocusProxy(self.view)
         self._lay_out()
+        self.setFocusProxy(self._nothing)
 
     def _lay_out(self) -> None:
         self._splitter = splitter(self.view, self.reading, shares=(3, 2))
@@ -77,7 +77,9 @@ class DiffPanel(Panel):
         go = self.desk.workbench.recorded_compaction
         self.recorded = button("", go, about="C and Shift+C walk from one to the next")
         begin = column(..., self._empty, row(..., self.recorded, ...), ..., margins=(13, 0, 13, 0), gap=10)
-        self._stack = pages(self, holding(begin), page)
+        self._nothing = holding(begin)
+        self._nothing.setAccessibleName("Diff")
+        self._stack = pages(self, self._nothing, page)
         self._place_text()
 
     # -- State -------------------------------------------------------------------------------------------------------
@@ -121,15 +123,20 @@ class DiffPanel(Panel):
         elif state.steps is not None:
             text = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
         else:
-            text = "No step has been taken here. Step a tier, or look at its preview, to see what it does."
+            text = "No step has been taken here. A click on a tier shows what it would do, its button does it."
         recorded = len(state.thread.compactions) if state.thread is not None and state.steps is None else 0
         self.recorded.setVisible(recorded > 0)
         self.recorded.setText(f"Look at a recorded compaction ({recorded:,})")
         self._empty.setText(text)
         self._stack.setCurrentIndex(0)
+        self.setFocusProxy(self._nothing)
 
     def _arrived(self, found: Listing) -> None:
+        stood_here = self._nothing.hasFocus()
         self._stack.setCurrentIndex(1)
+        self.setFocusProxy(self.view)
+        if stood_here:
+            self.view.setFocus()
         self.bar.show_comparison(found.comparison)
         stood = self.chosen if found.comparison is self.model.comparison else None
         with QSignalBlocker(self.view.selectionModel()):

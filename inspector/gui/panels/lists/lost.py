@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QButtonGroup, QToolButton
 
 from inspector.core.facts.fact import KINDS, FactKind, by_kind
@@ -70,11 +69,11 @@ class LostPanel(ListPanel[LossRow]):
     TITLE: ClassVar[str] = "Lost"
     NAME = "What was lost"
     COLUMNS: ClassVar[Sequence[Column[LossRow]]] = (
-        Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 9),
+        Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 10, least=10),
         Column("stood in", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True),
         Column("of", lambda loss: loss.by, 8),
         Column("fate", lambda loss: "reworded" if loss.lost.fate == "paraphrased" else "gone", 7),
-        Column("what is gone, word for word", lambda loss: loss.lost.fact.text),
+        Column("what is gone, word for word", lambda loss: loss.lost.fact.text, least=40),
         Column("needed again", lambda loss: loss.again, 18),
     )
 
@@ -93,7 +92,6 @@ class LostPanel(ListPanel[LossRow]):
         self._group = QButtonGroup(self)
         self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
         self.setFocusProxy(self.table)
-        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
         self.say_at_length()
         kinds = flow(*self.kinds.values(), margins=(8, 4, 8, 0))
         self.lay_out((self.says, 1), self.copy_button(), margins=(13, 2, 8, 2), above=[kinds])

@@ -62,10 +62,17 @@ class ValidityPanel(ListPanel[Invalid]):
             self.says.setText("Open a transcript to see whether a provider would take its buffers.")
             return
         stepped = state.stepped_buffer
-        view = stepped or (state.request.view if state.request else thread.end)
+        plain = state.request.view if state.request else thread.end
+        view = stepped or plain
         if view is self._view or (stepped is None and view == self._view):
             return
         self._view = view
+        if stepped is None and not plain.length:
+            self._job.cancel()
+            self.show_rows((), "This buffer holds no messages.")
+            self.mend.hide()
+            self.setWindowTitle(self.TITLE)
+            return
         self._job.run(lambda task: check(state.buffer()), self._show)
 
     def _show(self, found: Sequence[Invalid]) -> None:

@@ -137,7 +137,9 @@ def _cached(one: ExchangeSummary) -> str:
 
 
 def _tokens(row: ListedExchange, name: str) -> str:
-    return grouped(getattr(row.what.usage, name)) if row.what.usage is not None else ""
+    usage = row.what.usage
+    least = "≥ " if usage is not None and name == "output" and not usage.output_is_final else ""
+    return f"{least}{grouped(getattr(usage, name))}" if usage is not None else ""
 
 
 def _finish(row: ListedExchange) -> str:

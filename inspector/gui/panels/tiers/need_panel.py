@@ -131,7 +131,8 @@ class NeedPanel(Panel):
             self._moment.stop()
             if self._brought:
                 self._brought = False
-                self.desk.show_panel("Diff")
+                for title in ("Lost", "Diff"):  # what came of it
+                    self.desk.show_panel(title)
         elif not asking.busy:
             self._come()
         elif not self._moment.isActive():
@@ -155,6 +156,8 @@ class NeedPanel(Panel):
             who = state.choices.answer_by
             if new and who != HAND and not self.who.hasFocus():
                 self.who.setCurrentText(who)
+            if new and state.asking is not None and not state.asking.busy and self.seen:
+                self.answer.setFocus()  # the next one of the step: the last answer took the focus along
 
     def _show_asking(self, asking: PendingNeed | None) -> None:
         self._asking = asking

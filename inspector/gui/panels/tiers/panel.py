@@ -7,7 +7,7 @@ through requests costs nothing, and worked out off the GUI thread. A preview cha
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.tokens.windows import model_at
@@ -39,6 +39,8 @@ class TierPanel(Panel):
         self._previews: Previews | None = None
         self._picked: str | None = None
         self._hovered = ""
+        self._ran = ""
+        """The tier whose button had the focus when it was pressed."""
         self._taken: object = None
         self.rows: dict[str, TierRow] = {}
         stepping = desk.workbench.stepping
@@ -131,8 +133,15 @@ class TierPanel(Panel):
         free = state.thread is not None and state.asking is None
         self.due.setEnabled(free)
         self.turn.setEnabled(free)
-        for one in self.rows.values():
+        focus = QApplication.focusWidget()
+        for name, one in self.rows.items():
+            if not free and one.button is focus:
+                self._ran = name  # a button that rests hands the focus on
             one.button.setEnabled(free)
+        if free and self._ran:
+            if self._ran in self.rows and (focus is None or self.isAncestorOf(focus)):
+                self.rows[self._ran].button.setFocus()
+            self._ran = ""
 
     # -- intents -------------------------------------------------------------------------------------------------------
 
