@@ -4,7 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QModelIndex, QPointF
 from pytestqt.qtbot import QtBot
 
 from inspector.cli.cost import describe
@@ -15,7 +15,7 @@ from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.cost.plot import stacked
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from tests.core.test_breaks import GREW, LOST, session
+from tests.core.test_breaks import GREW, LOST, session, used
 from tests.gui.hands import click, double_click
 from tests.shared import transcripts
 
@@ -58,7 +58,9 @@ def test_it_is_what_the_command_line_says(panel: CostPanel, desk: Desk, qtbot: Q
     shown(panel, desk, qtbot, sample)
     check(panel, sample)
     words = panel.says.text()
-    assert words.startswith("This thread $8.63 of $8.67 for the whole session. 3 cache breaks: 88k tokens billed again")
+    assert words.startswith(
+        "This thread $8.63 of $8.67 for the whole session. 3 cache breaks, 1 of them by compactions: 88k tokens billed"
+    )
     assert "1 of 1 compaction paid" in words
 
 
@@ -73,10 +75,15 @@ def test_so_it_is_on_real_sessions(panel: CostPanel, desk: Desk, qtbot: QtBot, p
 
 
 def test_a_click_explains_and_a_double_click_goes_there(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
-    thread = session(*GREW, LOST)
+    thread = session(*GREW, LOST, used(54_000, 500))
     shown(panel, desk, qtbot, Session("test", (thread,), path="cost.jsonl"))
     assert panel.more.text().startswith("A click on a row")
     (row,) = panel.table.rows
+    desk.workbench.move(3)  # it is the playhead's
+    assert panel.table.currentIndex().row() == 0
+    assert panel.more.text() == row.evidence
+    panel.table.setCurrentIndex(QModelIndex())
+    desk.workbench.move(4)
     place = panel.table.visualRect(panel.table.model().index(0, 1)).center()
     click(panel.table.viewport(), place)
     assert panel.more.text() == row.evidence
