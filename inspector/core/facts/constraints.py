@@ -4,6 +4,7 @@ They are found by wording. A rule addresses somebody: "do not touch it", "the AP
 "I don't know", "it will never be set", questions, code and logs are no rules. What is missed can be pinned by hand.
 """
 
+from inspector.core.facts import chinese
 from inspector.core.heavy import pattern
 
 _APOSTROPHE = "['\u2019]"
@@ -34,7 +35,7 @@ _FORBIDS = pattern(
 _DEMANDS = pattern(
     rf"(?i){_CLAUSE}(?:always\s+\w|only\s+{_ACTS}\b|{_ACTS}\b[^.;,]{{1,60}}\bonly\b)"
     r"|\b(?:must|shall)\s+(?!have been)(?:always |only )?\w|\bshould always\b"
-    r"|必须(?!说|承认)(?![^，。]*才(?:会|能|可以|行))|只能(?!说|这样|算|怪|认)|只准|只许|只可以|只允许|只(?=需?要?[改用动修读写在从做保])"
+    r"|必须(?!说|承认)(?![^，。]*才(?:会|能|可以|行))|只能(?!说|这样|算|怪|认)|只准|只许|只可以|只允许|只(?=需?要?[改用动修读写在从做保留列])"
     r"|务必|一定[要得]|千万(?=别|不|要|记|注意|勿)|一律|无论如何|仅(?=在|允许|限|用|对|支持)|都得(?!到|了)|不变(?:$|[，。])|(?:任何|凡是|每次|所有)[^，。]{1,20}都(?:要|须)(?!是)"
     r"|(?:^|[，,；。])(?:请|要|注意|尽量)?(?:避免|确保)(?!了)|(?:始终|总是)(?=保持|保留|使用|用|以|返回|按|遵|在|把|先)"
 )
@@ -42,7 +43,7 @@ _SHOUTS = pattern(rf"\b(?:NEVER|ALWAYS|MUST|DO NOT|DON{_APOSTROPHE}T|ONLY)\b")
 _NO_RULE = pattern(
     r"[?\uff1f]\s*$|[吗呢么]\s*[。.]?$|^\s*(?://|[+$│├└⏺]|\w+\.\w+\(|return\b|\w{3} +\d+ \d\d:)|[{};]\s*$|:="
     r"|\((?:\"[^\"]*\"|'[^']*')\)\s*$"
-    r"|^(?:他们?|她们?|对方|用户|客户|我们(?:公司|这边|组))[^，。]{0,10}(?:说|一定|必须|不|总)|那边说|是什么意思|^(?:要是|如果)不能"
+    r"|^(?:他们?|她们?|对方|用户|客户|我们(?:公司|这边|组))[^，。]{0,10}(?:说|一定|必须|不|总)|那边说|是什么意思|(?<![写讲说释明])(?:为什么|为何)|(?:(?<!不管)(?<!无论)怎么(?!办|样))|^(?:要是|如果)不能"
     r"|(?i:\b(?:copyright|warrant(?:y|ies)|sublicen[cs]e|permission notice|in no event)\b)"
 )
 _BINDING_WORD = pattern(
@@ -57,11 +58,15 @@ def forbids(sentence: str) -> bool:
 
 def constrains(sentence: str) -> bool:
     """Does it say what must never, or always, or only be done?"""
-    if _NO_RULE.search(sentence):
-        return False
-    return any(rule.search(sentence) for rule in (_FORBIDS, _DEMANDS, _SHOUTS))
+    return not _NO_RULE.search(sentence) and _binds(sentence)
 
 
 def may_bind(sentence: str) -> bool:
     """Could it, by a word of it? What repeats a rule in other words holds one of these words."""
-    return bool(_BINDING_WORD.search(sentence) or _FORBIDS.search(sentence) or _DEMANDS.search(sentence))
+    return _BINDING_WORD.search(sentence) is not None or _binds(sentence)
+
+
+def _binds(sentence: str) -> bool:
+    if any(rule.search(sentence) for rule in (_FORBIDS, _DEMANDS, _SHOUTS)):
+        return True
+    return chinese.is_chinese(sentence) and chinese.demands(sentence)

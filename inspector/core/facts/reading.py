@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.names import names
+from inspector.core.facts.pasted import own_words
 from inspector.core.facts.sentences import decided, failed, is_typed, typed, wanted
 from inspector.core.jsontext import dumps
 from inspector.core.message import Json, Message, Text, Thinking, ToolCall, ToolResult
@@ -70,7 +71,7 @@ def used(message: Message) -> str:
     it replaces was just looked at."""
     if message.role == "user":
         typed = not message.mark and not message.summary and is_typed(message.text)
-        return _LOGGED.sub("", message.text) if typed else ""
+        return _LOGGED.sub("", own_words(message.text)) if typed else ""
     if message.role != "assistant":
         return ""
     said = [part.text for part in message.parts if isinstance(part, Text | Thinking)]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from inspector.core.facts import chinese
 from inspector.core.facts.constraints import constrains
 from inspector.core.facts.fact import Fact
+from inspector.core.facts.pasted import own_words
 from inspector.core.heavy import pattern
 
 LONGEST = 400
@@ -45,9 +46,7 @@ _WANTED = pattern(
     r"|\b(?:please|can you|could you|would you|let'?s|i(?:'d| would) (?:like|prefer)|i want|we want|i need you"
     r"|we need to|we should|you should|you need to|you can|should (?:be|have|not|only|use)|needs? to)\b"
 )
-_ASKED = pattern(
-    r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bshould we\b|\blet's\b|\bwant\b|请|帮|能不能|能否|可以"
-)
+_ASKED = pattern(r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bshould we\b|\blet's\b|\bwant\b")
 _DECISION = pattern(
     r"(?i)\b(?:(?:i|we)(?:'ve| have)? (?:decided|chose|opted|settled|picked)\b|decided (?:to|on|against)\b"
     r"|decision:|\bi'm going with\b|(?:let's|let me|i'll|i will|we'll|we will|we should|i should"
@@ -92,15 +91,18 @@ def wanted(text: str) -> Iterator[Fact]:
     if _MACHINE.match(text):  # reminders and pasted data begin like markup or JSON
         return
     short = len(text) <= _TYPED
-    for sentence in _prose(text):
+    for sentence in _prose(own_words(text)):
         if constrains(sentence):
             yield Fact("constraint", sentence)
-        elif (
-            short
-            and (_WANTED.search(sentence) or (chinese.is_chinese(sentence) and chinese.asks(sentence)))
-            and (sentence[-1] not in "?？" or _ASKED.search(sentence))
-        ):
+        elif short and _is_wanted(sentence):
             yield Fact("instruction", sentence)
+
+
+def _is_wanted(sentence: str) -> bool:
+    """Does the user ask for something?"""
+    if chinese.is_chinese(sentence):
+        return chinese.asks(sentence)
+    return _WANTED.search(sentence) is not None and (sentence[-1] not in "?？" or _ASKED.search(sentence) is not None)
 
 
 def _is_title(sentence: str) -> bool:
@@ -138,11 +140,11 @@ def failed(text: str, is_error: bool) -> Iterator[Fact]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Sentences of at least three words, or four Chinese characters."""
+    """Sentences of at least three words, or three Chinese characters."""
     for piece in sentences(_RAISED.sub("\n", _FENCE.sub("\n", text))):
         sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ")
         if chinese.is_chinese(sentence):
-            if len(sentence) >= 4 and not chinese.NO_PROSE.search(sentence):
+            if len(sentence) >= 3 and not chinese.NO_PROSE.search(sentence):
                 yield sentence
         elif len(sentence.split()) >= 3 and not _NO_PROSE.search(sentence) and not _is_title(sentence):
             yield sentence
