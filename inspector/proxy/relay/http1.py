@@ -44,8 +44,8 @@ class Http1Exchange:
         """The head, and the body as it comes in."""
         if self._upload.has_unread():
             head += await self._upload.read()
-            self._upload.forget()
         self._up.write(head)
+        self._upload.forget()
         self._log.handed_on()
         if not self._upload.is_done:
             self._pump = asyncio.create_task(self._pump_body())
@@ -58,8 +58,8 @@ class Http1Exchange:
     async def _pump_body(self) -> None:
         try:
             while not self._upload.is_done and (data := await self._upload.read()):
-                self._upload.forget()
                 self._up.write(data)
+                self._upload.forget()
                 await self._up.drain()
         except BadMessage as bad:
             self._bad = bad

@@ -32,8 +32,6 @@ class Upload:
             count = self._framing.feed(data, self._take)
         except BadFraming as why:
             raise BadMessage(400, str(why)) from None
-        if self._framing.done:
-            self._log.request_read()
         if count == len(data):
             return data
         self._link.unread(data[count:])
@@ -46,9 +44,12 @@ class Upload:
     def carried(self) -> bytes:
         """What the bytes read since the last call carry, without chunk marks."""
         data = self._carried[0] if len(self._carried) == 1 else b"".join(self._carried)
-        self._carried.clear()
+        self.forget()
         return data
 
     def forget(self) -> None:
-        """What was carried is not wanted."""
+        """What was carried is not wanted, or was passed on: a request that is whole is recorded now. Recording wakes a
+        thread, for which the provider need not wait."""
         self._carried.clear()
+        if self._framing.done:
+            self._log.request_read()
