@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
-from inspector.core.formats.proxy.decoding import decoded
+from inspector.core.dialects.decoding import decoded
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.tokens.prediction import Prediction

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.core.dialects.decoding import decoded
 from inspector.core.errors import InspectorError
-from inspector.core.formats.proxy.decoding import decoded
 from inspector.core.jsontext import dumps, loads
 from inspector.proxy.record.body_delta import BodyDeltas, shape_of
 from inspector.proxy.record.captured_body import LARGEST, Budget, CapturedBody
@@ -411,7 +411,7 @@ def test_a_small_body_that_unpacks_to_a_huge_one(tmp_path: Path) -> None:
     import gzip
     from unittest import mock
 
-    with mock.patch("inspector.core.formats.proxy.decoding.LARGEST", 1_000_000):
+    with mock.patch("inspector.core.dialects.decoding.LARGEST", 1_000_000):
         assert "larger than" in decoded(gzip.compress(bytes(5_000_000)), "gzip").undecoded
 
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from inspector.core.dialects.catalogue import is_terminal
-from inspector.core.formats.proxy.decoding import decoded
+from inspector.core.dialects.decoding import decoded
 from inspector.core.jsontext import NotJson, loads
 from inspector.proxy.record.body_delta import BodyDelta, BodyDeltas, BodyShape, shape_of
 from inspector.proxy.record.captured_body import CapturedBody

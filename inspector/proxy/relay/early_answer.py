@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from inspector.core.formats.proxy.decoding import decoded
+from inspector.core.dialects.decoding import decoded
 from inspector.proxy.gate import Forward, Gate, PendingRequest, Refuse, decision_of
 from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.records import Pairs

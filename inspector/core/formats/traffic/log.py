@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from inspector.core.dialects.catalogue import DIALECTS, Endpoint, event_of
+from inspector.core.dialects.decoding import decoded
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.proxy.decoding import decoded
 from inspector.core.formats.proxy.keys import ClientKey, key_of, read_headers
 from inspector.core.formats.proxy.reader import ProxyReader, named_endpoint
 from inspector.core.jsontext import NotJson, loads
