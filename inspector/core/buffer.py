@@ -85,6 +85,8 @@ class Stretch:
 
     def weight(self, name: str, weigh: Callable[[Message], int], length: int) -> int:
         """Sum of `weigh` over the first `length` messages: amortised O(1) per message, cached under `name`."""
+        if self._under is None:
+            return self._sum(name, weigh, length, 0)
         steps: list[tuple[Stretch, int]] = []
         stretch: Stretch = self
         while True:
@@ -108,7 +110,8 @@ class Stretch:
     def _sum(self, name: str, weigh: Callable[[Message], int], count: int, below: int) -> int:
         sums = self._sums.get(name)
         if sums is None:
-            sums = self._sums[name] = [below + self._difference(weigh, self._below())]
+            changed = self._difference(weigh, self._below()) if self._rewritten else 0
+            sums = self._sums[name] = [below + changed]
         start = len(sums)
         if count >= start:
             total, more = sums[-1], []
@@ -226,6 +229,8 @@ def shared(one: View, other: View) -> int:
 
 def head(view: View, count: int) -> tuple[Message, ...]:
     """The first `count` messages, without laying out the others."""
+    if view.stretch._under is None:
+        return tuple(view.stretch._more[: min(count, view.length)])
     return View(view.stretch, min(count, view.length)).messages()
 
 

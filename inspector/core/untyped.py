@@ -14,7 +14,7 @@ def text_of(value: Any) -> str:
 
 def text_at(value: Any, key: str) -> str:
     """The string under a key; empty where there is none."""
-    return text_of(value.get(key)) if isinstance(value, Mapping) else ""
+    return text_of(fields_of(value).get(key))
 
 
 def list_of(value: Any) -> list[Any]:
@@ -24,17 +24,17 @@ def list_of(value: Any) -> list[Any]:
 
 def objects_of(value: Any) -> list[Mapping[str, Any]]:
     """The objects in a list; none where the value is no list."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [one for one in value if type(one) is dict or isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
     """The value where it is an object, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if type(value) is dict or (value is not None and isinstance(value, Mapping)) else {}
 
 
 def object_of(value: Any, key: str) -> Mapping[str, Any]:
     """The object under a key; an empty one where there is none."""
-    return fields_of(value.get(key)) if isinstance(value, Mapping) else {}
+    return fields_of(fields_of(value).get(key))
 
 
 def first_of(value: Any) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ cut is kept, with the usage as far as it was reported.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -45,6 +46,7 @@ _ENDS: tuple[tuple[str, Purpose, Dialect], ...] = (
 _GEMINI = re.compile(r"(?:.*/)?([^/]*):(generateContent|streamGenerateContent|countTokens)")
 
 
+@lru_cache(maxsize=256)
 def endpoint(method: str, path: str) -> Endpoint:
     """What is asked for, by the end of the path: what stands in front is the host's affair. A WebSocket frame counts as
     a POST."""

@@ -111,10 +111,13 @@ _SCHEMAS = (
     ("generationConfig", "responseSchema"),
 )
 """Where each dialect says which JSON schema the answer must keep to."""
+_SCHEMA_FIELDS = frozenset(path[0] for path in _SCHEMAS)
 
 
 def answer_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The JSON schema that the answer must keep to; None where any text will do."""
+    if _SCHEMA_FIELDS.isdisjoint(body):
+        return None
     for *path, last in _SCHEMAS:
         found = body
         for name in path:

@@ -47,7 +47,7 @@ class PayloadReader:
         self._held: list[BodyPair] = []
         """Side calls of a file that has nothing else so far: should it stay like that, they are its steps."""
         self._loose = Stretch()
-        self._loose_seen: Counter[str] = Counter()
+        self._loose_seen: dict[str, int] = {}
         self._problems: list[Problem] = []
         self._named = ""
         self._partial: set[str] = set()

@@ -4,7 +4,6 @@ What is read of a body is its prompt, its other fields and a view of its message
 costs what it adds: how many wire messages each message came from is known, so what they share is cut out of the view.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -66,6 +65,8 @@ class Bodies:
         self._counts = Counts()
         self._wire: dict[str, Sequence[Any]] = {}
         """The items that a message was made of, by its id (Responses: several items are one message)."""
+        self._told: tuple[tuple[Dialect, Sequence[Any], Sequence[Any]], Prompt] | None = None
+        """What the last body told of its prompt, and that prompt."""
 
     def read(
         self, dialect: Dialect | None, body: Mapping[str, Any], like: BodyBase | None, start: View, line: int, time: str
@@ -100,7 +101,7 @@ class Bodies:
         self._counts.give(view, counts)
         return view
 
-    def _responses(self, wire: Sequence[Any], counts: Counter[str], line: int, time: str) -> list[Message]:
+    def _responses(self, wire: Sequence[Any], counts: dict[str, int], line: int, time: str) -> list[Message]:
         said: list[Message] = []
         at = 0
         for one in responses(read_item(item, id="", line=line, time=time) for item in wire):
@@ -164,7 +165,10 @@ class Bodies:
             same = all(fields.get(key) is known.fields.get(key) for key in _PROMPTS)
             if same and all(one is other for one, other in zip(lead, known.lead, strict=True)):
                 return known.prompt
-        return self._pool.prompt(dialect.prompt({**fields, dialect.key: lead} if lead else fields))
+        told = dialect, [fields.get(key) for key in _PROMPTS], lead
+        if self._told is None or self._told[0] != told:  # most bodies tell the same as the one before
+            self._told = told, self._pool.prompt(dialect.prompt({**fields, dialect.key: lead} if lead else fields))
+        return self._told[1]
 
 
 def _fields(body: Mapping[str, Any], like: BodyBase | None, key: str) -> Mapping[str, Any]:

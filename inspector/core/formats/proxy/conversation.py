@@ -92,11 +92,14 @@ Scope: TypeAlias = tuple[str, str, str]
 class Conversation:
     """The steps of one thread."""
 
+    __slots__ = ("_given", "_ids", "_messages", "_requests", "_thread", "compacting", "connections", "key", "label",
+                 "made", "number", "parent", "parent_call", "scope", "steps", "system", "tried",
+                 "worked")  # fmt: skip
+
     def __init__(self, key: ClientKey, number: int, scope: Scope) -> None:
         self.key = key
         self.number = number
         self.scope = scope
-        self.name = ""
         self.parent: Conversation | None = None
         self.parent_call = ""
         self.steps: list[Exchange] = []
@@ -131,26 +134,26 @@ class Conversation:
 
     def add(self, one: Exchange) -> None:
         """The next step."""
-        before, last = self.end, self.steps[-1] if self.steps else None
-        view = _on(before, one.body.view)
-        self._compare(last, view, one)
+        last, prompt = self.steps[-1] if self.steps else None, one.body.prompt
+        view, same = _on(last, one.body.view)
+        self._compare(last, view, same, one)
         self._settle(one, view)
-        self.worked = self.worked or bool(one.body.prompt.tools)
+        self.worked = self.worked or bool(prompt.tools)
         self.steps.append(one)
         self.connections.add(one.connection)
-        self.system = one.body.prompt.system
+        self.system = prompt.system
         self._requests.append(one.request(len(self._requests), view))
-        self.collect(view.tail(shared(before, view)))
+        self.collect(view.tail(same))
         self._thread = None
 
     def change(self, one: Exchange) -> None:
         """Something came for a step: what was really sent, or what it continues."""
         at = self.index(one)
         last = self.steps[at - 1] if at else None
-        view = _on(last.end if last else EMPTY_VIEW, one.body.view)
+        view, same = _on(last, one.body.view)
         self._settle(one, view)
         self.made = [made for made in self.made if made.by is not one]
-        self._compare(last, view, one)
+        self._compare(last, view, same, one)
         self.collect(view.messages())
         self._again(at)
 
@@ -203,11 +206,11 @@ class Conversation:
         if self._given:
             self._requests, self._given = list(self._requests), 0
 
-    def _compare(self, last: Exchange | None, view: View, one: Exchange) -> None:
-        """A buffer that lost messages where a summary stands now, or after a call for one: a compaction."""
+    def _compare(self, last: Exchange | None, view: View, same: int, one: Exchange) -> None:
+        """A buffer that lost messages where a summary stands now, or after a call for one: a compaction. `same`: so
+        many of its messages are those of the buffer before."""
         before = last.end if last is not None else EMPTY_VIEW
-        same = shared(before, view)
-        if last is not None and same >= before.length:
+        if same >= before.length if last is not None else one.sent is None:
             return
         fresh = next((message for message in view.tail(same)[:_NEAR] if message.summary), None)
         if (cut := _cut(one, view, fresh)) is not None:
@@ -288,9 +291,12 @@ class Conversation:
     @property
     def asked(self) -> str:
         """What the user said first: one line, for a title."""
-        spoken = (part.text.strip() for message in self._messages for part in _texts(message))
-        own = (text for text in spoken if text and not text.startswith(_MACHINE))
-        return next((line_of(text) for text in own), "")
+        for message in self._messages:
+            for part in _texts(message):
+                text = part.text.lstrip()
+                if text and not text.startswith(_MACHINE):
+                    return line_of(text)
+        return ""
 
 
 def _cut(one: Exchange, view: View, fresh: Message | None) -> ShownCompaction | None:
@@ -315,9 +321,12 @@ def line_of(text: str) -> str:
     return text.strip().partition("\n")[0][:80]
 
 
-def _on(before: View, view: View) -> View:
-    """The same messages, in the stretch of the thread as far as they are the same."""
+def _on(last: Exchange | None, view: View) -> tuple[View, int]:
+    """The same messages, in the stretch of the thread as far as they are the same, and how many are."""
+    if last is None:
+        return view, 0
+    before = last.end
     same = shared(before, view)
     if not same or view.stretch is before.stretch:
-        return view
-    return extended(View(before.stretch, same), view.tail(same))
+        return view, same
+    return extended(View(before.stretch, same), view.tail(same)), same

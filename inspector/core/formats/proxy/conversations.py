@@ -43,8 +43,9 @@ class Conversations:
         """The thread that the exchange is a step of; it is added there."""
         found = self._thread_of(one)
         found.add(one)
-        self._stood(found, one.body.view)
-        self.saw(found, one.body.view)
+        view = one.body.view
+        self._stood(found, view)
+        self.saw(found, view)
         return found
 
     def change(self, found: Conversation, one: Exchange) -> None:

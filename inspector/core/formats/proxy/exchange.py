@@ -1,7 +1,7 @@
 """One exchange while its records come in: what was asked, what was really sent, what came back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
@@ -15,6 +15,7 @@ from inspector.core.untyped import text_of
 from inspector.core.usage import MOST
 
 REFUSED, DROPPED = "refused", "dropped"
+_NO_REPLY = Reply()
 
 
 @dataclass(slots=True, eq=False)
@@ -54,31 +55,37 @@ class Exchange:
     """What a token count said."""
     record: Mapping[str, Any] | None = field(default=None, repr=False)
     """The request as it was recorded, while something that it continues is missing."""
-    noted: ExchangeSummary | None = None
-    """What its records added to the summary."""
+    noted: dict[str, Any] = field(default_factory=dict)
+    """What its records said for the summary."""
+    summed: ExchangeSummary | None = None
+    """The summary, while nothing came since."""
 
     @property
     def summary(self) -> ExchangeSummary:
         """In figures, as far as its records came in."""
-        return self.noted or ExchangeSummary(self.number, self.line, self.time, "", self.path, self.key.client)
+        if self.summed is None:
+            told = {"method": "", "path": self.path, "client": self.key.client, **self.noted}
+            self.summed = ExchangeSummary(self.number, self.line, self.time, **told)
+        return self.summed
 
     def note(self, kind: str, record: Mapping[str, Any]) -> None:
         """What the record adds to the summary."""
-        changes: dict[str, Any] = {"model": self.model}
+        noted, self.summed = self.noted, None
+        noted["model"] = self.model
         match kind:
             case "request":
-                changes |= {"method": text_of(record.get("method")), "up": _count(record.get("size"))}
+                noted |= {"method": text_of(record.get("method")), "up": _count(record.get("size"))}
             case "sent":
-                changes["sent"] = _count(record.get("size"))
+                noted["sent"] = _count(record.get("size"))
             case "held":
                 self.held_at = text_of(record.get("time"))
-                changes["held"] = self.held
+                noted["held"] = self.held
             case "released":
-                changes["done"] = self.released
+                noted["done"] = self.released
                 if self.held:
-                    changes["held_ms"] = milliseconds_between(self.held_at, text_of(record.get("time")))
-            case "response" if not self.summary.ended:
-                changes |= {
+                    noted["held_ms"] = milliseconds_between(self.held_at, text_of(record.get("time")))
+            case "response" if not noted.get("ended"):
+                noted |= {
                     "status": _count(record.get("status")) or 0,
                     "down": _count(record.get("size")),
                     "first_byte_ms": _milliseconds(record.get("first_byte_ms")),
@@ -87,7 +94,6 @@ class Exchange:
                     "error": self.reply.failure if self.reply is not None else "",
                     "usage": self.reply.usage if self.reply is not None else None,
                 }
-        self.noted = replace(self.summary, **changes)
 
     @property
     def body(self) -> Body:
@@ -102,11 +108,11 @@ class Exchange:
 
     def request(self, index: int, view: View) -> Request:
         """As a step of a thread."""
-        reply = self.reply or Reply()
+        reply = self.reply or _NO_REPLY
         return Request(
             index,
             view,
-            self.body.prompt,
+            (self.sent or self.asked).prompt,
             reply.usage,
             self.model,
             self.time,
@@ -121,7 +127,7 @@ class Exchange:
 
     def side_call(self, thread: str, before: int, made: int | None) -> SideCall:
         """As a call beside the conversation."""
-        reply = self.reply or Reply()
+        reply = self.reply or _NO_REPLY
         told = f"{self.path}: {reply.failure}" if reply.failure else self.path
         told = told if self.counted is None else f"{self.counted:,} tokens"
         return SideCall(

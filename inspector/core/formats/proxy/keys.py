@@ -7,6 +7,7 @@ the launch): then what the buffers share decides. Measured on the wire: shared/c
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from inspector.core.quick import quick
@@ -66,11 +67,15 @@ _AGENTS = (
 
 def client_of(headers: Mapping[str, str]) -> str:
     """The client's name, by its user agent and by headers that only it sends; empty where nothing shows it."""
-    told = f"{headers.get('originator', '')} {headers.get('user-agent', '')}".strip()
     if "x-claude-code-session-id" in headers:
         return "claude-code"
     if "x-codex-turn-metadata" in headers or "x-codex-window-id" in headers:
         return "codex"
+    return _agent(f"{headers.get('originator', '')} {headers.get('user-agent', '')}".strip())
+
+
+@lru_cache(maxsize=64)
+def _agent(told: str) -> str:
     for pattern, name in _AGENTS:
         if pattern.search(told):
             return name
@@ -117,8 +122,8 @@ def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], sys
 
 def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
     """What Codex says of a turn: in the body, else in a header (over a WebSocket that is about its first frame)."""
-    inside = object_of(body, "client_metadata").get("x-codex-turn-metadata")
-    return object_in(inside) or object_in(headers.get("x-codex-turn-metadata"))
+    inside = object_of(body, "client_metadata") if "client_metadata" in body else {}
+    return object_in(inside.get("x-codex-turn-metadata")) or object_in(headers.get("x-codex-turn-metadata"))
 
 
 def _opencode(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
@@ -141,4 +146,7 @@ def _plain(client: str, headers: Mapping[str, str], body: Mapping[str, Any], sys
 
 
 def _first(*values: Any) -> str:
-    return next((value for value in values if isinstance(value, str) and value), "")
+    for value in values:
+        if value and isinstance(value, str):
+            return value
+    return ""

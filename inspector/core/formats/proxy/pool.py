@@ -6,7 +6,6 @@ another ended costs its own messages only: the counts by which equal messages ge
 stretch, not counted anew.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -36,18 +35,19 @@ class Pool:
         self.summaries: list[str] = []
         """Beginnings of texts that are known to be summaries (a call for one was answered so), newest last."""
 
-    def messages(self, units: Units, seen: Counter[str]) -> list[Message]:
+    def messages(self, units: Units, seen: dict[str, int]) -> list[Message]:
         """The messages of `units`, after those counted in `seen` (which is brought up to date)."""
         return [message for unit in units for message in self._unit(unit, seen)]
 
-    def _unit(self, unit: Sequence[Message], seen: Counter[str]) -> tuple[Message, ...]:
+    def _unit(self, unit: Sequence[Message], seen: dict[str, int]) -> tuple[Message, ...]:
         name, exact = content_hashes(unit)
-        seen[name] += 1
-        key = (exact, seen[name])
-        if key not in self._messages:
-            named = _named(unit, name + (f".{seen[name]}" if seen[name] > 1 else ""))
-            self._messages[key] = tuple(map(self._marked, named)) if self.summaries else named
-        return self._messages[key]
+        number = seen[name] = seen.get(name, 0) + 1
+        key = (exact, number)
+        if (known := self._messages.get(key)) is not None:
+            return known
+        named = _named(unit, f"{name}.{number}" if number > 1 else name)
+        made = self._messages[key] = tuple(map(self._marked, named)) if self.summaries else named
+        return made
 
     def _marked(self, message: Message) -> Message:
         if message.summary or message.role == "tool" or not any(known in message.text for known in self.summaries):
@@ -60,24 +60,33 @@ class Pool:
         return self._prompts.setdefault(key, prompt)
 
 
-def counted(messages: Iterable[Message]) -> Counter[str]:
+def counted(messages: Iterable[Message]) -> dict[str, int]:
     """How often each content stands in a buffer, as `Pool.messages` counts it."""
-    return Counter(message.id.partition(".")[0] for message in messages if "-" not in message.id)
+    return _recounted({}, messages, 1)
+
+
+def _recounted(counts: dict[str, int], messages: Iterable[Message], by: int) -> dict[str, int]:
+    for message in messages:
+        if "-" not in message.id:
+            name = message.id.partition(".")[0]
+            counts[name] = counts.get(name, 0) + by
+    return counts
 
 
 def _named(unit: Sequence[Message], name: str) -> tuple[Message, ...]:
     together = name if len(unit) > 1 else ""
-    return tuple(
+    made = [
         Message(
             f"{name}-{n}" if n else name, one.role, one.parts, together, one.summary or _leads(one), one.mark, one.line,
             one.time,
         )
         for n, one in enumerate(unit)
-    )  # fmt: skip
+    ]  # fmt: skip
+    return tuple(made)
 
 
 def _leads(message: Message) -> bool:
-    return any(isinstance(part, Text) and part.text.lstrip().startswith(SUMMARY_LEADS) for part in message.parts)
+    return any(type(part) is Text and part.text.lstrip().startswith(SUMMARY_LEADS) for part in message.parts)
 
 
 _LINES = 64
@@ -88,12 +97,12 @@ class Counts:
     """How often each content stands in a view, for many views of few stretches."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, tuple[Stretch, int, Counter[str]]] = {}
+        self._lines: dict[int, tuple[Stretch, int, dict[str, int]]] = {}
 
-    def take(self, view: View) -> Counter[str]:
+    def take(self, view: View) -> dict[str, int]:
         """The counts of `view`: the caller may change them, and gives them back with `give`. Usually O(1)."""
         if not view.length:
-            return Counter()
+            return {}
         stretch = view.stretch
         found = self._lines.pop(id(stretch), None)
         if found is None or found[0] is not stretch:
@@ -105,14 +114,9 @@ class Counts:
         low, high = min(length, view.length) - below, max(length, view.length) - below
         if low < 0:
             return counted(view.messages())
-        more = counted(stretch.own[low:high])
-        if view.length >= length:
-            counts.update(more)
-        else:
-            counts.subtract(more)
-        return counts
+        return _recounted(counts, stretch.own[low:high], 1 if view.length >= length else -1)
 
-    def give(self, view: View, counts: Counter[str]) -> None:
+    def give(self, view: View, counts: dict[str, int]) -> None:
         """`counts` are those of `view`."""
         self._lines[id(view.stretch)] = (view.stretch, view.length, counts)
         while len(self._lines) > _LINES:
@@ -129,22 +133,19 @@ def trimmed(view: View) -> View:
 
 def extended(view: View, more: Sequence[Message]) -> View:
     """`view` and `more` after it: along what already stands there, where it is the same."""
-    view = trimmed(view) if view.length else EMPTY_VIEW
+    if not view.length:
+        return View(Stretch(None, more), len(more)) if more else EMPTY_VIEW
+    view = trimmed(view)
     stretch, length = view.stretch, view.length
-    own = length - (stretch.base.length if stretch.base else 0)
-    same = 0
-    while same < len(more) and own + same < len(stretch.own) and stretch.own[own + same] is more[same]:
-        same += 1
-    return _grown(View(stretch, length + same), more[same:])
-
-
-def _grown(view: View, more: Sequence[Message]) -> View:
-    """`view` and `more`: in the same stretch where nothing stands after it there."""
-    stretch = view.stretch
+    if length < len(stretch):
+        start, same = length - (stretch.base.length if stretch.base else 0), 0
+        after = stretch.own[start : start + len(more)]
+        while same < len(after) and after[same] is more[same]:
+            same += 1
+        view, more = View(stretch, length + same), more[same:]
+        if more and view.length < len(stretch):
+            stretch = Stretch(view)
     if not more:
         return view
-    if stretch is EMPTY_VIEW.stretch or view.length < len(stretch):
-        stretch = Stretch(view if view.length else None)
-    for message in more:
-        stretch.append(message)
-    return stretch.view()
+    stretch.append(*more)
+    return View(stretch, view.length + len(more))

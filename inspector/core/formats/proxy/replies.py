@@ -43,13 +43,13 @@ def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
     failure = _failure(record, code, error or _error(body))
     if dialect is None or (failure and (code or 0) >= 400):
         return Reply(failure=failure, status=code, time=when)
-    answer = tuple(dialect.answer(body))
-    finish = dialect.finish(body) if finished else "error" if error else CUT
-    lost = failure if not answer and not _whole(dialect, body, finished) else ""
-    found = replace(reply_of(dialect, body), finish=finish, failure=lost, status=code, time=when)
-    if found.usage is None or finished:
-        return found
-    return replace(found, usage=replace(found.usage, output_is_final=False))
+    found = reply_of(dialect, body)
+    finish = found.finish if finished else "error" if error else CUT
+    lost = failure if not found.wire and not _whole(dialect, body, finished) else ""
+    usage = found.usage
+    if usage is not None and not finished:
+        usage = replace(usage, output_is_final=False)
+    return Reply(found.wire, usage, finish, found.model, found.id, found.edits, lost, code, when, found.absurd)
 
 
 def reply_of(dialect: Dialect, body: Mapping[str, Any]) -> Reply:

@@ -177,10 +177,12 @@ def steps_and_singles(found: list[Conversation]) -> tuple[list[Conversation], li
 def _names(steps: Sequence[Conversation]) -> dict[int, str]:
     """Thread id by number of the conversation: stable, unique."""
     names: dict[int, str] = {}
+    taken: set[str] = set()
     for n, one in enumerate(steps):
         own = one.key.thread if one.key.sub else one.key.session if one.key.strong and one.parent is None else ""
         name = "main" if n == 0 else own or f"thread-{one.number + 1}"
-        names[one.number] = name if name not in names.values() else f"{name}-{one.number + 1}"
+        names[one.number] = name if name not in taken else f"{name}-{one.number + 1}"
+        taken.add(names[one.number])
     return names
 
 

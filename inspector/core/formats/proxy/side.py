@@ -55,8 +55,8 @@ def _title(asked: RequestSigns) -> bool:
         return False
     if {"title", "isNewTopic"} & properties(asked.body):
         return True
-    told = (asked.system[:LOOK], asked.last[:LOOK], asked.first[:LOOK])
-    return any(lead in text for text in told for lead in _TITLES)
+    told = "\n".join((asked.system[:LOOK], asked.last[:LOOK], asked.first[:LOOK]))
+    return any(lead in told for lead in _TITLES)
 
 
 _TITLES = (

@@ -5,18 +5,10 @@
 may hold JSON as a string.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inspector.core.formats.traces.span import (
-    Span,
-    SpanKind,
-    first_text,
-    is_beyond,
-    mapping,
-    parsed,
-    usage_of,
-)
+from inspector.core.formats.traces.span import Span, SpanKind, first_text, mapping, parsed
 from inspector.core.untyped import list_of, objects_of, text_of
 
 _CALLS = ("chat", "text_completion", "generate_content", "completion", "llm", "generation", "response")
@@ -56,11 +48,10 @@ def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
 
 def agent_of(attributes: Mapping[str, Any]) -> str:
     """The agent's name, as far as the attributes say one."""
-    names = ("gen_ai.agent.name", "agent_name", "agent.name", "traceloop.entity.name")
-    return next((name for key in names if (name := text_of(attributes.get(key)))), "")
+    return _first(attributes, "gen_ai.agent.name", "agent_name", "agent.name", "traceloop.entity.name")
 
 
-def describe(span: Span, attributes: Mapping[str, Any], events: Iterable[Any] = ()) -> Span:
+def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = ()) -> Span:
     """Put what the attributes (and events) say into the span."""
     told = by_name(attributes)
     span.kind = span.kind or kind_of(told)
@@ -70,7 +61,7 @@ def describe(span: Span, attributes: Mapping[str, Any], events: Iterable[Any] = 
     span.tool_call = _first(told, "gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id")
     if not span.kind:
         return span
-    asked, made, more = _told_by_events(events if span.kind == "call" else ())
+    asked, made, more = _told_by_events(events) if events and span.kind == "call" else ([], [], {})
     if not asked and not made and "events" in told:  # pydantic-ai until mid-2025
         asked, made, _ = _told_by_events(list_of(parsed(told["events"])))
     if more:
@@ -105,8 +96,7 @@ def _describe_call(span: Span, told: Mapping[str, Any], asked: list[Any], made: 
         _value(told, "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason",
                "llm.response.finish_reason", "llm.finish_reason")
     )  # fmt: skip
-    counts = [_value(told, *names) for names in _COUNTS]
-    span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+    span.report(*[_value(told, *names) for names in _COUNTS])
 
 
 _INPUTS = ("gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "langfuse.observation.input", "traceloop.entity.input",
@@ -132,7 +122,10 @@ _COUNTS = (
 
 
 def _first(attributes: Mapping[str, Any], *keys: str) -> str:
-    return next((found for key in keys if (found := text_of(attributes.get(key)))), "")
+    for key in keys:
+        if (found := attributes.get(key)) and isinstance(found, str):
+            return found
+    return ""
 
 
 def _value(attributes: Mapping[str, Any], *keys: str) -> Any:
@@ -154,7 +147,7 @@ _DEEPEST = 6
 def by_name(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     """The attributes by their dotted names, also where they were nested; with lists that were flattened with dots put
     together again."""
-    if any(type(value) is dict for value in attributes.values()):
+    if dict in map(type, attributes.values()):
         attributes = dict(_dotted(attributes))
     flat = [key for key in attributes if key.startswith(_FLAT)]
     if not flat:
@@ -199,18 +192,17 @@ def _listed_again(value: Any) -> Any:
 
 def _offered(attributes: Mapping[str, Any]) -> Any:
     """Tools as pydantic-ai tells them, and as a request's parameters hold them."""
-    told = mapping(attributes.get("model_request_parameters"))
-    if told:
+    if told := mapping(attributes.get("model_request_parameters")):
         return [*list_of(told.get("function_tools")), *list_of(told.get("output_tools"))]
     return mapping(attributes.get("llm.invocation_parameters")).get("tools")
 
 
-def _told_by_events(events: Iterable[Any]) -> tuple[list[Any], list[Any], Mapping[str, Any]]:
+def _told_by_events(events: Sequence[Any]) -> tuple[list[Any], list[Any], Mapping[str, Any]]:
     """Asked and answered as numbered events tell them, one a message; and the attributes of events that tell more."""
     asked: list[Any] = []
     made: list[Any] = []
     more: dict[str, Any] = {}
-    for event in objects_of(list(events)):
+    for event in objects_of(events):
         own = {**mapping(event.get("body")), **mapping(event.get("attributes"))}
         told = {**event, **own, **mapping(own.get("gen_ai.event.content"))}  # Azure's puts a whole message in there
         name = text_of(told.get("event.name")) or text_of(event.get("name"))

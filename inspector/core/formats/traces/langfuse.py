@@ -7,7 +7,7 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import agent_of, describe, kind_of
 from inspector.core.formats.traces.otel import plain_attributes
-from inspector.core.formats.traces.span import Span, SpanKind, camel_case, is_beyond, mapping, moment, parsed, usage_of
+from inspector.core.formats.traces.span import Span, SpanKind, camel_case, mapping, moment, parsed
 from inspector.core.untyped import text_of
 
 _KINDS: Mapping[str, SpanKind] = {"GENERATION": "call", "AGENT": "agent", "TOOL": "tool"}
@@ -96,6 +96,6 @@ def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, An
     )
     counts = [next((told[key] for key in keys if told.get(key) is not None), None) for keys in names]
     if counts[0] is not None:
-        span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+        span.report(*counts)
     if span.input is None and span.usage is None:
         span.kind = ""  # an event of a call that stands beside it

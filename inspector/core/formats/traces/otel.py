@@ -186,8 +186,10 @@ def plain_attributes(told: Any) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) is dict and "stringValue" in value:
+        return value["stringValue"]
     match value:
-        case {"stringValue": inner} | {"boolValue": inner} | {"doubleValue": inner} | {"bytesValue": inner}:
+        case {"boolValue": inner} | {"doubleValue": inner} | {"bytesValue": inner}:
             return inner
         case {"intValue": inner}:
             return int(inner) if isinstance(inner, str) and inner.isascii() and inner.isdigit() else inner

@@ -71,7 +71,7 @@ def _is_said(one: Any) -> bool:
     """Anything but an object that neither says who speaks nor is an item of its own."""
     if not isinstance(one, dict):
         return isinstance(one, str)
-    return role_of(unwrapped(one)) is not None or isinstance(one.get("type"), str) or "parts" in one
+    return "parts" in one or isinstance(one.get("type"), str) or role_of(unwrapped(one)) is not None
 
 
 def _offered(one: Any) -> Mapping[str, Any]:
@@ -135,12 +135,12 @@ def _chain_usage(value: Mapping[str, Any], said: Mapping[str, Any]) -> Usage | N
 
 def _listed(value: list[Any]) -> Logged:
     rows = [unwrapped(one) for one in value]
-    if rows and all(isinstance(one, dict) and "toolCallId" in one for one in rows):  # Vercel: bare calls
-        return Logged(({"role": "assistant", "tool_calls": rows},))
     objects = [one for one in rows if isinstance(one, dict)]
-    finish = next((text_of(one.get("finish_reason")) for one in objects if one.get("finish_reason")), "")
-    said = tuple(_answer(one) for one in objects if _is_said(one) or "content" in one or "tool_calls" in one)
-    return Logged(said, finish=finish)
+    if objects and len(objects) == len(rows) and all("toolCallId" in one for one in objects):  # Vercel: bare calls
+        return Logged(({"role": "assistant", "tool_calls": objects},))
+    finishes = [text_of(one["finish_reason"]) for one in objects if one.get("finish_reason")]
+    said = [_answer(one) for one in objects if _is_said(one) or "content" in one or "tool_calls" in one]
+    return Logged(tuple(said), finish=finishes[0] if finishes else "")
 
 
 def _answer(one: Mapping[str, Any]) -> Mapping[str, Any]:

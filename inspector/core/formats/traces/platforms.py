@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.core.formats.format import Head
-from inspector.core.formats.traces.span import Span, SpanKind, count, is_beyond, mapping, moment, parsed, usage_of
+from inspector.core.formats.traces.span import Span, SpanKind, count, mapping, moment, parsed
 from inspector.core.untyped import objects_of, text_of
 
 
@@ -74,7 +74,7 @@ def _count(span: Span, row: Mapping[str, Any]) -> None:
     details = mapping(row.get("prompt_token_details"))
     counts = [row.get("prompt_tokens"), row.get("completion_tokens"), details.get("cache_read"),
               details.get("cache_creation"), None, row.get("total_tokens")]  # fmt: skip
-    span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+    span.report(*counts)
 
 
 # -- OpenAI Agents SDK
@@ -121,7 +121,7 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
         span.model = text_of(data.get("model"))
         told = mapping(data.get("usage"))
         counts = [told.get("input_tokens"), told.get("output_tokens")]
-        span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+        span.report(*counts)
         yield span
 
 
@@ -162,5 +162,5 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
         usage = mapping(metadata.get("usage"))
         read = mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
         counts = [usage.get("prompt_tokens"), usage.get("completion_tokens"), read]
-        span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+        span.report(*counts)
         yield span

@@ -30,7 +30,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolCall, ToolResult, part_text
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Thread
-from inspector.core.tokens.estimators import buffer_tokens, estimator
+from inspector.core.tokens.estimators import estimator, messages_weight
 from inspector.core.usage import ABSURD, Usage
 
 _ESTIMATOR = estimator("roku")
@@ -138,6 +138,8 @@ class _TraceSession:
         self._tails: dict[tuple[str, str], list[tuple[str, View]]] = {}
         """By whose they are and their last message: buffers with the answer to them, and where their conversations are.
         None that a run went on from."""
+        self._wordy: dict[int, Conversation] = {}
+        """Those in which a call may hold more text than the tokens that it reported."""
         self._rebuilt = self._empty = self._partial = 0
         self._count = len(spans)
 
@@ -166,7 +168,7 @@ class _TraceSession:
 
     def _take(self, call: Span, run: AgentRun) -> None:
         spoken = self._spoken(call)
-        reply = spoken.response
+        reply, model = spoken.response, call.model or spoken.response.model
         usage = call.usage or reply.usage
         last = self._last.get(run.id)
         view, prompt = spoken.view, spoken.prompt
@@ -184,18 +186,22 @@ class _TraceSession:
         self._empty += is_empty
         scope = self._scope(call, run, view)
         key = ClientKey("", scope, run.id if is_empty else "", strong=is_empty)
-        body = Body(None, {"model": call.model or reply.model}, prompt, view)
-        answered = Reply((), usage, call.finish or reply.finish, call.model or reply.model)
+        body = Body(None, {"model": model}, prompt, view)
+        answered = Reply((), usage, call.finish or reply.finish, model)
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
         if call.end > call.start > 0:
             one.noted = replace(one.summary, elapsed_ms=(call.end - call.start) / 1_000_000)
         thread = self._conversations.place(one)
-        end = self._inputs.after(one.body.view, spoken.answer)
+        view = one.asked.view
+        end = self._inputs.after(view, spoken.answer)
         thread.answered(one, end)
-        self._conversations.saw(thread, end, one.body.view.length)
+        self._conversations.saw(thread, end, view.length)
+        written = call.input if base is None else None
+        if usage is not None and not (isinstance(written, str) and len(written) <= _WORDY * usage.prompt):
+            self._wordy[thread.number] = thread
         self._of_run.setdefault(run.id, thread)
         self._runs.setdefault(thread.number, run)
-        self._last[run.id] = LastCall(call, one.body.view, end, prompt, usage)
+        self._last[run.id] = LastCall(call, view, end, prompt, usage)
         tails = self._tails_of(run, end)
         tails.append((scope, end))
         del tails[:-_HOLDERS]
@@ -219,7 +225,7 @@ class _TraceSession:
 
     def _tails_of(self, run: AgentRun, end: View) -> list[tuple[str, View]]:
         """Those that end as this buffer does."""
-        last = "".join(message.id for message in end.tail(max(0, end.length - 1)))
+        last = end.tail(end.length - 1)[0].id if end.length else ""
         return self._tails.setdefault((_whose(run), last), [])
 
     def _former(self, whose: str, view: View) -> str:
@@ -253,12 +259,14 @@ class _TraceSession:
     def _is_delta(self, spoken: SpokenCall, usage: Usage | None, last: LastCall) -> bool:
         """Tokens grew by what is new, though the messages before it are not told again: is the buffer with them a
         much better explanation of what was reported than the one that was logged?"""
-        if usage is None or last.usage is None or usage.prompt <= last.usage.prompt or spoken.prompt != last.prompt:
+        if usage is None or last.usage is None or spoken.prompt is not last.prompt:
             return False
-        own = buffer_tokens(_ESTIMATOR, spoken.view, Prompt())
-        unseen = last.usage.prompt - buffer_tokens(_ESTIMATOR, last.view, Prompt())
-        whole = last.usage.prompt + last.usage.output + own
-        return _NEARER * abs(usage.prompt - whole) < abs(usage.prompt - own - unseen)
+        now, before = usage.prompt, last.usage.prompt
+        if now <= before:
+            return False
+        own = messages_weight(_ESTIMATOR, spoken.view)
+        unseen = before - messages_weight(_ESTIMATOR, last.view)
+        return _NEARER * abs(now - before - last.usage.output - own) < abs(now - own - unseen)
 
     def _answered(self, end: View, run: AgentRun) -> View:
         """`end` with the results of the tools that it asked for, where their spans hold them."""
@@ -277,7 +285,7 @@ class _TraceSession:
 
     def _without_parts(self) -> None:
         """Leave out usage that cannot be of the whole prompt: a token holds no page of text."""
-        for one in self._conversations.all:
+        for one in self._wordy.values():
             told = [step for step in one.steps if step.reply is not None and step.reply.usage is not None]
             small = [step for step in told if _is_part(step)]
             for step in told if 2 * len(small) >= len(told) else small:
@@ -345,12 +353,15 @@ def _when(one: tuple[int, int, Span, AgentRun]) -> tuple[int, int]:
 
 def _is_part(step: Exchange) -> bool:
     """Does the buffer hold more text than so many tokens can be?"""
-    view, reply = step.body.view, step.reply
+    reply = step.reply
     if reply is None or reply.usage is None:
         return False
-    return view.weight("letters", _letters) > _WORDY * reply.usage.prompt
+    return step.asked.view.weight("letters", _letters) > _WORDY * reply.usage.prompt
 
 
 def _letters(message: Message) -> int:
     """What can be nothing but text: a picture's tokens are its own affair."""
-    return sum(len(part_text(part)) for part in message.parts if isinstance(part, Text | ToolResult))
+    return sum([len(part_text(part)) for part in message.parts if type(part) in _WORDS])
+
+
+_WORDS = (Text, ToolResult)

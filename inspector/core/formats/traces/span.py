@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.untyped import text_of
-from inspector.core.usage import Usage, is_absurd
+from inspector.core.usage import MOST, Usage, is_absurd
 
 SpanKind: TypeAlias = Literal["", "call", "agent", "tool"]
 
@@ -50,6 +50,11 @@ class Span:
     system: Any = None
     tools: Any = None
 
+    def report(self, *counts: Any) -> None:
+        """Take what it reported, as `usage_of` does."""
+        self.usage = usage_of(*counts)
+        self.absurd = self.usage is None and is_absurd([number for one in counts for number in (one, count(one))])
+
 
 @dataclass(frozen=True, slots=True)
 class SpanEvent:
@@ -86,6 +91,8 @@ def parsed(value: Any) -> Any:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """The object that a value is, or that stands in it as JSON; an empty one where there is none."""
+    if value is None:
+        return {}
     found = parsed(value)
     return found if isinstance(found, dict) else {}
 
@@ -122,6 +129,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def count(value: Any) -> int | None:
     """A whole number, also one in a string (OTLP); None for anything else."""
+    if value is None:
+        return None
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         return int(value)
     if type(value) is float and value.is_integer():  # a table's column with gaps
@@ -137,17 +146,12 @@ def usage_of(
     A prompt of 0 or 1 tokens is no measurement: scrubbed, or not reported. Whether cached tokens stand in the input is
     told by the total where there is one; else they do unless they are more than the input.
     """
-    prompt = count(told)
-    if prompt is None or prompt <= 1 or is_absurd([prompt, count(output), count(read), count(written), count(total)]):
+    prompt, made, cached, stored = count(told), count(output) or 0, count(read) or 0, count(written) or 0
+    whole, thought = count(total), count(reasoning) or 0
+    if prompt is None or prompt <= 1 or max(prompt, made, cached, stored, thought, whole or 0) > MOST:
         return None
-    made, cached, stored = count(output) or 0, count(read) or 0, count(written) or 0
     outside = prompt < cached + stored
-    if (whole := count(total)) is not None and cached + stored:
+    if whole is not None and cached + stored:
         outside = outside or whole == prompt + cached + stored + made
     fresh = prompt if outside else prompt - cached - stored
-    return Usage(fresh, cached, stored, made, count(reasoning) or 0)
-
-
-def is_beyond(*counts: Any) -> bool:
-    """Is one of these a number that can be no count of tokens?"""
-    return is_absurd([one for one in counts if type(one) in (int, float)] + [count(one) for one in counts])
+    return Usage(fresh, cached, stored, made, thought)

@@ -74,6 +74,8 @@ class SpanTree:
 
     def _above(self, span: Span) -> Span | None:
         """The nearest call, agent or tool around a span. Amortised O(1)."""
+        if not span.parent:
+            return None
         path: list[str] = []
         seen = {span.id}
         at, found = span.parent, None
@@ -95,6 +97,8 @@ class SpanTree:
 
     def _agent(self, span: Span) -> Span | None:
         """The nearest agent around a span, or tool: a tool that calls a model is a sub-agent."""
+        if not span.parent:
+            return None
         seen = {span.id}
         above = self._above(span)
         while above is not None and above.kind == "call" and above.id not in seen:

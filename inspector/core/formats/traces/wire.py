@@ -37,7 +37,7 @@ def role_of(wire: Any) -> Role | None:
     role = wire.get("role")
     if role is None:
         role = wire.get("type")
-    return _ROLES.get(role) if isinstance(role, str | int) else None
+    return _ROLES.get(role) if type(role) in (str, int) else None
 
 
 def is_answer_item(wire: Any) -> bool:
@@ -73,11 +73,12 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
         return (read_item(dict(wire), id="", line=line, time=time),)
     role = role_of(wire) or "user"
     parts = _parts(wire, role)
-    if role == "tool" and not any(isinstance(part, ToolResult) for part in parts):
+    has_result = ToolResult in map(type, parts)
+    if role == "tool" and not has_result:
         texts = [part.text for part in parts if isinstance(part, Text)]
         result = ToolResult(_named(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error")
         parts = [result, *(part for part in parts if not isinstance(part, Text))]
-    if not any(isinstance(part, ToolResult) for part in parts):
+    elif not has_result:
         return (Message("", role, tuple(parts), line=line, time=time),)
     return tuple(Message("", own, tuple(some), line=line, time=time) for own, some in _split(role, parts))
 
@@ -100,6 +101,10 @@ def _split(role: Role, parts: Sequence[Part]) -> Iterator[tuple[Role, list[Part]
     yield here or (role, [])
 
 
+_BESIDE = frozenset(("tool_calls", "toolCalls", "additional_kwargs", "function_call"))
+"""Where calls stand beside the content."""
+
+
 def _parts(wire: Mapping[str, Any], role: Role) -> list[Part]:
     thought = text_of(wire.get("reasoning_content")) or text_of(wire.get("reasoning"))
     found: list[Part] = [Thinking(thought)] if thought else []
@@ -112,6 +117,8 @@ def _parts(wire: Mapping[str, Any], role: Role) -> list[Part]:
         part = _part(block, role)
         if part is not None:
             found.append(part)
+    if _BESIDE.isdisjoint(wire):
+        return found
     if made := _calls(wire) or _calls(mapping(wire.get("additional_kwargs"))):
         known = {part.id for part in found if isinstance(part, ToolCall)}
         found += (call for call in made if call.id not in known or not call.id)
@@ -121,7 +128,8 @@ def _parts(wire: Mapping[str, Any], role: Role) -> list[Part]:
 
 
 def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
-    return [_call(call) for call in objects_of(wire.get("tool_calls") or wire.get("toolCalls"))]
+    told = wire.get("tool_calls") or wire.get("toolCalls")
+    return [_call(call) for call in objects_of(told)] if told else []
 
 
 def _part(block: Any, role: Role) -> Part | None:
