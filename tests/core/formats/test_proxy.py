@@ -340,3 +340,11 @@ def _laid_out(session: Session) -> list[Any]:
         (thread.id, thread.parent, [(r.index, [m.id for m in r.view]) for r in thread.requests], len(thread.end))
         for thread in session.threads
     ]
+
+
+def test_a_request_says_how_long_its_answer_took() -> None:
+    recording = Recording()
+    recording.reply(recording.ask(body([user("Go.")])), said(text("Done.")), elapsed_ms=1250.5)
+    session = recording.session()
+    assert session.main.requests[0].elapsed_ms == 1250.5
+    assert session.exchanges[0].elapsed_ms == 1250.5

@@ -122,7 +122,7 @@ class Exchange:
             reply.edits,
             self.asked.view if self.sent is not None else None,
             None if self.released == "changed" else self.predicted,
-            self.noted.elapsed_ms if self.noted is not None else None,
+            self.noted.get("elapsed_ms"),
         )
 
     def side_call(self, thread: str, before: int, made: int | None) -> SideCall:

@@ -92,6 +92,7 @@ class ProxyReader:
                 self._sent(line, one, value)
             case "response":
                 self._response(line, one, value)
+                return
             case "held":
                 self._held(one, value)
             case "released":
@@ -212,6 +213,7 @@ class ProxyReader:
             self._problem(line, f"a second response of exchange {one.number}; it was left out", value)
             return
         reply = one.reply = read_reply(one.endpoint.dialect, value)
+        one.note("response", value)
         if reply.absurd:
             self._problem(line, ABSURD, value)
         if one.endpoint.purpose == "count":

@@ -190,7 +190,7 @@ class _TraceSession:
         answered = Reply((), usage, call.finish or reply.finish, model)
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
         if call.end > call.start > 0:
-            one.noted = replace(one.summary, elapsed_ms=(call.end - call.start) / 1_000_000)
+            one.noted["elapsed_ms"] = (call.end - call.start) / 1_000_000
         thread = self._conversations.place(one)
         view = one.asked.view
         end = self._inputs.after(view, spoken.answer)
