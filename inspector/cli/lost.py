@@ -38,6 +38,7 @@ def describe(one: CompactionLoss) -> dict[str, Any]:
     cost, saved = one.economics.cost_usd, one.economics.saved_per_request_usd
     return {
         **picked(one, "index thread before_request kind trigger tokens_before tokens_after"),
+        **({} if one.is_readable else {"summary_readable": False}),
         "facts": picked(one, "before kept paraphrased lost needed_again"),
         "lost": [_row(row) for row in one.rows],
         "cost_usd": None if cost is None else float(cost),
@@ -74,6 +75,8 @@ def _compaction(one: dict[str, Any]) -> Iterator[str]:
         f"   {facts['before']:,} facts: {facts['kept']:,} kept, {facts['paraphrased']:,} in other words,"
         f" {facts['lost']:,} lost; {facts['needed_again']:,} needed again"
     )
+    if not one.get("summary_readable", True):
+        yield "   its summary cannot be read here: what counts as lost may stand in it, and what was needed is unknown"
     if one["cost_usd"] is not None:
         yield f"   {_paid(one)}"
     if shown := _first(rows):

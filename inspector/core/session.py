@@ -95,6 +95,11 @@ class Compaction:
     evidence: str = ""
     """Why it must have happened, where the file does not record it and we infer it; empty where it does."""
 
+    @property
+    def is_readable(self) -> bool:
+        """Is what came in place of the messages there to be read? A summary may be encrypted, or not in the file."""
+        return self.kind != "summary" or (self.summary is not None and bool(self.summary.text.strip()))
+
 
 @dataclass(frozen=True, slots=True)
 class Record:

@@ -69,15 +69,16 @@ def lost(
     if not losses:
         return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
     worst = max(losses, key=lambda one: (one.needed_again, one.lost))
+    bound = "" if all(one.is_readable for one in losses) else "at most "  # an encrypted summary may hold the others
     gone, again = sum(one.lost for one in losses), sum(one.needed_again for one in losses)
     if len(losses) == 1:
         what = "silent drop" if worst.kind == "drop" else f"{worst.trigger or worst.kind} compaction"
-        words = f"The {what} before request {worst.before_request} lost {gone:,} of {worst.before:,} facts"
+        words = f"The {what} before request {worst.before_request} lost {bound}{gone:,} of {worst.before:,} facts"
     else:
         drops = sum(one.kind == "drop" for one in losses)
         counts = ((len(losses) - drops, "compaction"), (drops, "silent drop"))
         listed = [plural(count, noun) for count, noun in counts if count]
-        words = f"{' and '.join(listed)} lost {gone:,} facts"
+        words = f"{' and '.join(listed)} lost {bound}{gone:,} facts"
     said = sum(
         row.fact.kind in ("instruction", "constraint") for one in losses for row in one.rows if row.fate == "lost"
     )

@@ -66,6 +66,8 @@ class CompactionLoss:
     rows: tuple[LostRow, ...]
     """What is lost or paraphrased, by rank."""
     economics: Economics = UNKNOWN
+    is_readable: bool = True
+    """False: its summary cannot be read here. What counts as lost may stand in it, and what was needed is unknown."""
 
     @property
     def paraphrased(self) -> int:
@@ -124,7 +126,9 @@ class _Found:
             return CompactionLoss(number, thread.id, at, "drop", drop.kind, *sizes, kept, listed)
         step, made = self._steps[at], _made(thread, at)
         sizes = step.tokens_before, step.tokens_after
-        return CompactionLoss(number, thread.id, at, made.kind, made.trigger, *sizes, kept, listed, step.economics)
+        return CompactionLoss(
+            number, thread.id, at, made.kind, made.trigger, *sizes, kept, listed, step.economics, made.is_readable
+        )
 
     def _before(self, at: int) -> tuple[Message, ...]:
         """The buffer before, with the last answer."""

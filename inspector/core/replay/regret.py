@@ -56,6 +56,8 @@ class At:
 
     before_request: int
     tier: str
+    is_readable: bool = True
+    """False: what came in place of the messages cannot be read, so nobody knows what the agent had to do without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +242,8 @@ class LossLedger:
             named.update(fact for fact in facts if _is_used(said, self._index.facts[fact]))
         calls = [(call, call_text(call)) for call in message.calls]
         for fact in sorted(named):
-            if not self._standing.holds(fact):
-                loss = self._lost[fact]
+            loss = self._lost[fact]
+            if loss.at.is_readable and not self._standing.holds(fact):
                 by = next((call for call, text in calls if loss.fact.text in text), None)
                 how: How = "user" if message.role == "user" else "call" if by is not None else "answer"
                 if by is not None and not writes(by):

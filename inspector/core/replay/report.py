@@ -303,7 +303,7 @@ class _RecordedBook(_ReportBook):
         buffer = request.buffer()
         name = _name(made[-1][1]) if made else self._drops.get(index, "")
         if name or arrival.swapped or arrival.gone:
-            self.ledger.change(buffer.messages, At(index, name) if name else None)
+            self.ledger.change(buffer.messages, At(index, name, _is_readable(made)) if name else None)
         tokens, kind = self._sizes.size(index, self._sizes.weigh_buffer(buffer.messages), request.prompt, True)
         cost = self._meter.request(
             buffer, tokens, 0, (), request.model, request.time, self._cache[index], request.usage
@@ -325,7 +325,7 @@ class _RecordedBook(_ReportBook):
         self.ledger.arrive(last.answer, max(0, end - 1))
         self.ledger.arrive(last.new, end)
         if made:
-            self.ledger.change(self._thread.end.messages(), At(end, _name(made[-1][1])))
+            self.ledger.change(self._thread.end.messages(), At(end, _name(made[-1][1]), _is_readable(made)))
         if self.rows:
             called = self._called(self._summaries(end), self._thread.requests[-1].time)
             self.rows[-1] = replace(self.rows[-1], spent=total((self.rows[-1].spent, called)))
@@ -374,6 +374,10 @@ class _RecordedBook(_ReportBook):
         sent = last if sent is None else sent
         read = 0 if expired or not self._cache[0].caches else min(sent, last)
         return Usage(sent - read, read, 0, self._sizes.tokens(self._sizes.weigh((one.summary,))))
+
+
+def _is_readable(made: Iterable[tuple[int, Compaction]]) -> bool:
+    return all(one.is_readable for _, one in made)
 
 
 def _name(one: Compaction) -> str:

@@ -8,6 +8,7 @@ from inspector.cli.lost import describe, run
 from inspector.cli.main import main
 from inspector.core.buffer import Stretch
 from inspector.core.facts.fact import KINDS
+from inspector.core.findings.answers import lost as short_answer
 from inspector.core.findings.lost import CompactionLoss, lost_between, lost_by_compactions
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Request, Session, Thread
@@ -84,6 +85,15 @@ def test_what_was_needed_again_comes_first_and_tells_how() -> None:
     assert (asked.how, asked.tokens, asked.message) == ("user", 0, later[2].id)
     assert rows["quoted_day"].needed == ()
     assert one.needed_again == 2
+
+
+def test_what_an_unreadable_summary_left_out_is_not_known() -> None:
+    again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
+    assert losses(thread("Work goes on.", again))[0].needed_again == 1
+    (one,) = losses(thread("", again))
+    assert (one.is_readable, one.lost, one.needed_again) == (False, 9, 0)
+    assert describe(one)["summary_readable"] is False
+    assert "at most 9 of 9" in short_answer([one]).text
 
 
 def test_a_drop_that_nobody_announced_is_listed() -> None:
