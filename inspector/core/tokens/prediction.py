@@ -31,13 +31,18 @@ _HEAVIEST = 5_000
 _EXPECTED = 1_500
 """Counted tokens that the prior weighs beside what was learned."""
 
+_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+"""Its version; of `claude-sonnet-4-20250514` 4."""
+_NEW_TOKENIZER = (4, 7)
+"""The Claude from which on one text is more tokens (Anthropic: Opus 4.7 and later, up to 1.35 times)."""
 _FAMILIES = (
-    (re.compile(r"claude-(?:opus|sonnet|haiku|fable)-(?:[5-9]|\d{2,})(?!\d)|fable"), 1.46),
     (re.compile(r"claude"), 1.12),
     (re.compile(r"gpt|codex|(?:^|/)o[1345](?:-|$)"), 0.97),
     (re.compile(r"gemini"), 0.9),
+    (re.compile(r"deepseek|glm|kimi|moonshot"), 1.0),
 )
 """Tokens of the model for one of o200k, as measured over sessions of each family."""
+_NEW_CLAUDE = 1.46
 _OTHER_FAMILY = 1.0
 _ESTIMATORS = {"roku": 1.12, "pi": 1.23, "chars4": 1.14}
 """Tokens of o200k for one that the estimator counts, over the same sessions."""
@@ -45,9 +50,21 @@ _ESTIMATORS = {"roku": 1.12, "pi": 1.23, "chars4": 1.14}
 
 def prior(estimator: str, model: str) -> float:
     """The slope as long as nothing was learned: by model family and estimator, from sessions of each."""
+    return (_family(model) or _OTHER_FAMILY) * _ESTIMATORS.get(estimator, 1.0)
+
+
+def doubt(model: str) -> float:
+    """How far the prior may be off, on either side, as a share of it: much where nobody knows the model's tokenizer."""
+    return _ANY_TOKENIZER if _family(model) is None else _CHANGE
+
+
+def _family(model: str) -> float | None:
+    """Tokens of the model for one of o200k; None of a family that was never measured."""
     name = model.lower()
-    family = next((factor for pattern, factor in _FAMILIES if pattern.search(name)), _OTHER_FAMILY)
-    return family * _ESTIMATORS.get(estimator, 1.0)
+    version = _CLAUDE.search(name)
+    if "fable" in name or (version and (int(version[1]), int(version[2] or 0)) >= _NEW_TOKENIZER):
+        return _NEW_CLAUDE
+    return next((factor for pattern, factor in _FAMILIES if pattern.search(name)), None)
 
 
 class Ratios:
@@ -116,10 +133,14 @@ _LEAST_BAND = 16
 """Tokens on either side: no prediction is surer than a few tokens of framing."""
 _CHANGE = 0.1
 """Of what a change of the counted rows is worth, on either side, as long as the session has not said otherwise."""
+_ANY_TOKENIZER = 0.4
+"""The same for a model whose tokenizer nobody measured: those that were measured lie between 0.9 and 1.46 of o200k."""
 _FALL = 2_000
 """Tokens that a reported number falls by where the unseen part became smaller: less is a rounding of the provider's."""
 _LEAST_SLOPE = 0.1
 """Share of the learned slope that rows weigh at least: an unseen part that would leave them less is inferred wrong."""
+_KNOWN_BY = 3
+"""Ratios of growth after which the session has said what its tokens weigh."""
 _TRIED = 8
 """Predictions that tell whether it helps to take an answer's recorded output for its size."""
 
@@ -228,7 +249,7 @@ class Learner:
         """Relative uncertainty of what a large change weighs: half of the ratios lie within it, on either side."""
         low, middle, high = (self._lasting.quantile(share) for share in (0.25, 0.5, 0.75))
         if low is None or middle is None or high is None or len(self._lasting) < _TRIED:
-            return _CHANGE
+            return self._doubt()
         return min(0.5, max(0.02, (high - low) / 2 / middle / 2))
 
     def unseen(self) -> int:
@@ -254,7 +275,7 @@ class Learner:
             return Prediction(tokens, tokens, tokens)
         learned = quantile(self._errors, _INSIDE)
         grown = abs(tokens - anchor.reported)
-        room = max(_LEAST_BAND, round(grown * _CHANGE * 2) if learned is None else round(learned))
+        room = max(_LEAST_BAND, round(grown * self._doubt() * 2) if learned is None else round(learned))
         return Prediction(tokens, max(0, tokens - room), tokens + room)
 
     def _after_change(self, anchor: Anchor, added: Addition) -> Prediction:
@@ -279,6 +300,9 @@ class Learner:
 
     def _prior(self) -> float:
         return self._expected or prior(self._estimator, self._model)
+
+    def _doubt(self) -> float:
+        return _CHANGE if self._expected or len(self._lasting) >= _KNOWN_BY else doubt(self._model)
 
     def _takes_output(self) -> bool:
         """Does the recorded output tell the size of an answer? Not where the provider drops its thinking again."""

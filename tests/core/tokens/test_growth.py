@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.tokens.prediction import Ratios, prior, quantile
+from inspector.core.tokens.prediction import Addition, Learner, Ratios, prior, quantile
 
 grown = st.tuples(st.integers(-50, 3_000), st.integers(-50, 3_000))
 
@@ -40,6 +40,14 @@ def test_a_giant_does_not_outvote_all_text() -> None:
         ("claude-3-5-haiku-latest", 1.12),
         ("claude-opus-5", 1.46),
         ("claude-fable-1", 1.46),
+        ("claude-3-sonnet-20240229", 1.12),
+        ("anthropic/claude-4.6-sonnet-20260217", 1.12),
+        ("us.anthropic.claude-opus-4-6-v1:0", 1.12),
+        ("claude-opus-4-7-20260416", 1.46),
+        ("claude-opus-4-8[1m]", 1.46),
+        ("anthropic/claude-4.7-opus", 1.46),
+        ("claude-sonnet-5", 1.46),
+        ("deepseek-chat", 1.0),
         ("gpt-5.5", 0.97),
         ("gpt-5.2-codex", 0.97),
         ("something-else", 1.0),
@@ -48,6 +56,17 @@ def test_a_giant_does_not_outvote_all_text() -> None:
 def test_the_prior_is_that_of_the_models_family(model: str, family: float) -> None:
     assert prior("tiktoken", model) == family
     assert prior("roku", model) == pytest.approx(1.12 * family)
+
+
+def test_a_model_of_no_measured_family_is_predicted_within_wide_bounds() -> None:
+    rooms = []
+    for model in ("something-else", "claude-opus-4-8"):
+        learner = Learner("tiktoken")
+        learner.report(Addition(10_000, extends=False), 20_000, 0, model, fresh=True)
+        told = learner.predict(Addition(20_000, extends=True))
+        assert told is not None
+        rooms.append((told.high - told.tokens) / (told.tokens - 20_000))
+    assert rooms == [pytest.approx(0.8), pytest.approx(0.2)]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0, 1))
