@@ -27,6 +27,7 @@ from shown_numbers import ShownNumbers, numbers_table, shown_numbers  # noqa: E4
 
 from inspector.core.errors import InspectorError  # noqa: E402
 from inspector.core.formats.detect import FORMATS  # noqa: E402
+from inspector.core.message import part_text  # noqa: E402
 from inspector.core.session import Request, Session  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
 from inspector.core.tokens.fit import Fit, calibration_report, explained  # noqa: E402
@@ -126,10 +127,15 @@ CUT = ("begins in the middle", "goes on from a response that is not in the file"
 """What is said of a session whose publisher left something out."""
 LEFT_OUT = re.compile(r"\(\d[\d,]* characters left out\)")
 """What some put in the place of a text."""
+STAND_IN = re.compile(r"\s*\[[^\[\]\n]{1,80}\]\s*")
+"""A system prompt that is nothing but a name for one."""
+SCRUBBED = re.compile(r"\bREDACTED\b")
+"""What stands where a publisher took out keys, and everything that looks like one."""
 
 
 def _why_not(path: Path, session: Session) -> str:
     shortened = any(LEFT_OUT.search(message.text) for message in session.main.messages)
+    shortened = shortened or any(STAND_IN.fullmatch(one.prompt.system or "") for one in session.main.requests)
     if shortened or any(sign in note for note in session.notes for sign in CUT):
         return "cut"
     reports = [(one.usage.prompt, len(one.view)) for one in session.main.requests if one.usage and one.usage.prompt]
@@ -199,10 +205,16 @@ goes from 35,000 to 64,000 tokens that way, with the same slope. A client that w
 attached. One line through all of it is less straight for that, and no message is wrong: Claude Code 2.0.76 to 2.1.37,
 of which these sessions are, wrote none of its attachments down.
 
+*Scrubbed*: so many messages have REDACTED where a publisher took out keys, and every long word that looks like one.
+What was taken out was sent: one result of 35 KB with 42 such places is 24 KB in the file, and the prompt grew there by
+19,399 tokens where 8,194 stand. An OpenClaw trajectory has another cause: between two of its runs tools and system
+prompt changed, and the provider charged 3,762 tokens less where their text is 3,240 shorter.
+
 Every file that tells what its calls used is counted. Not part of the quantiles: files with under four such calls,
 through which any line is nearly straight; in brackets, windows that publishers cut out of a session or texts that they
-shortened (*cut*: nobody can know what was sent), and test files whose numbers nobody counted (*made up*: the same
-number three calls in a row while the buffer grew, or a folder that says so).""".splitlines()
+shortened (*cut*: nobody can know what was sent; "[system prompt]" is no prompt of 31,000 tokens), and test files whose
+numbers nobody counted (*made up*: the same number three calls in a row while the buffer grew, or a folder that says
+so).""".splitlines()
 
 PREDICTED = """\
 Right after a step, after a compaction, at the end of a live buffer nothing is reported yet: there the gauge shows what
@@ -271,8 +283,8 @@ def _section(name: str, measured: Sequence[Measured]) -> list[str]:
     rows = [_row(one, one.fit, one.shown) for one in measured if one.fit is not None and one.shown is not None]
     if not rows:
         return []
-    heads = "| session | client | calls | compactions | best estimator | R2 | overhead | slope | next call |"
-    return ["", f"## {TITLES[name]}", "", heads, "|---|---|---:|---:|---|---:|---:|---:|---:|", *rows]
+    heads = "| session | client | calls | compactions | scrubbed | best estimator | R2 | overhead | slope | next call |"
+    return ["", f"## {TITLES[name]}", "", heads, "|---|---|---:|---:|---:|---|---:|---:|---:|---:|", *rows]
 
 
 def _row(one: Measured, fit: Fit, shown: ShownNumbers) -> str:
@@ -284,6 +296,7 @@ def _row(one: Measured, fit: Fit, shown: ShownNumbers) -> str:
         one.session.client,
         f"{one.calls}",
         f"{len(one.session.main.compactions)}",
+        f"{_scrubbed(one.session) or ''}",
         fit.name,
         _figure(fit.r2_by_model),
         f"{line.overhead:,.0f}" if line and models == 1 else "",
@@ -291,6 +304,12 @@ def _row(one: Measured, fit: Fit, shown: ShownNumbers) -> str:
         "" if error is None else f"{error:.2%}",
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _scrubbed(session: Session) -> int:
+    """Messages of the main thread in which a publisher took something out."""
+    messages = session.main.messages
+    return sum(any(SCRUBBED.search(part_text(part)) for part in message.parts) for message in messages)
 
 
 def _figure(value: float | None) -> str:
