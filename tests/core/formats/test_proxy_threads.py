@@ -238,3 +238,30 @@ def test_a_resumed_session_whose_client_tells_its_results_anew() -> None:
     recording.reply(number, _answered("done"))
     (thread,) = recording.session().threads
     assert len(thread.requests) == 4
+
+
+def test_among_many_threads_a_side_call_is_made_for_the_one_that_works() -> None:
+    """Also where that one began first, and hundreds of others after it."""
+    recording = Recording(like=False)
+    first = [user("Write the parser of dates.")]
+    answer = said(text("I look."), call("read", 0))
+    recording.reply(recording.ask(body(first), headers=PI, connection=0), answer)
+    for n in range(1, 200):
+        asked = recording.ask(body([user(f"Count the files of folder {n} please.")]), headers=PI, connection=n)
+        recording.reply(asked, said(text(f"There are {n * 7}.")))
+        if n == 7:
+            title = [user("Generate a title for this conversation: Count the files of folder 7 please.")]
+            asked = recording.ask({"model": "claude-x", "messages": title}, headers={**PI, "session_id": "titles"})
+            recording.reply(asked, said(text("Files")))
+    went_on = body([*first, assistant(answer), result(0)])
+    recording.reply(recording.ask(went_on, headers=PI, connection=0), said(text("It is written.")))
+    system = "You are a context summarization assistant. Your task is to summarize."
+    told = [user("<conversation>\n[User]: Write the parser of dates.\n[Assistant]: I look.\n</conversation>")]
+    asked = recording.ask({"model": "claude-x", "system": system, "messages": told}, headers=PI, connection=500)
+    recording.reply(asked, said(text("The parser of dates was asked for and is written now.")))
+    session = recording.session()
+    told_of = {one.kind: one.thread for one in session.side_calls}
+    assert told_of["compaction"] == session.threads[0].id
+    assert session.thread(told_of["title"]).messages[0].text == "Count the files of folder 7 please."
+    assert [request.view.length for request in session.threads[0].requests] == [1, 3]
+    assert len(session.threads) == 200

@@ -180,6 +180,10 @@ class Conversation:
         """Where a step stands: near the end."""
         return next(at for at in range(len(self.steps) - 1, -1, -1) if self.steps[at] is one)
 
+    def holds(self, message: Message) -> bool:
+        """Did the message stand in one of its buffers?"""
+        return message.id in self._ids
+
     def collect(self, messages: Sequence[Message]) -> None:
         """Remember messages of the thread, each once."""
         for message in messages:

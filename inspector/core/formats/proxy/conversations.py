@@ -28,6 +28,8 @@ class Conversations:
     def __init__(self) -> None:
         self.all: list[Conversation] = []
         self._scopes: dict[Scope, list[Conversation]] = {}
+        self._working: dict[Scope | None, dict[int, Conversation]] = {None: {}}
+        """The threads of a scope, and all of them, by their numbers: that of the last request is the last."""
         self._ending: dict[tuple[Scope, str], dict[int, Conversation]] = {}
         """The threads of which some buffer ended in a message, by its id, the latest last; by their numbers."""
         self._seen: dict[str, tuple[Conversation, ...]] = {}
@@ -43,6 +45,9 @@ class Conversations:
         """The thread that the exchange is a step of; it is added there."""
         found = self._thread_of(one)
         found.add(one)
+        for working in (self._working[None], self._working.setdefault(found.scope, {})):
+            working.pop(found.number, None)
+            working[found.number] = found
         view = one.body.view
         self._stood(found, view)
         self.saw(found, view)
@@ -63,18 +68,26 @@ class Conversations:
             return found
         if one.key.strong:
             return among[0] if among else None
+        among = self._latest(among)
         if not among and one.kind == "compaction" and begun is None:  # a client may leave its key out of just this call
-            among = self._of_client(one)
+            among = _of_client(one, self._latest(self.all))
         if told := _spoken_of(one, among):
             return told
         return among[-1] if among and one.kind == "compaction" and begun is None else None
 
-    def named_by(self, one: Exchange) -> Conversation | None:
-        """The thread that a title names by its words alone: a client may have a session of its own for it."""
-        return _spoken_of(one, self._of_client(one)) if one.kind == "title" else None
+    def named_by(self, one: Exchange, known: int) -> Conversation | None:
+        """The thread that a title names by its words alone: a client may have a session of its own for it. It begins
+        about then: when so many threads were known."""
+        if one.kind != "title":
+            return None
+        return _spoken_of(one, _of_client(one, self.all[max(0, known - _HOLDERS) : known + _HOLDERS]))
 
-    def _of_client(self, one: Exchange) -> list[Conversation]:
-        return [each for each in self.all if each.key.client == one.key.client and each.steps]
+    def _latest(self, among: Sequence[Conversation]) -> Sequence[Conversation]:
+        """Of many threads (a scope's, or all) those that asked last, in the order in which they began."""
+        if len(among) <= _HOLDERS:
+            return among
+        working = self._working[None if among is self.all else among[0].scope]
+        return sorted(islice(reversed(working.values()), _HOLDERS), key=lambda each: each.number)
 
     def saw(self, found: Conversation, view: View, start: int = 0) -> None:
         """The messages of `view` from `start` on stand in that thread."""
@@ -199,6 +212,7 @@ class Conversations:
         if not begun:
             return None
         said = "\n".join(message.text for message in begun)
+        among = self._latest(among)
         for each in reversed(among):
             if any(call.said and call.said in said for call in each.compacting):
                 return each
@@ -230,6 +244,10 @@ class Conversations:
                 return found[0]
         inner = (each for each in self.all if each.key.sub and each.key.thread == one.key.session)
         return next((each for each in inner if each.key.session != one.key.session), None)
+
+
+def _of_client(one: Exchange, among: Sequence[Conversation]) -> list[Conversation]:
+    return [each for each in among if each.key.client == one.key.client and each.steps]
 
 
 def _spoken_of(one: Exchange, among: Sequence[Conversation]) -> Conversation | None:

@@ -6,6 +6,7 @@ another ended costs its own messages only: the counts by which equal messages ge
 stretch, not counted anew.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -26,13 +27,17 @@ SUMMARY_LEADS = (
 """How the summaries of known clients begin, once they stand in the buffer; the last three are Roku's."""
 
 
+_SUMMARIES = 64
+"""Summaries that are waited for in the buffers after them."""
+
+
 class Pool:
     """Every message and prompt of a file, each once."""
 
     def __init__(self) -> None:
         self._messages: dict[tuple[str, int], tuple[Message, ...]] = {}
         self._prompts: dict[str, Prompt] = {}
-        self.summaries: list[str] = []
+        self.summaries: deque[str] = deque(maxlen=_SUMMARIES)
         """Beginnings of texts that are known to be summaries (a call for one was answered so), newest last."""
 
     def messages(self, units: Units, seen: dict[str, int]) -> list[Message]:

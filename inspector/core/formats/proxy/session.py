@@ -31,7 +31,8 @@ class RecordingSession:
         """Exchanges that were sent otherwise than asked, by line."""
         self._conversations = conversations
         self._threads: dict[int, Conversation] = {}
-        self._asides: list[Exchange] = []
+        self._asides: list[tuple[Exchange, int]] = []
+        """With the number of threads that were known then."""
         self._early: list[Exchange] = []
         """Side calls whose thread has not begun yet: a title, a prewarm, a router."""
         self._notes: list[str] = []
@@ -58,7 +59,7 @@ class RecordingSession:
             self._threads[id(one)] = thread
         elif one.endpoint.dialect is not None:
             self._early = [*self._early[-_EARLY:], one]
-        self._asides.append(one)
+        self._asides.append((one, len(self._conversations.all)))
 
     def _claim(self, begun: Conversation) -> None:
         """The early side calls that were made for a thread. Of a kind those that came on one connection: two clients
@@ -100,8 +101,8 @@ class RecordingSession:
             id(call): n for one in self._conversations.all for n, each in enumerate(one.made) for call in each.calls
         }
         found: list[tuple[int, SideCall]] = []
-        for one in self._asides:
-            thread = self._threads.get(id(one)) or self._conversations.named_by(one)
+        for one, known in self._asides:
+            thread = self._threads.get(id(one)) or self._conversations.named_by(one, known)
             found.append((one.line, _aside(one, thread, names, made.get(id(one)))))
         owners: dict[ClientKey, Conversation] = {}
         for each in self._conversations.all if singles else ():

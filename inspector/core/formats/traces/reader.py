@@ -116,7 +116,7 @@ _LOGGED = ("input", "output", "system", "tools")
 class LastCall:
     """The call before, in the same run."""
 
-    span: Span
+    thread: Conversation
     view: View
     end: View
     prompt: Prompt
@@ -201,7 +201,7 @@ class _TraceSession:
             self._wordy[thread.number] = thread
         self._of_run.setdefault(run.id, thread)
         self._runs.setdefault(thread.number, run)
-        self._last[run.id] = LastCall(call, view, end, prompt, usage)
+        self._last[run.id] = LastCall(thread, view, end, prompt, usage)
         tails = self._tails_of(run, end)
         tails.append((scope, end))
         del tails[:-_HOLDERS]
@@ -248,7 +248,7 @@ class _TraceSession:
         if not spoken.view.length:
             return self._answered(last.end, run)
         (first,) = head(spoken.view, 1)
-        if shared(last.view, spoken.view) or any(message is first for message in last.view):
+        if shared(last.view, spoken.view) or last.thread.holds(first):
             return None
         if call.conversation in self._ends and first.role != "system":
             return self._ends[call.conversation]
