@@ -125,7 +125,7 @@ class Conversations:
             return "", key.session, one.asked.dialect.name if one.asked.dialect else ""
         return key.session, "", key.thread or ("?" if key.sub else "")
 
-    def _among(self, one: Exchange) -> list[Conversation]:
+    def _among(self, one: Exchange) -> Sequence[Conversation]:
         return self._scopes.get(self._scope(one), [])
 
     def _thread_of(self, one: Exchange) -> Conversation:
