@@ -318,6 +318,7 @@ def test_a_watermark_is_chosen(stage: Stage) -> None:
 def test_look_comes_back_to_it(stage: Stage, tmp_path: Path) -> None:
     """Another transcript is open: the recording is brought back, and the playhead with it."""
     stage.begin(Rule("each"))
+    assert stage.window.docks.current.name == "Live"
     call = stage.ask()
     box = stage.box()
     other = tmp_path / "other.json"
@@ -327,6 +328,8 @@ def test_look_comes_back_to_it(stage: Stage, tmp_path: Path) -> None:
     stage.until(lambda: stage.panel.show_recording.isVisible())
     click(box.look)
     stage.until(lambda: stage.bench.state.proxy_is_open)
+    assert stage.window.docks.current.name == "Read"
+    stage.window.show_panel("Proxy")
     box = stage.box()
     click(box.as_it_was)
     call.result()

@@ -128,7 +128,7 @@ class Compactor:
         outcomes = drive(by.run_due(given, settings, running, moment), self._answer)
         last = outcomes[-1]
         if last.buffer.messages == given.messages or not last.buffer.messages:
-            return Proposal(buffer, tokens, why=f"nothing is due by {by.name}", running=last.running)
+            return Proposal(buffer, tokens, why="nothing is due", running=last.running)
         after = with_pinned(buffer, last.buffer)
         worse = {one.rule for one in check(after)} - {one.rule for one in check(buffer)}
         if worse:

@@ -13,6 +13,7 @@ from inspector.core.session import Request, Session, exchange_places
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, share_words
 from inspector.gui.look.visible import line
+from inspector.gui.panels.proxy.hold_box import client_title
 from inspector.gui.widgets.table import TOP, Column, Index, TableModel
 
 Tone: TypeAlias = Literal["", "good", "bad", "waits"]
@@ -142,6 +143,10 @@ def _tokens(row: ListedExchange, name: str) -> str:
     return f"{least}{grouped(getattr(usage, name))}" if usage is not None else ""
 
 
+def _client(row: ListedExchange) -> str:
+    return client_title(row.what.client) if row.what.client else ""
+
+
 def _finish(row: ListedExchange) -> str:
     return row.request.finish if row.request is not None else ""
 
@@ -163,7 +168,7 @@ COLUMNS: Sequence[ExchangeColumn] = (
     ExchangeColumn("#", lambda row: f"{row.what.number:,}" if row.what.method else "", 6, True, key=_came),
     ExchangeColumn("sent at", _time, 20, key=_came, rank=12),
     ExchangeColumn("status", lambda row: status_words(row.what), 6, key=lambda row: row.what.status or 0),
-    ExchangeColumn("client", lambda row: row.what.client, 14, key=lambda row: row.what.client, rank=6),
+    ExchangeColumn("client", _client, 14, key=_client, rank=6),
     ExchangeColumn("model", lambda row: row.what.model, 26, key=lambda row: row.what.model, rank=4),
     ExchangeColumn("thread", lambda row: row.place.thread, 14, key=lambda row: row.place.thread, rank=3),
     ExchangeColumn(
@@ -227,7 +232,15 @@ def kept(rows: Iterable[ListedExchange], which: str, text: str) -> list[ListedEx
 
 def _all_text(row: ListedExchange) -> str:
     one = row.what
-    told = (status_words(one), one.client, one.model, row.place.thread, kind_words(row), _finish(row), held_words(one))
+    told = (
+        status_words(one),
+        _client(row),
+        one.model,
+        row.place.thread,
+        kind_words(row),
+        _finish(row),
+        held_words(one),
+    )
     return " ".join((*told, one.method, one.path, one.error)).casefold()
 
 

@@ -28,6 +28,7 @@ from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.rule_row import RuleRow
 from inspector.gui.proxies.dialog import ClientLines
 from inspector.gui.widgets.small import Elided
+from inspector.proxy.holds.hold import HoldInfo
 from inspector.transcripts.exchanges import save_har
 from inspector.workbench.live import Prospect, ProxyView, ReceiverView
 from inspector.workbench.state import State
@@ -63,7 +64,8 @@ class ProxyPanel(Panel):
         spans = "An address on this machine that OpenTelemetry exporters send to; no proxy is needed"
         self.begin_receiving = button("Receive spans", proxies.receive, about=spans)
         self.receiver = ReceiverRow(proxies.stop_receiving, lambda: proxies.receiver.show_recording())
-        self._received = ""
+        self._listens: set[str] = set()
+        """Addresses that were brought to the front."""
         self.rule = RuleRow()
         self.rule.chosen.connect(self._controller.set_rule)
         self.rule.next_one.connect(self._controller.hold_next)
@@ -109,7 +111,8 @@ class ProxyPanel(Panel):
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def receive(self, state: State) -> None:
-        """Seen or not: a request that comes to be held brings it to the front, and the tab tells that there is one."""
+        """Seen or not: a new address and a request that comes to be held bring it to the front; the tab tells of one
+        that is held."""
         super().receive(state)
         holds = state.proxy.holds if state.proxy is not None else ()
         self.setWindowTitle(f"{self.TITLE} ●" if holds else self.TITLE)
@@ -117,10 +120,10 @@ class ProxyPanel(Panel):
         if placed - self._brought:
             self.desk.show_panel(self.TITLE)
         self._brought = placed
-        received = state.receiver.url if state.receiver is not None else ""
-        if received and received != self._received:
+        listens = {one.url for one in (state.proxy, state.receiver) if one is not None and one.url}
+        if listens - self._listens:
             self.desk.show_panel(self.TITLE)
-        self._received = received
+        self._listens = listens
 
     def show_state(self, state: State) -> None:
         """The proxy as it stands, what would become of what it holds, and what has passed."""
@@ -164,7 +167,7 @@ class ProxyPanel(Panel):
         for n, hold in enumerate(holds):
             if hold.id not in self.boxes:
                 to = self._controller
-                self.boxes[hold.id] = HoldBox(hold, to.look, to.forward, to.compact, to.drop)
+                self.boxes[hold.id] = HoldBox(hold, self._look_at, to.forward, to.compact, to.drop)
                 self._held.insertWidget(n, self.boxes[hold.id])
             known = proxy.prospects.get(hold.id) if proxy is not None else None
             self.boxes[hold.id].show_hold(hold, known or Prospect())
@@ -172,6 +175,10 @@ class ProxyPanel(Panel):
         self._fit_holds()
         if bool(holds) != self._second.isActive():
             self._second.start() if holds else self._second.stop()
+
+    def _look_at(self, hold: HoldInfo) -> None:
+        self._controller.look(hold)
+        self.desk.show_panel("Buffer")
 
     def _fit_holds(self) -> None:
         """The whole of one box is in sight; of several as much as half of the panel shows."""
