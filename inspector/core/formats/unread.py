@@ -1,5 +1,6 @@
 """Formats that are recognised but cannot be read yet: each gets a name, so that its user learns what the file is."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from inspector.core.formats.format import Head
 def recognise(head: Head) -> str:
     """What the file is, for a sentence ("a HAR web capture, which ..."); empty where it is nothing that we know of."""
     title = _title(head)
-    return title if not title or title == _NOTE else f"{title}, which cannot be read yet"
+    return title if title in ("", _NOTE, _ANSWER) else f"{title}, which cannot be read yet"
 
 
 def _title(head: Head) -> str:
@@ -32,9 +33,14 @@ def _by_bytes(data: bytes) -> str:
         return "a VCR cassette in which no model is asked in words that are known here"
     if b"# aider chat started at" in data:
         return "an Aider chat log"
-    return ""
+    return _ANSWER if _EVENTS.match(start) else ""
 
 
+_EVENTS = re.compile(rb"(?:(?:(?:event|id|retry)?:[^\n]*)?\r?\n){0,9}data: ?\{")
+_ANSWER = (
+    "the stream of an answer alone: what was asked is not in it. Open the body of the request, a capture that holds"
+    " both (HAR, for one), or record the calls with `context-inspector proxy`"
+)
 _NOTE = "the note beside a sub-agent of Claude Code: open the .jsonl of that name"
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)

@@ -122,6 +122,10 @@ def test_known_but_not_read_yet(title: str, value: Any) -> None:
         ("VCR", b"interactions:\n- request:\n"),
         ("VCR", b"# made by a test\ninteractions:\n"),
         ("Aider", b"\n# aider chat started at 2025-01-01\n\n#### hello\n"),
+        ("what was asked is not in it", b'event: message_start\ndata: {"type":"message_start"}\n\n'),
+        ("what was asked is not in it", b': ping\r\n\r\ndata: {"object":"chat.completion.chunk"}\r\n\r\n'),
+        ("what was asked is not in it", b'event: response.created\nid: 1\ndata:{"type":"response.created"}\n'),
+        ("no transcript", b"data: nothing that is JSON\n"),
     ],
 )
 def test_told_by_their_bytes(title: str, data: bytes) -> None:

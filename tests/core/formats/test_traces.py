@@ -321,6 +321,29 @@ def test_cached_tokens_inside_or_beside_the_input() -> None:
     assert [usage_of(told, 3) for told in (0, 1, None, "x", -5, 10**15)] == [None] * 6
 
 
+def test_a_tracer_counts_the_cache_in_one_way() -> None:
+    """One call that read more from the cache than it reported as its prompt tells of the others of its model."""
+
+    def told_by(*calls: tuple[str, int, int]) -> list[int]:
+        spans = [
+            {
+                "name": "chat", "context": {"trace_id": f"t{n}", "span_id": f"s{n}"}, "start_time": 10**18 + n,
+                "attributes": {
+                    "gen_ai.operation.name": "chat", "gen_ai.request.model": model, "gen_ai.usage.input_tokens": prompt,
+                    "gen_ai.usage.cache_read.input_tokens": read, "gen_ai.usage.output_tokens": 7,
+                    "gen_ai.input.messages": json.dumps([{"role": "user", "content": f"Count to {n}, please."}]),
+                },
+            }
+            for n, (model, prompt, read) in enumerate(calls)
+        ]  # fmt: skip
+        session = told(by_name("otel"), numbered(spans))
+        requests = [request for thread in session.threads for request in thread.requests]
+        return [request.usage.prompt for request in requests if request.usage is not None]
+
+    assert told_by(("a", 12, 5000), ("a", 6000, 5000), ("b", 6000, 5000)) == [5012, 11_000, 6000]
+    assert told_by(("a", 6000, 5000), ("a", 7000, 5000)) == [6000, 7000]
+
+
 def test_times_in_every_way() -> None:
     noon = 1_767_268_800_000_000_000
     known: list[Any] = [noon, str(noon), [noon // 10**9, 0], "2026-01-01T12:00:00Z"]

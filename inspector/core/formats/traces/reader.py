@@ -140,6 +140,8 @@ class _TraceSession:
         None that a run went on from."""
         self._wordy: dict[int, Conversation] = {}
         """Those in which a call may hold more text than the tokens that it reported."""
+        self._beside: set[str] = set()
+        """Models of which some call tells that the cache stands beside the prompt: so it does in all calls of them."""
         self._rebuilt = self._empty = self._partial = 0
         self._count = len(spans)
 
@@ -147,6 +149,8 @@ class _TraceSession:
         """Everything so far."""
         runs = self._tree.runs()
         calls = sorted(((call.start, n, call, run) for n, run in enumerate(runs) for call in run.calls), key=_when)
+        known = {beside: {call.model for _, _, call, _ in calls if call.beside is beside} for beside in (True, False)}
+        self._beside = known[True] - known[False]
         for _, _, call, run in calls:
             self._take(call, run)
         self._without_parts()
@@ -169,7 +173,7 @@ class _TraceSession:
     def _take(self, call: Span, run: AgentRun) -> None:
         spoken = self._spoken(call)
         reply, model = spoken.response, call.model or spoken.response.model
-        usage = call.usage or reply.usage
+        usage = self._usage(call) or reply.usage
         last = self._last.get(run.id)
         view, prompt = spoken.view, spoken.prompt
         base = self._base(call, spoken, usage, last, run)
@@ -211,6 +215,11 @@ class _TraceSession:
             tails[:] = [one for one in tails if one[1] is not former]
         if call.response:
             self._ends[call.response] = end
+
+    def _usage(self, call: Span) -> Usage | None:
+        if call.beside is None and call.usage is not None and call.model in self._beside:
+            return replace(call.usage, input=call.usage.prompt)
+        return call.usage
 
     def _scope(self, call: Span, run: AgentRun, view: View) -> str:
         """Where the conversation of a call is looked for: in its run; in an agent's runs of one conversation; in a

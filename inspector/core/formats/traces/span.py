@@ -44,6 +44,9 @@ class Span:
     usage: Usage | None = None
     absurd: bool = False
     """It reported counts that there cannot be."""
+    beside: bool | None = None
+    """Did it report what came from the cache beside the prompt, or (False) as a part of it? None: its counts alone do
+    not tell."""
     window: int | None = None
     input: Any = None
     output: Any = None
@@ -51,8 +54,11 @@ class Span:
     tools: Any = None
 
     def report(self, *counts: Any) -> None:
-        """Take what it reported, as `usage_of` does."""
-        self.usage = usage_of(*counts)
+        """Take what it reported, as `usage_of` does: (prompt, output, cache read, cache written, reasoning, total)."""
+        usage = self.usage = usage_of(*counts)
+        if usage is not None and usage.cache_read + usage.cache_write:
+            told, total = count(counts[0]), count(counts[5]) if len(counts) > 5 else None
+            self.beside = True if usage.prompt != told else False if total == usage.prompt + usage.output else None
         self.absurd = self.usage is None and is_absurd([number for one in counts for number in (one, count(one))])
 
 
