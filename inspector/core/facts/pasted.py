@@ -38,7 +38,8 @@ _SHOWS = pattern(
 )
 """A line that shows a text."""
 _NAMES = pattern(
-    rf"(?i)(?:^(?:please )?{_ACT}.*{_THIS}|[一-龥].*{_ACT}|{_ACT}.*[一-龥]|[这那][两几]?[个篇份段封]).*{_TEXT}"
+    rf"(?i)(?:^(?:please )?{_ACT}.*{_THIS}|^[^一-龥]*[一-龥].*{_ACT}|{_ACT}[^一-龥]*[一-龥]|[这那][两几]?[个篇份段封])"
+    rf".*{_TEXT}"
 )
 _OF_IT = pattern(rf"(?i){_ACT}|{_REWORD}")
 _PRINTS = pattern(rf"(?i)(?:{_HERE}.*{_PRINTED}|{_PRINTED}).{{0,12}}[:：]$|(?:这是|下面|以下|贴).*{_PRINTED}")
