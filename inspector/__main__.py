@@ -1,5 +1,6 @@
 """`context-inspector`: a command answers on the command line, anything else opens the window."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not _has_display(os.environ):
         note("there is no display to open a window on; see context-inspector --help for what goes without.")
         return 1
+    gc.disable()  # the window looks for garbage by itself (`Garbage`); what is loaded now stays
     from inspector.gui.app import main as open_window  # Qt is imported only for the window
 
     return open_window(words)

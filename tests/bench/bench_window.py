@@ -37,7 +37,8 @@ window.show()
 window.grab()
 """
 OURS = """
-import sys
+import gc, sys
+gc.disable()  # as the program itself does before it loads the window
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from inspector.gui.app import build
