@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from inspector.core.session import Session
 from inspector.core.words import plural
@@ -163,7 +163,10 @@ class ProxyPanel(Panel):
     def _show_holds(self, proxy: ProxyView | None) -> None:
         holds = proxy.holds if proxy is not None else ()
         for gone in self.boxes.keys() - {hold.id for hold in holds}:
-            self.boxes.pop(gone).deleteLater()
+            box = self.boxes.pop(gone)
+            if (focus := QApplication.focusWidget()) is not None and box.isAncestorOf(focus):
+                self.table.setFocus()  # it would go to whoever comes first in the window
+            box.deleteLater()
         for n, hold in enumerate(holds):
             if hold.id not in self.boxes:
                 to = self._controller
