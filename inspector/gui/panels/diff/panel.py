@@ -222,12 +222,16 @@ class DiffPanel(Panel):
     def _place_text(self) -> None:
         """Beside the rows where there is room, else below; unasked only where it leaves room for both."""
         wide, tall = self.width() >= WIDE, self.height() >= TALL
-        self._splitter.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
+        way = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+        turned = way != self._splitter.orientation()
+        self._splitter.setOrientation(way)
         on = (wide or tall) if self._asked_for_text is None else self._asked_for_text
         self.bar.text.setChecked(on)
         if self.reading.isHidden() == on:
             self.reading.setVisible(on)
             self._read()
+        if turned:
+            self._splitter.setSizes([3_000, 2_000])  # what it had the other way says nothing here
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

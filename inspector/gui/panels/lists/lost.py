@@ -17,7 +17,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import delayed, small_button
-from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.number_formats import grouped, short
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.chips import flow
@@ -158,7 +158,11 @@ class LostPanel(ListPanel[LossRow]):
             chip.setText("all" if kind is None else plural(count, *_NAMES[kind]))
             chip.setVisible(bool(count))
         gone = sum(loss.lost.fate != "paraphrased" for loss in found)
-        self.setWindowTitle(f"{self.TITLE} ({gone:,})" if self._shown is not None else self.TITLE)
+        self.setWindowTitle(
+            f"{self.TITLE} ({grouped(gone) if gone < 10_000 else short(round(gone, -3))})"
+            if self._shown is not None
+            else self.TITLE
+        )
         kind = self._kind if self._kind is not None and counts[self._kind] else None
         self.kinds[kind].setChecked(True)
         self._show_kind(kind)
