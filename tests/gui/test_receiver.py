@@ -113,6 +113,7 @@ def test_the_calls_of_what_is_open_lead_to_their_requests(panel: ProxyPanel, win
     press(calls, Qt.Key.Key_Down)
     assert bench.state.at == 119
     bench.move(7)
+    qtbot.waitUntil(lambda: calls.viewport().rect().contains(middle(calls.currentIndex().row())))
     qtbot.waitUntil(lambda: calls.currentIndex().row() == row(7))
     press(calls, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert "\trequest 7\t" in QGuiApplication.clipboard().text()

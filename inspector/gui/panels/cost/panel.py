@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 
 from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
@@ -167,6 +167,7 @@ class CostPanel(PlotPanel):
         if here and self.table.currentIndex().row() not in here:
             self.table.selectRow(here[0])
             self._explain(here[0])
+            QTimer.singleShot(0, self.table, lambda: self.table.scrollTo(self.table.currentIndex()))
 
     def _forget(self) -> None:
         self._job.cancel()

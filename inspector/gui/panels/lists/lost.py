@@ -158,11 +158,8 @@ class LostPanel(ListPanel[LossRow]):
             chip.setText("all" if kind is None else plural(count, *_NAMES[kind]))
             chip.setVisible(bool(count))
         gone = sum(loss.lost.fate != "paraphrased" for loss in found)
-        self.setWindowTitle(
-            f"{self.TITLE} ({grouped(gone) if gone < 10_000 else short(round(gone, -3))})"
-            if self._shown is not None
-            else self.TITLE
-        )
+        count = grouped(gone) if gone < 10_000 else short(round(gone, -3))  # other tabs need room, too
+        self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
         self.kinds[kind].setChecked(True)
         self._show_kind(kind)

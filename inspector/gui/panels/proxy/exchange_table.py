@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
@@ -105,6 +105,7 @@ class ExchangeTable(Guarded, QTableView):
         elif at != self.currentIndex().row() or not self.selectedIndexes():
             seen = next((n for n in range(len(COLUMNS)) if not self.isColumnHidden(n)), 0)
             self.setCurrentIndex(self._model.index(at, seen))
+            QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))  # new rows have no place yet
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens; the arrows walk."""
