@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import describe
-from inspector.core.formats.traces.span import Span, SpanEvent, camel_case, mapping, moment
+from inspector.core.formats.traces.span import Span, SpanEvent, camel_case, count, mapping, moment
 from inspector.core.untyped import list_of, objects_of, text_of
 
 
@@ -146,7 +146,7 @@ def _otlp(value: Mapping[str, Any], line: int) -> Span:
     parent = text_of(value.get("parentSpanId"))
     trace = text_of(value["traceId"])
     span = Span(trace + value["spanId"], trace + parent if parent else "", "", text_of(value.get("name")), start)
-    span.time, span.line, span.end = time, line, moment(value.get("endTimeUnixNano"))[0]
+    span.time, span.line, span.end = time, line, count(value.get("endTimeUnixNano")) or 0
     span.finished = value.get("endTimeUnixNano") not in (None, "", "0", 0)
     events = [
         {**event, "attributes": plain_attributes(event.get("attributes"))} for event in objects_of(value.get("events"))
