@@ -51,6 +51,7 @@ class MadeSession:
             "role": "assistant",
             "model": values.pop("model", SONNET),
             "content": [{"type": "text", "text": text}, *calls],
+            "stop_reason": values.pop("stop_reason", "tool_use" if calls else "end_turn"),
             "usage": values.pop("usage", usage),
         }
         name = f"c{self.now}"
@@ -274,3 +275,10 @@ def test_a_sub_agent_that_compacts_by_itself(made: MadeSession, ask: Asked) -> N
     assert [one["request"] for one in pin["violations"]] == [1]
     total = (43_400 * 3.75 + 34_000 * 0.3 + 15 * 3 + 250 * 15) / 1e6
     assert ask("cost", made)["total"] == pytest.approx(total)
+
+
+def test_an_answer_that_was_still_being_written_cost_at_least_that(made: MadeSession, ask: Asked) -> None:
+    made.user("go on")
+    made.answer(five=100_000, stop_reason=None)
+    assert ask("cost", made)["output_is_final"] is False
+    assert ask("info", made)["summary"][2].startswith("At least $0.38;")
