@@ -281,4 +281,4 @@ def test_an_answer_that_was_still_being_written_cost_at_least_that(made: MadeSes
     made.user("go on")
     made.answer(five=100_000, stop_reason=None)
     assert ask("cost", made)["output_is_final"] is False
-    assert ask("info", made)["summary"][2].startswith("At least $0.38;")
+    assert ask("info", made)["summary"][2].startswith("At least $0.38.")

@@ -154,9 +154,9 @@ class LostPanel(ListPanel[LossRow]):
         self._losses = found
         counts = by_kind(loss.lost.fact for loss in found)
         for kind, chip in self.kinds.items():
-            count = len(found) if kind is None else counts[kind]
-            chip.setText("all" if kind is None else plural(count, *_NAMES[kind]))
-            chip.setVisible(bool(count))
+            many = len(found) if kind is None else counts[kind]
+            chip.setText("all" if kind is None else plural(many, *_NAMES[kind]))
+            chip.setVisible(bool(many))
         gone = sum(loss.lost.fate != "paraphrased" for loss in found)
         count = grouped(gone) if gone < 10_000 else short(round(gone, -3))  # other tabs need room, too
         self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
