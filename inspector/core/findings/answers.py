@@ -79,9 +79,10 @@ def lost(
         counts = ((len(losses) - drops, "compaction"), (drops, "silent drop"))
         listed = [plural(count, noun) for count, noun in counts if count]
         words = f"{' and '.join(listed)} lost {bound}{gone:,} facts"
-    said = sum(
-        row.fact.kind in ("instruction", "constraint") for one in losses for row in one.rows if row.fate == "lost"
-    )
+    facts = [row.fact for one in losses for row in one.rows if row.fate == "lost"]
+    if len(set(facts)) < len(facts):  # said again after one, and lost by the next
+        words += ", some more than once"
+    said = sum(fact.kind in ("instruction", "constraint") for fact in facts)
     words += f", {said:,} of them the user's instructions" if said else ""
     if again:
         words += f"; {again:,} {'was' if again == 1 else 'were'} needed again"

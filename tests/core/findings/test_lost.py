@@ -99,6 +99,7 @@ def test_what_an_unreadable_summary_left_out_is_not_known() -> None:
 def test_a_drop_that_nobody_announced_is_listed() -> None:
     (one,) = losses(thread("Something else now.", announced=False))
     assert (one.kind, one.before_request, one.lost) == ("drop", 2, 9)
+    assert short_answer([one, one]).text.startswith("2 silent drops lost 18 facts, some more than once")
 
 
 def test_a_step_loses_by_the_same_rule() -> None:
