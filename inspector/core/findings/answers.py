@@ -42,14 +42,16 @@ class ShortAnswer:
     """Where to look; None: where one stands."""
 
 
-def filled(found: Breakdown, again: Sequence[Repeat], kind: str) -> ShortAnswer:
-    """What fills the buffer. `kind`: how its size is known (reported, predicted, ...)."""
+def filled(found: Breakdown, again: Sequence[Repeat], kind: str, at: int | None) -> ShortAnswer:
+    """What fills the buffer. `kind`: how its size is known (reported, predicted, ...); `at`: the request that it was
+    sent with, None after the last record."""
     tree = found.tree
     if not tree.tokens or not tree.children:
-        return ShortAnswer("filled", "The buffer is empty.")
+        return ShortAnswer("filled", "The buffer is empty.", at)
+    place = "at the end" if at is None else f"at request {at:,}"
     first, *others = sorted(tree.children, key=lambda child: -child.tokens)
     verb = "is" if first.name in ("user", "system", "assistant", "thinking") else "are"
-    words = f"Of {tree.tokens:,} tokens ({kind}), {_share(first, tree)} {verb} {_named(first)}{_mostly(first)}"
+    words = f"Of {tree.tokens:,} tokens {place} ({kind}), {_share(first, tree)} {verb} {_named(first)}{_mostly(first)}"
     words += f", {_share(others[0], tree)} {_named(others[0])}{_mostly(others[0])}" if others else ""
     free = sum(one.free for one in again)
     if again and free >= _MUCH_REPEATED * tree.tokens:
@@ -57,7 +59,7 @@ def filled(found: Breakdown, again: Sequence[Repeat], kind: str) -> ShortAnswer:
         named = [one for one in again if _NAME.match(one.what)]
         top = max(named, key=lambda one: one.free, default=None)
         words += f" ({_base(top.what)}: {top.times} times)" if top is not None else ""
-    return ShortAnswer("filled", f"{words}.")
+    return ShortAnswer("filled", f"{words}.", at)
 
 
 def lost(
@@ -188,7 +190,8 @@ def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> t
     is_end = at >= len(thread.requests)
     buffer = Buffer(thread.end.messages(), thread.prompt) if is_end else thread.requests[at].buffer()
     calls = tool_calls(session, thread)
-    fills = filled(breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls), size.pressure.kind)
+    found, again = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
+    fills = filled(found, again, size.pressure.kind, None if is_end else at)
     losses = lost_by_compactions(session, thread)
     pins = pin_findings(thread, [one for one in find_pins(thread) if ban_of(one)]) if losses else ()
     begins = any(one.kind == "summary" and not one.before_request for one in thread.compactions)
