@@ -82,8 +82,8 @@ def _cell(figure: Figure) -> Callable[[PolicyRow], str]:
     return text
 
 
-LETTERS = 20
-"""Pixels of a policy's letters, before the sample of its line."""
+_APART = 6
+"""Pixels between a policy's letters, the sample of its line, and its name."""
 _WIDTHS = {"compactions": 11, "peak": 8, "cache written": 17, "facts lost": 9, "cost": 8, "regret": 6}
 
 COLUMNS: Sequence[Column[PolicyRow]] = (
@@ -202,8 +202,9 @@ class _TwoLines(Guarded, QStyledItemDelegate):
         painter.setFont(bold)
         painter.setPen(ink(style_of(row.name).colour(c)))
         painter.drawText(room, _LEFT, style_of(row.name).letter)
-        paint_sample(painter, QRectF(room.left() + LETTERS, room.top(), SAMPLE.width(), room.height()), row.name, c)
-        left = room.adjusted(LETTERS + 7 + SAMPLE.width(), 0, 0, 0)
+        left = room.adjusted(painter.fontMetrics().horizontalAdvance("CC") + _APART, 0, 0, 0)
+        paint_sample(painter, QRectF(left.left(), left.top(), SAMPLE.width(), left.height()), row.name, c)
+        left = left.adjusted(SAMPLE.width() + _APART, 0, 0, 0)
         if not picked:
             bold.setWeight(QFont.Weight.Normal)
             painter.setFont(bold)
