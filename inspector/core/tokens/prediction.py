@@ -20,6 +20,7 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 RECENT = 16
 """Ratios that the slope for the next call is learned from: what an agent does now is like what it did a moment ago."""
@@ -58,6 +59,7 @@ def doubt(model: str) -> float:
     return _ANY_TOKENIZER if _family(model) is None else _CHANGE
 
 
+@lru_cache(maxsize=64)
 def _family(model: str) -> float | None:
     """Tokens of the model for one of o200k; None of a family that was never measured."""
     name = model.lower()
