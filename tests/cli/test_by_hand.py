@@ -282,3 +282,9 @@ def test_an_answer_that_was_still_being_written_cost_at_least_that(made: MadeSes
     made.answer(five=100_000, stop_reason=None)
     assert ask("cost", made)["output_is_final"] is False
     assert ask("info", made)["summary"][2].startswith("At least $0.38.")
+
+
+def test_an_unfinished_answer_of_next_to_nothing(made: MadeSession, ask: Asked) -> None:
+    made.user("go on")
+    made.answer(five=100, stop_reason=None)
+    assert ask("info", made)["summary"][2] == "At least a part of a cent."

@@ -11,7 +11,6 @@ one message of the buffer.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from operator import is_
 from typing import Any, TypeAlias
@@ -179,21 +178,16 @@ def _in_call_order(messages: Sequence[_Sourced], calls: Mapping[str, ToolCall]) 
     made = {call.id: n for n, call in enumerate(call for message, _ in messages for call in message.calls)}
     ordered = list(messages)
     for is_result, run in groupby(range(len(messages)), lambda n: messages[n][0].result is not None):
-        places: dict[str, list[int]] = {}
+        places: dict[str, dict[int, int]] = {}
         for n in run if is_result else ():
             result = messages[n][0].result
             call = calls.get(result.call_id) if result is not None else None
-            if call is not None and not call.id:
-                places.setdefault(call.name, []).append(n)
+            if call is not None and not call.id and result is not None:
+                places.setdefault(call.name, {})[n] = made.get(result.call_id, -1)
         for some in places.values():
-            for n, one in zip(some, sorted((messages[n] for n in some), key=partial(_call_at, made)), strict=True):
-                ordered[n] = one
+            for n, first in zip(some, sorted(some, key=some.__getitem__), strict=True):
+                ordered[n] = messages[first]
     return ordered
-
-
-def _call_at(made: Mapping[str, int], one: _Sourced) -> int:
-    result = one[0].result
-    return made.get(result.call_id, -1) if result is not None else -1
 
 
 def _grouped(dialect: Dialect, new: Sequence[_Sourced], owner: Sequence[int]) -> Sequence[_Group]:

@@ -103,9 +103,7 @@ def costs(found: SessionCost) -> ShortAnswer:
         return ShortAnswer("cost", "No usage is recorded here, so nobody knows what it cost.")
     breaks = [one for one in found.breaks if one.cause != "compaction"]
     again = sum(one.tokens for one in breaks)
-    words = _dollars(found.bill.total) if found.bill is not None else "The price is not known"
-    if found.bill is not None and not found.output_is_final:
-        words = f"At least {words[0].lower()}{words[1:]}"
+    words = _price(found)
     if found.bill is not None and sum(told) < _NEARLY_ALL * len(told):
         words += f" for {sum(told):,} of {len(told):,} calls; the file tells no usage of the others"
     dearest = max(breaks, key=lambda one: one.tokens, default=None)
@@ -134,8 +132,20 @@ _CAUSES = {
 }
 
 
+def _price(found: SessionCost) -> str:
+    """A least where an answer was still being written."""
+    if found.bill is None:
+        return "The price is not known"
+    if found.output_is_final:
+        return _dollars(found.bill.total)
+    return "At least a part of a cent" if found.bill.total < _CENT else f"At least {_dollars(found.bill.total)}"
+
+
+_CENT = Decimal("0.01")
+
+
 def _dollars(amount: Decimal) -> str:
-    return "Less than a cent" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
+    return "Less than a cent" if 0 < amount < _CENT else f"${amount:,.2f}"
 
 
 def _paid(threads: Sequence[ThreadCost]) -> str:

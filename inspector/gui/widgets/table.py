@@ -1,6 +1,6 @@
 """A calm table for the smaller lists: plain cells, whole rows, everything by keyboard, rows read only when painted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -86,11 +86,46 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
         return None
 
 
-class Rows(Guarded, QTableView, Generic[T]):
-    """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
+class FittedTable(Guarded, QTableView):
+    """What all tables have in common: whole rows, columns that are fitted anew when room or letters change."""
 
     LINES: ClassVar[float] = 1.6
     """Of letters, in the height of a row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        show_whole_rows(self, lambda metrics: int(metrics.height() * self.LINES))
+        self.horizontalHeader().setHighlightSections(False)
+        self.empty = ""
+        """What is said where there are no rows."""
+
+    def _fit(self) -> None:
+        """Which columns are shown, and how wide."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        paint_empty(self, self.empty)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Other room."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Only now its letters are sure."""
+        super().showEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Other letters; what is not seen is fitted when it is."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and self.isVisible():
+            self._fit()
+
+
+class Rows(FittedTable, Generic[T]):
+    """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
+
     chosen = Signal(int, int)
     opened = Signal(int)
 
@@ -99,12 +134,8 @@ class Rows(Guarded, QTableView, Generic[T]):
         self._model: TableModel[T] = TableModel(columns)
         self.setModel(self._model)
         self.setAccessibleName(name)
-        show_whole_rows(self, lambda metrics: int(metrics.height() * self.LINES))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
-        self.horizontalHeader().setHighlightSections(False)
-        self.empty = ""
-        """What is said where there are no rows."""
         self._unwanted: set[int] = set()
         self._fitted: tuple[object, ...] = ()
         self._fit()
@@ -128,8 +159,7 @@ class Rows(Guarded, QTableView, Generic[T]):
     def copied(self) -> str:
         """The selected rows in full, else all: a line each, cells between tabs."""
         chosen = sorted({index.row() for index in self.selectedIndexes()}) or range(len(self.rows))
-        cells = ([column.text(self.rows[n]) for column in self._model.columns] for n in chosen)
-        return "\n".join("\t".join(" ".join(cell.split()) for cell in row) for row in cells)
+        return copied_rows((column.text(self.rows[n]) for column in self._model.columns) for n in chosen)
 
     def copy(self) -> None:
         """The same, to the clipboard."""
@@ -151,26 +181,6 @@ class Rows(Guarded, QTableView, Generic[T]):
         """Do not show a column, whatever room there is; or show it again."""
         (self._unwanted.add if out else self._unwanted.discard)(column)
         self._fit()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        paint_empty(self, self.empty)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Other room."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Only now its letters are sure."""
-        super().showEvent(event)
-        self._fit()
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Other letters."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange and hasattr(self, "_fitted"):
-            self._fit()
 
     def _fit(self) -> None:
         """Columns as wide as they should be; where that is too much the texts among them get narrower, down to their
@@ -233,6 +243,11 @@ class _RowHeights(Guarded, QObject):
 
     def _fit(self) -> None:
         self._view.verticalHeader().setDefaultSectionSize(self._height(self._view.fontMetrics()))
+
+
+def copied_rows(rows: Iterable[Iterable[str]]) -> str:
+    """A line a row, cells between tabs."""
+    return "\n".join("\t".join(" ".join(cell.split()) for cell in row) for row in rows)
 
 
 def paint_empty(view: QTableView, words: str) -> None:

@@ -1,11 +1,13 @@
 """The diff: what a step or a preview did to every message, side by side, and line by line inside the chosen one."""
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
 from PySide6.QtGui import QResizeEvent
 
 from inspector.core.diff import DiffRow
+from inspector.core.drops import Drop
 from inspector.core.message import Message
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
@@ -91,7 +93,7 @@ class DiffPanel(Panel):
             self._show_nothing(state)
             return
         as_recorded = state.steps is not None and state.steps.at == state.steps.base(state.steps.at) == RECORDED
-        self._show_why(state if as_recorded else State())
+        self._show_why(state.drops.found if as_recorded and state.drops is not None else (), state.place)
         self.bar.show_payback(state.branch.economics if state.branch is not None and as_recorded else None)
         if state.steps is not self._steps or not chosen.is_same(self._sides):
             self._steps = state.steps
@@ -103,10 +105,9 @@ class DiffPanel(Panel):
         wanted = self.bar.wanted
         self._job.run(lambda task: listing(compared(chosen), wanted), self._arrived)
 
-    def _show_why(self, state: State) -> None:
-        """Of a change that no record announces: how it is known."""
-        drops = state.drops.found if state.drops is not None else ()
-        silent = [one.why for one in drops if one.request == state.place and one.compaction is None]
+    def _show_why(self, drops: Iterable[Drop], place: int) -> None:
+        """Of a change in front of that request that no record announces: how it is known."""
+        silent = [one.why for one in drops if one.request == place and one.compaction is None]
         self.why.setText(f"No record announces this. {' '.join(silent)}" if silent else "")
         self._unannounced.setVisible(bool(silent))
 

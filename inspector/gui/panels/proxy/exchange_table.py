@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from inspector.gui.guard import Guarded
@@ -20,7 +20,7 @@ from inspector.gui.panels.proxy.exchange_rows import (
     waterfall,
 )
 from inspector.gui.widgets.chips import Chips, flow
-from inspector.gui.widgets.table import Index, paint_empty, show_whole_rows
+from inspector.gui.widgets.table import FittedTable, Index, copied_rows
 
 _PAD = 7
 """Pixels at both sides of a cell."""
@@ -30,7 +30,7 @@ _MEASURED = 50
 """Rows, the first and the last, by whose texts columns get their widths."""
 
 
-class ExchangeTable(Guarded, QTableView):
+class ExchangeTable(FittedTable):
     """`chosen`: a row was clicked or walked to; `opened`: Enter or a double click on it."""
 
     chosen = Signal(object)
@@ -42,17 +42,13 @@ class ExchangeTable(Guarded, QTableView):
         self._bars: tuple[object, dict[object, tuple[float, float, float]]] = (None, {})
         self._chosen: object = None
         """Id of the row that is chosen."""
-        self.empty = ""
-        """What is said where there are no rows."""
         self.setModel(self._model)
         self.setAccessibleName("Exchanges")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setItemDelegate(_ExchangeCell(theme, self))
         self.setStyleSheet("QHeaderView::section { padding: 4px 7px; }")
-        show_whole_rows(self, lambda metrics: int(metrics.height() * 1.6))
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
@@ -112,8 +108,7 @@ class ExchangeTable(Guarded, QTableView):
         at = self.currentIndex().row()
         if event.matches(QKeySequence.StandardKey.Copy):
             chosen = [self._model.rows[at]] if at >= 0 else self._model.rows
-            cells = ("\t".join(" ".join(one.text(row).split()) for one in COLUMNS) for row in chosen)
-            QGuiApplication.clipboard().setText("\n".join(cells))
+            QGuiApplication.clipboard().setText(copied_rows((one.text(row) for one in COLUMNS) for row in chosen))
             return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and at >= 0:
             self.opened.emit(self._model.rows[at])
@@ -121,26 +116,6 @@ class ExchangeTable(Guarded, QTableView):
         super().keyPressEvent(event)
         if self.currentIndex().row() not in (at, -1):
             self._choose(self.currentIndex().row())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Other room."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Only now its letters are sure."""
-        super().showEvent(event)
-        self._fit()
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Other letters."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange and hasattr(self, "_model"):
-            self._fit()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        paint_empty(self, self.empty)
 
     def _fit(self) -> None:
         """Columns in which nothing stands are left out; where there is no room for all others, those that say least go.
