@@ -70,13 +70,16 @@ def _compaction(one: dict[str, Any]) -> Iterator[str]:
     facts, rows = one["facts"], one["lost"]
     named = " ".join(word for word in (plain(one["trigger"]), one["kind"]) if word)
     sizes = f"{number(one['tokens_before'])} -> {number(one['tokens_after'])} tokens"
+    bound = "" if one.get("summary_readable", True) else "at most "
+    needed = f"{facts['needed_again']:,} needed again"
+    needed = "needed again: unknown" if bound and not facts["needed_again"] else needed
     yield f"{one['index']}: {named} before request {one['before_request']}, {sizes}"
     yield (
         f"   {facts['before']:,} facts: {facts['kept']:,} kept, {facts['paraphrased']:,} in other words,"
-        f" {facts['lost']:,} lost; {facts['needed_again']:,} needed again"
+        f" {bound}{facts['lost']:,} lost; {needed}"
     )
-    if not one.get("summary_readable", True):
-        yield "   its summary cannot be read here: what counts as lost may stand in it, and what was needed is unknown"
+    if bound:
+        yield "   its summary cannot be read here: what counts as lost may stand in it"
     if one["cost_usd"] is not None:
         yield f"   {_paid(one)}"
     if shown := _first(rows):

@@ -207,6 +207,7 @@ def _compaction(one: Compacted) -> dict[str, Any]:
     return {
         "before_request": one.at.before_request,
         "tier": one.at.tier,
+        **({} if one.at.is_readable else {"summary_readable": False}),
         **picked(one, "kind tokens_before tokens_after messages_before messages_after"),
         **economics_fields(one.economics),
     }
@@ -235,6 +236,7 @@ def _totals(found: ReplayReport) -> dict[str, Any]:
 
 def _loss(losses: Losses) -> dict[str, Any]:
     return {
+        **({} if losses.is_readable else {"summary_readable": False}),
         **picked(losses, "facts kept paraphrased lost needed_later"),
         "regret": len(losses.regrets),
         **picked(losses, "rereads reread_tokens"),
@@ -281,8 +283,8 @@ def _policy(one: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:
         number(spent.cache_write),
         number(spent.summariser_input + spent.summariser_output),
         cost_words(spent.cost_usd, None if one.policy == RECORDED else plainly),
-        f"{losses.lost:,} of {losses.facts:,}",
-        number(losses.needed_later),
+        f"{losses.lost_words} of {losses.facts:,}",
+        losses.needed_words,
         f"{losses.rereads} / {losses.reread_tokens:,}" if losses.rereads else "0",
         "{} of {}".format(*pins_kept(one.pins)),
     )
@@ -292,7 +294,10 @@ def regrets_lines(reports: Sequence[ReplayReport]) -> Iterator[str]:
     """Each regret with the step that lost the fact and the request that needed it."""
     for one in reports:
         yield ""
-        yield f"{one.policy}: {one.losses.needed_later:,} facts regretted, {len(one.losses.regrets):,} times"
+        if not one.losses.needs_are_known:
+            yield f"{one.policy}: a summary cannot be read, so nobody knows what was needed again"
+            continue
+        yield f"{one.policy}: {one.losses.needed_words} facts regretted, {len(one.losses.regrets):,} times"
         rows = [
             (
                 regret.fact.kind,

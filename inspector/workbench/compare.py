@@ -220,6 +220,8 @@ class Figure:
     """One sentence."""
     of: Callable[[ReplayReport], Number | None]
     """None where it is not known."""
+    words: Callable[[ReplayReport], str] = lambda _: ""
+    """As people read it, where the number alone would say more than anybody knows."""
 
 
 FIGURES: tuple[Figure, ...] = (
@@ -228,9 +230,19 @@ FIGURES: tuple[Figure, ...] = (
     Figure("sent", "tokens", "Tokens of all buffers that were sent.", lambda one: one.spent.prompt),
     Figure("cost", "money", "All calls, for summaries too, by the price catalogue.", lambda one: one.spent.cost_usd),
     Figure(
-        "facts lost", "count", "Facts that stood nowhere any more, in no words; each once.", lambda one: one.losses.lost
+        "facts lost",
+        "count",
+        "Facts that stood nowhere any more, in no words; each once. At most so many where a summary cannot be read.",
+        lambda one: one.losses.lost,
+        lambda one: "" if one.losses.is_readable else one.losses.lost_words,
     ),
-    Figure("regret", "count", "Facts that were needed when they were gone.", lambda one: one.losses.needed_later),
+    Figure(
+        "regret",
+        "count",
+        "Facts that were needed when they were gone.",
+        lambda one: one.losses.needed_later if one.losses.needs_are_known else None,
+        lambda one: "" if one.losses.is_readable else one.losses.needed_words,
+    ),
     Figure("pins kept", "count", "Constraints and pins that were never gone.", lambda one: pins_kept(one.pins)[0]),
     Figure("overflows", "count", "Requests larger than the window at first.", lambda one: one.overflows),
     Figure("cache read", "tokens", "Of the sent, read from the provider's cache.", lambda one: one.spent.cache_read),
@@ -260,8 +272,10 @@ class Comparison:
         return next((one for one in self.reports if one.policy == name), None)
 
     def difference(self, figure: Figure, one: ReplayReport) -> Number | None:
-        """From what happened; None where either is not known."""
-        mine, plainly = figure.of(one), figure.of(self.base) if self.base is not None else None
+        """From what happened; None where either is not known, or not exactly."""
+        if self.base is None or figure.words(one) or figure.words(self.base):
+            return None
+        mine, plainly = figure.of(one), figure.of(self.base)
         return None if mine is None or plainly is None else mine - plainly
 
 

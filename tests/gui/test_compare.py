@@ -18,6 +18,8 @@ from inspector.gui.panels.compare.plot import spread
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
 from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, PolicyRun, compare, sweepable
+from tests.core.findings.test_lost import thread as sealed
+from tests.core.policies.build import assistant
 from tests.core.sessions import said
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, press, write
@@ -65,6 +67,11 @@ def run(panel: ComparePanel, qtbot: QtBot) -> None:
 
 def names(panel: ComparePanel) -> list[str]:
     return [row.name for row in panel.table.rows]
+
+
+def cells_of(panel: ComparePanel) -> list[list[str]]:
+    model = panel.table.model()
+    return [[model.index(n, m).data() for m in range(model.columnCount())] for n in range(model.rowCount())]
 
 
 def click_cell(panel: ComparePanel, row: int, column: int = 0) -> None:
@@ -317,6 +324,22 @@ def test_a_row_brings_its_curve_forward_and_its_regrets(compared: ComparePanel) 
         assert all(curve.opts["pen"].color().alpha() < 255 for curve in others)
         assert one.title in compared.says.whole
     assert any(row.report.losses.regrets for row in compared.table.rows), "or this says nothing"
+
+
+def test_what_an_unreadable_summary_cost_is_no_number(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+    desk.workbench.open(session(sealed("", assistant("What did the map say?")), "sealed.jsonl"))
+    run(panel, qtbot)
+    heads = ["policy", *(figure.name for figure in FIGURES)]
+    rows = zip(panel.table.rows, cells_of(panel), strict=True)
+    shown = {row.name: dict(zip(heads, cells, strict=True)) for row, cells in rows}
+    assert (shown[BASE]["facts lost"], shown[BASE]["regret"]) == ("at most 9", "unknown")
+    assert shown["roku"]["facts lost"] == "0", "a difference from what nobody knows is none"
+    panel._pick(BASE)
+    assert panel.says.whole == (
+        "Session as recorded: at most 9 of 9 facts lost."
+        " A summary cannot be read, so nobody knows what was needed again."
+    )
+    assert "at most 9" in panel.table.copied()
 
 
 def test_it_is_copied_for_a_spreadsheet(compared: ComparePanel) -> None:

@@ -7,10 +7,12 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from inspector.core.findings.lost import lost_by_compactions
+from inspector.core.session import Session
 from inspector.gui.desk import Desk
 from inspector.gui.panels.lists.lost import AGAIN, LostPanel
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
+from tests.core.findings.test_lost import thread as sealed
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, press
 from tests.gui.stepping import open_it
@@ -49,6 +51,13 @@ def test_what_a_step_loses_is_listed_with_where_it_stood(desk: Desk, panel: Lost
     assert desk.workbench.state.selected == desk.workbench.state.recorded().messages[4].id
     press(panel.table, Qt.Key.Key_Down)
     assert desk.workbench.state.selected == desk.workbench.state.recorded().messages[6].id
+
+
+def test_what_an_unreadable_summary_lost_is_at_most_so_much(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+    desk.workbench.open(Session("test", (sealed(""),), path="sealed.jsonl"))
+    desk.workbench.move(2)
+    qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (9)")
+    assert panel.says.text() == ("At most 9 gone: the summary cannot be read here. What was needed again is unknown.")
 
 
 def test_enter_shows_it_in_the_diff(desk: Desk, panel: LostPanel, qtbot: QtBot, asked: Asked) -> None:

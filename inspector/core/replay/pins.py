@@ -297,4 +297,5 @@ def _words(one: Compaction | None) -> str:
     if one is None:
         return UNANNOUNCED
     kind = {"summary": "compaction", "micro": "micro-compaction", "edit": "edit"}[one.kind]
-    return kind if one.trigger in ("", one.kind) else f"{one.trigger} {kind}"
+    words = kind if one.trigger in ("", one.kind) else f"{one.trigger} {kind}"
+    return words if one.is_readable else f"{words}, whose summary cannot be read"

@@ -109,6 +109,29 @@ class Losses:
         return self.facts - self.paraphrased - self.lost
 
     @property
+    def is_readable(self) -> bool:
+        """False: what came in place of the lost cannot be read everywhere. `lost` is the most that it can be then,
+        `needed_later` the least."""
+        return all(one.at.is_readable for one in self.losses)
+
+    @property
+    def needs_are_known(self) -> bool:
+        """False: nobody knows of anything that was needed, nor that nothing was."""
+        return self.is_readable or self.needed_later > 0
+
+    @property
+    def lost_words(self) -> str:
+        """`lost`, as people read it."""
+        return f"{self.lost:,}" if self.is_readable else f"at most {self.lost:,}"
+
+    @property
+    def needed_words(self) -> str:
+        """`needed_later`, as people read it."""
+        if not self.needs_are_known:
+            return "unknown"
+        return f"{self.needed_later:,}" if self.is_readable else f"at least {self.needed_later:,}"
+
+    @property
     def rereads(self) -> int:
         return sum(one.repaired for one in self.regrets)
 

@@ -353,7 +353,7 @@ class _RecordedBook(_ReportBook):
             after = self.rows[index].tokens if known else self._sizes.end
         kind: CompactedKind = "summary" if one.kind == "summary" else "micro"
         stood = len(requests[index - 1].view)
-        return Compacted(At(index, _name(one)), kind, before, after, stood, len(then))
+        return Compacted(At(index, _name(one), one.is_readable), kind, before, after, stood, len(then))
 
     def _summaries(self, index: int) -> list[Usage]:
         """The calls for the recorded summaries before a request; none for what no model wrote."""

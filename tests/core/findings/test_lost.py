@@ -1,16 +1,22 @@
 """What a recorded compaction or a silent drop lost: which fate, in which order, and what was needed again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from inspector.cli.lost import describe, run
+from inspector.cli.lost import describe, lost_lines, run
 from inspector.cli.main import main
+from inspector.cli.replay import describe as described
+from inspector.cli.replay import policies_lines, regrets_lines
 from inspector.core.buffer import Stretch
 from inspector.core.facts.fact import KINDS
 from inspector.core.findings.answers import lost as short_answer
 from inspector.core.findings.lost import CompactionLoss, lost_between, lost_by_compactions
 from inspector.core.message import Message, Text
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.pins import became
+from inspector.core.replay.report import recorded
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import assistant, result, user
@@ -94,6 +100,40 @@ def test_what_an_unreadable_summary_left_out_is_not_known() -> None:
     assert (one.is_readable, one.lost, one.needed_again) == (False, 9, 0)
     assert describe(one)["summary_readable"] is False
     assert "at most 9 of 9" in short_answer([one]).text
+    said = list(lost_lines({"compactions": [describe(one)]}))
+    assert "   9 facts: 0 kept, 0 in other words, at most 9 lost; needed again: unknown" in said
+
+
+def test_a_replay_says_the_same_of_an_unreadable_summary() -> None:
+    again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
+    found = recorded(Ground(thread("", again)))
+    losses = found.losses
+    assert (losses.lost_words, losses.needed_words, losses.needs_are_known) == ("at most 9", "unknown", False)
+    document = described(found)
+    assert document["loss"]["summary_readable"] is document["compactions"][0]["summary_readable"] is False
+    row = policies_lines([found], None)[-1].split("  ")
+    assert {"at most 9 of 9", "unknown"} <= {cell.strip() for cell in row}
+    assert "nobody knows" in list(regrets_lines([found]))[-1]
+    readable = recorded(Ground(thread("Work goes on.", again)))
+    assert (readable.losses.lost_words, readable.losses.needed_words) == ("9", "1")
+    assert "summary_readable" not in described(readable)["loss"] | described(readable)["compactions"][0]
+
+
+def test_of_two_summaries_one_that_can_be_read_tells_the_least_that_was_needed() -> None:
+    again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
+    one = thread("Work goes on.", again)
+    sealed = Message("t", "user", (Text(""),), summary=True)
+    stretch = Stretch(own=[sealed])
+    requests = [*one.requests, Request(len(one.requests), stretch.view())]
+    made = [*one.compactions, Compaction(len(one.requests), "auto", summary=sealed)]
+    found = recorded(Ground(replace(one, requests=requests, compactions=made, end=stretch.view()))).losses
+    assert found.needed_words == "at least 1"
+    assert found.lost_words.startswith("at most ")
+
+
+def test_a_pin_that_an_unreadable_summary_may_hold_says_so() -> None:
+    (kept,) = recorded(Ground(thread(""))).pins[:1]
+    assert became(kept) == "gone since request 2, by auto compaction, whose summary cannot be read"
 
 
 def test_a_drop_that_nobody_announced_is_listed() -> None:

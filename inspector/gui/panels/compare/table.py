@@ -10,6 +10,7 @@ from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Regret
 from inspector.core.replay.report import ReplayReport
 from inspector.core.usage import HOUR
@@ -46,6 +47,8 @@ class PolicyRow:
 
 def shown(figure: Figure, row: PolicyRow) -> str:
     """A figure as people read it."""
+    if words := figure.words(row.report):
+        return words
     value = figure.of(row.report)
     if value is None:
         return "no price"
@@ -110,14 +113,15 @@ def ordered(found: Comparison, by: int, falling: bool) -> list[PolicyRow]:
 
 
 def as_table(rows: Sequence[PolicyRow]) -> str:
-    """For a spreadsheet: a line a policy, cells between tabs, numbers plain, each with its difference."""
+    """For a spreadsheet: a line a policy, cells between tabs, known numbers plain, each with its difference."""
     heads = ["policy", *(head for one in FIGURES for head in (one.name, f"{one.name}, difference"))]
     lines = [heads]
     for row in rows:
         cells = [row.name]
         for figure in FIGURES:
             value, gap = figure.of(row.report), row.comparison.difference(figure, row.report)
-            cells += ["" if number is None else f"{number}" for number in (value, gap)]
+            plain = ["" if number is None else f"{number}" for number in (value, gap)]
+            cells += [figure.words(row.report) or plain[0], plain[1]]
         lines.append(cells)
     return "\n".join("\t".join(cells) for cells in lines)
 
@@ -145,7 +149,7 @@ class CompareTable(Rows[PolicyRow]):
         """These rows, that one selected."""
         self._comparison = found
         pins = next(n for n, figure in enumerate(FIGURES, 1) if figure.name == "pins kept")
-        self.leave_out(pins, not any(one.pins for one in found.reports))
+        self.leave_out(pins, not any(pins_kept(one.pins)[1] for one in found.reports))
         self.show_rows(ordered(found, self._by, self._falling))
         place = next((n for n, row in enumerate(self.rows) if row.name == picked), -1)
         if place >= 0:
@@ -252,5 +256,7 @@ def regret_words(one: ReplayReport) -> str:
     if not losses.facts:
         return f"{one.title} removed nothing: nothing could be regretted."
     again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
-    lost = f"{losses.lost:,} of {losses.facts:,} facts lost"
-    return f"{one.title}: {lost}, {losses.needed_later:,} regretted{again}."
+    lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
+    if losses.needs_are_known:
+        return f"{one.title}: {lost}, {losses.needed_words} regretted{again}."
+    return f"{one.title}: {lost}. A summary cannot be read, so nobody knows what was needed again."

@@ -178,9 +178,12 @@ class LostPanel(ListPanel[LossRow]):
             preview = " would be" if self._shown.preview else " was"
             return f"Nothing{preview} lost: every fact still stands somewhere."
         reworded = sum(loss.lost.fate == "paraphrased" for loss in self._losses)
-        return f"{grouped(len(self._losses) - reworded)} gone" + (
-            f", {grouped(reworded)} in other words" if reworded else ""
-        )
+        words = f"{grouped(len(self._losses) - reworded)} gone"
+        words += f", {grouped(reworded)} in other words" if reworded else ""
+        made = _recorded(self._shown, self._known[1])
+        if made is None or made.is_readable:
+            return words
+        return f"At most {words}: the summary cannot be read here. What was needed again is unknown."
 
     def choose(self, place: int, column: int = -1) -> None:
         loss = self.table.rows[place]
@@ -196,9 +199,16 @@ class LostPanel(ListPanel[LossRow]):
 
 def losses(chosen: Sides, recorded: Sequence[CompactionLoss] = ()) -> Sequence[LossRow]:
     """What a step lost, with its places; of what the recording did, as these say. O(text)."""
-    if (at := _recorded_at(chosen)) is None:
+    if _recorded_at(chosen) is None:
         return _placed(lost_between(chosen.before.messages, chosen.after.messages), chosen)
-    return _placed(next((one.rows for one in recorded if one.before_request == at), ()), chosen)
+    made = _recorded(chosen, recorded)
+    return _placed(made.rows if made is not None else (), chosen)
+
+
+def _recorded(chosen: Sides, recorded: Sequence[CompactionLoss]) -> CompactionLoss | None:
+    """What is said of the recorded change that is looked at; None where it is another step."""
+    at = _recorded_at(chosen)
+    return next((one for one in recorded if one.before_request == at), None)
 
 
 def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
