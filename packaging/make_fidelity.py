@@ -105,6 +105,15 @@ def _former() -> list[str]:
     return (head + rest.partition("\n\n")[0]).split("\n")
 
 
+WEIGHTS = "## What a counted token is expected to weigh"
+
+
+def _as_it_stands(head: str) -> list[str]:
+    """A section of the page that is not measured here."""
+    _, head, rest = PAGE.read_text(encoding="utf-8").partition(head + "\n")
+    return ["", *(head + rest.partition("\n\n## ")[0]).split("\n")] if head else []
+
+
 def measure(folder: Path) -> Iterator[Measured]:
     """Every session below a folder whose calls tell what they used."""
     estimators = [estimator(name) for name in ESTIMATORS]
@@ -167,6 +176,7 @@ def page(
         *PREDICTED,
         "",
         *numbers_table(TITLES, [one.shown for one in measured if one.shown is not None and not one.why_not]),
+        *_as_it_stands(WEIGHTS),
         "",
         "## What fills it, where the file holds everything",
         "",
@@ -199,16 +209,22 @@ they have other tokenizers and other prompts. *Overhead* is the intercept in tok
 |predicted / reported - 1| of the number that the gauge shows, by Roku's estimator: what the program said before it saw
 the call, from what stood in the file up to then.
 
-*By stretch*: each stretch between compactions, and between restarts that the file tells, has a line of its own. After a
-compaction a client attaches anew what the file does not hold (files, skills, reminders): the overhead of one session
-goes from 35,000 to 64,000 tokens that way, with the same slope. A client that was started again has lost what it had
-attached. One line through all of it is less straight for that, and no message is wrong: Claude Code 2.0.76 to 2.1.37,
-of which these sessions are, wrote none of its attachments down.
+*By stretch*: each stretch between compactions, and between restarts that the file tells, has a line of its own. What is
+off the line in the lowest sessions was looked into, call by call, and is not in their files. Claude Code 2.0.76 to
+2.1.37 wrote none of its attachments down. After a compaction it reads up to five files again (those of up to 5,000
+tokens whole), and tells of skills, plan and tasks anew: 1,300 to 22,500 tokens a time, with the same slope. In 7 of 15
+such places the files that the session read last explain it within a third; in the others they do not (files of which
+only parts were read, state that a restart lost), so nothing is put there. It tells of files that a command changed:
+3,539 tokens after `gofmt -w`, 9,250 after `git stash`. A client that was started again has lost what it had attached
+(the prompt fell by 4,067 and 11,045 tokens) or attaches more (9,681). One line through all of it is less straight for
+that.
+
+*Holes*: in the lowest session one record on which another hangs is not in the file, with 14 hours between its
+neighbours; the prompt is 27,444 tokens shorter after it. Such a file says so in a note.
 
 *Scrubbed*: so many messages have REDACTED where a publisher took out keys, and every long word that looks like one.
 What was taken out was sent: one result of 35 KB with 42 such places is 24 KB in the file, and the prompt grew there by
-19,399 tokens where 8,194 stand. An OpenClaw trajectory has another cause: between two of its runs tools and system
-prompt changed, and the provider charged 3,762 tokens less where their text is 3,240 shorter.
+19,399 tokens where 8,194 stand.
 
 Every file that tells what its calls used is counted. Not part of the quantiles: files with under four such calls,
 through which any line is nearly straight; in brackets, windows that publishers cut out of a session or texts that they

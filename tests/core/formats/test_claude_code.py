@@ -370,3 +370,15 @@ def test_a_history_copied_under_new_uuids_is_read_once() -> None:
     main = read_values(enumerate(lines, 1)).main
     assert buffers(main)[-1] == ["u0", "m0", "u1", "m1", "u2"]
     assert len(main.requests) == 3
+
+
+def test_a_file_with_a_hole_says_so() -> None:
+    lines = values(DATA / "plain.jsonl")
+    assert not read_values(lines).notes
+    hung_on = next(value["parentUuid"] for _, value in reversed(lines) if value.get("parentUuid"))
+    cut = [(line, value) for line, value in lines if value.get("uuid") != hung_on]
+    later = next(line for line, value in cut if value.get("parentUuid") == hung_on)
+    (note,) = read_values(cut).notes
+    assert note.startswith(f"1 of the records on which others hang is not in this file (line {later})")
+    late = [*cut, *((line, value) for line, value in lines if value.get("uuid") == hung_on)]
+    assert not read_values(late).notes

@@ -1,5 +1,6 @@
 """OpenClaw: sessions with their trajectories, trajectories alone, stubs, usage that holds the cache; any values."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -154,13 +155,34 @@ def test_a_trajectory_alone() -> None:
     buffers = [[message.text for message in request.view] for request in session.main.requests]
     assert buffers == [
         ["hello", "be brief"],
-        ["hello", "be brief", "Hi.", "more"],
-        ["hello", "be brief", "Hi.", "more", "a"],
-        ["hello", "be brief", "Hi.", "again"],
+        ["hello", "Hi.", "more"],
+        ["hello", "Hi.", "more", "a"],
+        ["hello", "Hi.", "again"],
     ]
     assert [request.prompt.system for request in session.main.requests] == ["one", "two", "two", "two"]
     assert any("2 of 4 runs" in note and "1,600" in note for note in session.notes)
     assert [message.text for message in session.main.messages].count("hello") == 1
+
+
+@pytest.mark.parametrize("first", [["x", "a"], ["a", "x"]])
+def test_what_is_told_of_the_runtime_goes_with_one_prompt(first: list[str]) -> None:
+    told_now = {"type": "custom_message", "customType": "openclaw.runtime-context"}
+    records = {"a": entry("a", "s1", asked("hello")), "x": {**told_now, "id": "x", "content": "be brief"}}
+    call = {"type": "toolCall", "id": "t", "name": "read", "arguments": {}}
+    lines: list[dict[str, Any]] = [HEAD, SNAPSHOT, *(records[name] for name in first)]
+    lines += [entry("b", first[-1], answered("", usage(100, 5), content=[call]))]
+    lines += [entry("c", "b", {"role": "toolResult", "toolCallId": "t", "content": said("ok")})]
+    lines += [entry("d", "c", answered("Hi.", usage(200, 5)))]
+    lines += [{**told_now, "id": "y", "parentId": "d", "content": "be kind"}, entry("e", "y", asked("more"))]
+    lines += [entry("f", "e", answered("Yes.", usage(300, 5)))]
+    lines += [{"type": "compaction", "id": "g", "parentId": "f", "summary": "They met.", "firstKeptEntryId": "a"}]
+    for before, after in itertools.pairwise(lines[1:5]):
+        after["parentId"] = before["id"]
+    session = told(SESSION, numbered(lines))
+    check(session)
+    seen = [[message.id for message in request.view] for request in session.main.requests]
+    assert seen == [first, [*first, "b", "c"], ["a", "b", "c", "d", "y", "e"]]
+    assert [message.id for message in session.main.end] == ["g", "a", "b", "c", "d", "y", "e", "f"]
 
 
 def test_a_session_that_was_asked_for_early_stays_as_it_was() -> None:

@@ -1,5 +1,6 @@
 """The reader: routes each record to the agent it belongs to, and says what session there is so far."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from inspector.core.formats.claude_code.agents import MAIN, AgentRecords, Spawn, origins, thread, told
@@ -77,6 +78,8 @@ class ClaudeCodeReader:
         self._shared: set[str | None] = set()
         """uuids that several records have: nothing can hang on them."""
         self._notes: list[str] = []
+        self._missing: dict[str, int] = {}
+        """Records that had not come when another hung on them: uuid, and line of the first that did."""
         self._version = ""
         self._versions: dict[str, None] = {}
         self._id: Any = ""
@@ -108,6 +111,8 @@ class ClaudeCodeReader:
                 self._versions[version] = None
         if agent is self._main:
             self._signs.take(kind, record)
+            if record.parent and record.parent not in agent.chain.nodes and not agent.chain.is_empty():
+                self._missing.setdefault(record.parent, record.line)
         if self._shared and record.parent in self._shared:
             record.parent = ""
         if record.uuid in agent.chain.nodes and self._is_copy(record, agent):
@@ -270,9 +275,17 @@ class ClaudeCodeReader:
             problems=Prefix(self._findings.problems),
             client=f"Claude Code {version}".strip(),
             id=self._id if isinstance(self._id, str) else "",
-            notes=tuple(self._notes),
+            notes=(*self._notes, *self._note_missing()),
             signs=Prefix(self._signs.signs),
         )
+
+    def _note_missing(self) -> Iterator[str]:
+        """That the file has holes. (What only came late is no hole.)"""
+        chain = self._main.chain
+        gone = [] if chain.listed else [line for uuid, line in self._missing.items() if uuid not in chain.nodes]
+        if gone:
+            which = f"{len(gone)} of the records on which others hang {'is' if len(gone) == 1 else 'are'}"
+            yield f"{which} not in this file (line {gone[0]}): what was said there is missing in the buffers after."
 
 
 def _words(record: ChainRecord) -> str:

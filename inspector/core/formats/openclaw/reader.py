@@ -4,16 +4,19 @@ A trajectory tells the system prompt and the tools of each run; `sessions.json` 
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from inspector.core.buffer import NOT_IN_FILE, Prompt
+from inspector.core.buffer import NOT_IN_FILE, Prompt, View
+from inspector.core.formats.openclaw.runtime_context import is_runtime_context
 from inspector.core.formats.openclaw.trajectory import SCHEMA, compiled_prompt
+from inspector.core.formats.pi.messages import EntryPosition
 from inspector.core.formats.pi.reader import PiReader
+from inspector.core.formats.pi.tree import EntryNode, settle
 from inspector.core.prefix import Prefix
 from inspector.core.session import Request, Session
-from inspector.core.untyped import count_of, text_of
+from inspector.core.untyped import count_of, object_of, text_of
 from inspector.core.usage import Usage
 
 NAME = "openclaw"
@@ -32,6 +35,8 @@ class OpenClawReader(PiReader):
         self._index: Mapping[str, Any] = {}
         self._beside = 0
         """How often a companion told something."""
+        self._runtime: set[str] = set()
+        """Records that go with one prompt only."""
         self._told: list[Request] = []
         self._told_with = 0
         """The requests with what the companions tell, and how much they told then."""
@@ -48,6 +53,25 @@ class OpenClawReader(PiReader):
         else:
             self._index = entry_of(value, self._header.text("id")) or self._index
             self._beside += 1
+
+    def _take(self, kind: str, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
+        if kind == "custom_message" and is_runtime_context(value):
+            self._runtime.add(where.id)
+        elif self._runtime and kind == "message" and object_of(value, "message").get("role") == "user":
+            node.edits = dict.fromkeys(self._stale(settle(node)))
+            node.pending = bool(node.edits)
+        super()._take(kind, value, where, node)
+
+    def _stale(self, view: View) -> Iterator[str]:
+        """What went with the last prompt and not with the one that comes. O(messages since the last prompt)."""
+        beside, prompt = True, False
+        for message in view.backwards():
+            if message.id not in self._runtime:
+                if prompt:
+                    return
+                beside, prompt = False, message.role == "user" and not message.mark
+            elif not beside:
+                yield message.id
 
     def _is_call(self, message: Mapping[str, Any], usage: Usage | None) -> bool:
         return message.get("provider") != _GATEWAY and super()._is_call(message, usage)

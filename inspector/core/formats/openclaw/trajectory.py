@@ -10,6 +10,7 @@ from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, Tool, View
 from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.openclaw.runtime_context import without_stale
 from inspector.core.formats.pi.messages import FAILED, EntryPosition, read_message, read_usage
 from inspector.core.formats.times import iso_time
 from inspector.core.identity import hash_of
@@ -66,8 +67,9 @@ class TrajectoryReader:
         self._stubbed = not isinstance(messages, list)
         if isinstance(messages, list):
             asked = {"role": "user", "content": [{"type": "text", "text": text_of(data.get("prompt"))}]}
-            self._lay([*messages, asked] if data.get("prompt") else messages, where)
-            self._run = sum(_is_answer(one) for one in messages), self._stretch.view()
+            stand, answers = [*messages, asked] if data.get("prompt") else messages, sum(map(_is_answer, messages))
+            self._lay(without_stale(stand, answers, _is_answer), where)
+            self._run = answers, self._stretch.view()
 
     def _end(self, data: Mapping[str, Any], where: EntryPosition) -> None:
         """The calls of the run; where only its beginning is known, its first call."""
@@ -75,7 +77,7 @@ class TrajectoryReader:
         snapshot = data.get("messagesSnapshot")
         if isinstance(snapshot, list):
             answers = run[0] if run else sum(message.role == "assistant" for message in self._laid)
-            for message, value in self._lay(snapshot, where):
+            for message, value in self._lay(without_stale(snapshot, answers, _is_answer), where):
                 if _is_answer(value):
                     answers -= 1
                     if answers < 0:

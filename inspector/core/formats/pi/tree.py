@@ -13,6 +13,9 @@ from inspector.core.message import Message, ToolResult
 from inspector.core.session import Record
 
 
+NO_EDITS: Mapping[str, Message | None] = {}
+
+
 @dataclass(slots=True)
 class EntryNode:
     """One record and what stood after it."""
@@ -23,10 +26,10 @@ class EntryNode:
     depth: int = 0
     message: Message | None = None
     """What this record adds to the buffer."""
-    edit: tuple[str, Message | None] | None = None
-    """(target id, what stands there from now on; None = nothing), for a context edit."""
+    edits: Mapping[str, Message | None] = NO_EDITS
+    """What stands from now on where the message of that id stood; None = nothing."""
     pending: bool = False
-    """The record is an edit that `view` does not show yet."""
+    """The record brings edits that `view` does not show yet."""
     owed: frozenset[str] = frozenset()
     """Tool calls of the last answer that have no answer yet."""
     loose: tuple[Record, ...] = ()
@@ -51,8 +54,8 @@ def settle(node: EntryNode) -> View:
     edits: dict[str, Message | None] = {}
     at: EntryNode | None = node
     while at is not None and at.pending:
-        if at.edit is not None:
-            edits.setdefault(*at.edit)
+        for name, stands in at.edits.items():
+            edits.setdefault(name, stands)
         at = at.parent
     node.view, node.pending = _edited(at.view if at else ROOT.view, edits), False
     return node.view
@@ -74,8 +77,8 @@ def kept(node: EntryNode, first: EntryNode) -> list[Message]:
     edits: dict[str, Message | None] = {}
     at: EntryNode | None = node
     while at is not None and at.depth >= first.depth:
-        if at.edit is not None:
-            edits.setdefault(*at.edit)
+        for name, stands in at.edits.items():
+            edits.setdefault(name, stands)
         if at.message is not None:
             message = edits.get(at.message.id, at.message)
             if message is not None:
