@@ -23,17 +23,7 @@ from inspector.core.formats.pi.messages import (
     with_content,
     with_reasoning,
 )
-from inspector.core.formats.pi.tree import (
-    MENDED_SINCE,
-    NO_EDITS,
-    ROOT,
-    EntryNode,
-    appended,
-    kept,
-    mended,
-    mended_view,
-    settle,
-)
+from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
@@ -144,9 +134,8 @@ class PiReader:
             else:
                 what = f"the parent {text_of(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.append(Problem(line, what))
-        depth, edits = parent.depth + 1, NO_EDITS
         return EntryNode(
-            parent, parent.view, parent.system, depth, None, edits, parent.pending, parent.owed, parent.loose
+            parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending, parent.owed, parent.loose
         )
 
     def _take(self, kind: str, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:

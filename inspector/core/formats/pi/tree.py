@@ -13,9 +13,6 @@ from inspector.core.message import Message, ToolResult
 from inspector.core.session import Record
 
 
-NO_EDITS: Mapping[str, Message | None] = {}
-
-
 @dataclass(slots=True)
 class EntryNode:
     """One record and what stood after it."""
@@ -26,7 +23,7 @@ class EntryNode:
     depth: int = 0
     message: Message | None = None
     """What this record adds to the buffer."""
-    edits: Mapping[str, Message | None] = NO_EDITS
+    edits: Mapping[str, Message | None] | None = None
     """What stands from now on where the message of that id stood; None = nothing."""
     pending: bool = False
     """The record brings edits that `view` does not show yet."""
@@ -54,7 +51,7 @@ def settle(node: EntryNode) -> View:
     edits: dict[str, Message | None] = {}
     at: EntryNode | None = node
     while at is not None and at.pending:
-        for name, stands in at.edits.items():
+        for name, stands in (at.edits or {}).items():
             edits.setdefault(name, stands)
         at = at.parent
     node.view, node.pending = _edited(at.view if at else ROOT.view, edits), False
@@ -77,7 +74,7 @@ def kept(node: EntryNode, first: EntryNode) -> list[Message]:
     edits: dict[str, Message | None] = {}
     at: EntryNode | None = node
     while at is not None and at.depth >= first.depth:
-        for name, stands in at.edits.items():
+        for name, stands in (at.edits or {}).items():
             edits.setdefault(name, stands)
         if at.message is not None:
             message = edits.get(at.message.id, at.message)
