@@ -1,7 +1,9 @@
 """The network table: a real SDK through the real proxy, with real clicks; and thousands of rows."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 import anthropic
@@ -9,8 +11,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
 
 from inspector.core.exchange import ExchangePlace, ExchangeSummary
+from inspector.gui.desk import Desk
 from inspector.gui.panels.proxy.exchange_rows import (
     COLUMNS,
     ERRORS,
@@ -20,11 +24,12 @@ from inspector.gui.panels.proxy.exchange_rows import (
     WATERFALL,
     ExchangeModel,
     ListedExchange,
+    kinds_of,
     size_words,
     time_words,
     waterfall,
 )
-from inspector.gui.panels.proxy.exchange_table import ExchangeTable
+from inspector.gui.panels.proxy.exchange_table import ExchangeTable, filtered_table
 from inspector.proxy.holds.hold import Rule
 from tests.core.formats.recordings import CLAUDE, Recording
 from tests.gui.hands import click, double_click, press, write
@@ -80,9 +85,10 @@ def test_clicked_filtered_and_gone_to(stage: Stage, monkeypatch: pytest.MonkeyPa
     panel, table = stage.panel, stage.panel.table
     stage.until(lambda: len(table.shown) == 5 and all(row.what.ended for row in table.shown))
     assert [row.what.number for row in table.shown] == [4, 3, 2, 1, 0]
-    for which, wanted in ((ERRORS, [4]), (SIDE, [4, 3]), (MAIN, [2, 1, 0]), (SUB, [])):
+    for which, wanted in ((ERRORS, [4]), (SIDE, [4, 3]), (MAIN, [2, 1, 0])):
         click(panel.filter.which.buttons[which])
         assert [row.what.number for row in table.shown] == wanted
+    assert not panel.filter.which.buttons[SUB].isVisible(), "a chip that keeps nothing is none"
     click(panel.filter.which.buttons["all"])
     write(panel.filter.text, "count")
     assert [row.what.number for row in table.shown] == [3]
@@ -176,6 +182,44 @@ def test_one_that_comes_is_one_row_more(stage: Stage) -> None:
     assert [row.what.number for row in model.rows[:3]] == [0, 1, 2]
     assert len(COLUMNS) == model.columnCount()
     assert COLUMNS[WATERFALL].title == "time"
+
+
+def test_a_key_in_the_filter_of_200_000_calls_is_quick(desk: Desk) -> None:
+    _, over, table = filtered_table(desk.theme)
+    rows = _rows(200_000)
+    table.show_rows(rows)
+    table._model._filter.prepare()  # 0.3 s after the rows came it does so by itself
+    took = []
+    for text in ("r", "re", "request 7", "request 77777", "no such"):
+        began = thread_time()
+        over.text.setText(text)
+        took.append(thread_time() - began)
+        wanted = [n for n in range(199_999, -1, -1) if all(word in f"request {n}" for word in text.split())]
+        assert [row.what.number for row in table.shown] == wanted
+    assert max(took) < 0.2, "0.03 s; by the texts of all rows made anew it took a second"
+
+
+@pytest.mark.parametrize("width", [700, 950, 1_300, 1_900])
+def test_the_columns_have_all_the_room(desk: Desk, qtbot: QtBot, width: int) -> None:
+    """With bars these take it; without, all columns share it."""
+    for rows in (_rows(30), [replace(row, what=replace(row.what, elapsed_ms=None)) for row in _rows(30)]):
+        table = ExchangeTable(desk.theme)
+        qtbot.addWidget(table)
+        table.resize(width, 300)
+        table.show()
+        table.show_rows(rows)
+        table._fit()
+        columns = [table.columnWidth(n) for n in range(len(COLUMNS)) if not table.isColumnHidden(n)]
+        assert sum(columns) == table.viewport().width()
+
+
+def test_chips_are_offered_for_what_there_is() -> None:
+    rows = _rows(3)
+    failed = replace(rows[0], what=replace(rows[0].what, status=529))
+    side = replace(rows[1], place=ExchangePlace("main", None, "title"))
+    assert kinds_of([]) == kinds_of(rows) == frozenset()
+    assert kinds_of([failed, *rows]) == {ERRORS}
+    assert kinds_of([side, *rows]) == {MAIN, SIDE}
 
 
 def test_bars_share_an_axis_and_pauses_take_little_of_it() -> None:

@@ -1,6 +1,6 @@
 """The network table: exchanges, or calls, as browsers show them, filtered, sorted, with their times as bars."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
@@ -119,7 +119,7 @@ class ExchangeTable(FittedTable):
 
     def _fit(self) -> None:
         """Columns in which nothing stands are left out; where there is no room for all others, those that say least go.
-        What is left over is the waterfall's."""
+        What is left over is the waterfall's; without one all get a share of it."""
         rows = (*self._model.rows[:_MEASURED], *self._model.rows[-_MEASURED:])
         letters, heads = self.fontMetrics(), self.horizontalHeader().fontMetrics()
         figure, widths, whole = letters.horizontalAdvance("0"), dict[int, int](), dict[int, int]()
@@ -132,14 +132,20 @@ class ExchangeTable(FittedTable):
         if WATERFALL in widths:
             widths[WATERFALL] = _BARS * figure
         room = self.viewport().width()
+        gone = dict[int, int]()
         for n in sorted(widths, key=lambda n: -COLUMNS[n].rank):
             if sum(widths.values()) > room and COLUMNS[n].rank:
-                del widths[n]
+                gone[n] = widths.pop(n)
+        for n in reversed(gone):  # a narrow one may fit where a wide one did not
+            if sum(widths.values()) + gone[n] <= room:
+                widths[n] = gone[n]
         for n in widths:
             if n != WATERFALL:  # what the columns leave over goes to those whose texts are longer
                 widths[n] = min(whole[n], widths[n] + max(0, room - sum(widths.values())))
-        if WATERFALL in widths:
-            widths[WATERFALL] += max(0, room - sum(widths.values()))
+        left = max(0, room - sum(widths.values()))
+        wider = [WATERFALL] if WATERFALL in widths else sorted(widths)
+        for place, n in enumerate(wider, 1):
+            widths[n] += left * place // len(wider) - left * (place - 1) // len(wider)
         for n in range(len(COLUMNS)):
             self.setColumnHidden(n, n not in widths)
             if n in widths:
@@ -163,6 +169,14 @@ class ExchangeFilter(QWidget):
         self.setLayout(flow(*self.which.buttons.values(), self.text, self.save))
         self.which.chosen.connect(self._choose)
         self.text.textChanged.connect(lambda _: self.chosen.emit(self._which, self.text.text()))
+
+    def offer(self, kinds: Collection[str]) -> None:
+        """Chips for these only, and for all of them."""
+        for word, chip in self.which.buttons.items():
+            chip.setVisible(bool(kinds) if word == ALL else word in kinds)
+        if self._which != ALL and self._which not in kinds:
+            self.which.take(ALL)
+            self._choose(ALL)
 
     def _choose(self, which: str) -> None:
         self._which = which

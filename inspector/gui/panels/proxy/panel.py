@@ -2,7 +2,7 @@
 network table of the session that is open: the exchanges of a recording, whether or not a proxy still writes it, or the
 calls of any other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.proxy.exchange_detail import ExchangeDetail
-from inspector.gui.panels.proxy.exchange_rows import ListedExchange, listed
+from inspector.gui.panels.proxy.exchange_rows import ListedExchange, kinds_of, listed
 from inspector.gui.panels.proxy.exchange_table import filtered_table
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.rule_row import RuleRow
@@ -217,7 +217,14 @@ class ProxyPanel(Panel):
             self._list(session)
 
     def _list(self, session: Session) -> None:
-        def done(rows: list[ListedExchange]) -> None:
+        def work() -> tuple[list[ListedExchange], Collection[str]]:
+            rows = listed(session)
+            return rows, kinds_of(rows)
+
+        def done(found: tuple[list[ListedExchange], Collection[str]]) -> None:
+            rows, kinds = found
+            self.filter.offer(kinds)
+            self.filter.text.setVisible(bool(rows))
             self.table.show_rows(rows)
             self._show_place(self.desk.workbench.state)
             click = "shows what was sent and what came back" if self._is_recording else "goes there"
@@ -226,7 +233,7 @@ class ProxyPanel(Panel):
             if self._session is not session and self._session is not None:
                 self._list(self._session)
 
-        self._listing.run(lambda task: listed(session), done)
+        self._listing.run(lambda task: work(), done)
 
     def _show_place(self, state: State) -> None:
         """The row where the playhead stands is the chosen one, where a click goes there."""
