@@ -50,6 +50,8 @@ class Request:
     """(tokens, least, most) that a proxy predicted while it held the request."""
     elapsed_ms: float | None = None
     """From sending it to the end of the answer; None where that is not recorded."""
+    first_byte_ms: float | None = None
+    """From sending it to the beginning of the answer; None where that is not recorded."""
 
     def buffer(self) -> Buffer:
         """The buffer that was sent, laid out. O(messages)."""

@@ -85,6 +85,21 @@ def test_several_steps_in_one_message() -> None:
     assert [message.id for message in main.end] == ["m1", "m2", "prt_m2_002", "m2.1"]
 
 
+def test_a_step_ends_where_its_tools_begin() -> None:
+    def timed(kind: str, start: int, end: int) -> dict[str, Any]:
+        return {"type": kind, "text": kind, "time": {"start": start, "end": end}}
+
+    second = {"type": "step-start"}, timed("text", 2_950, 2_990), {"type": "step-finish", "reason": "stop"}
+    first = (
+        timed("reasoning", 1_200, 1_250),
+        timed("text", 1_300, 1_400),
+        tool("c1", time={"start": 1_450, "end": 2_900}),
+    )
+    thread = read(user("u", 900, "go"), assistant("a", 1_000, 100, *first, *second), assistant("b", 3_000, 120, "done"))
+    times = [(one.time[17:23], one.first_byte_ms, one.elapsed_ms) for one in thread.requests]
+    assert times == [("01.000", 200.0, 450.0), ("02.900", 50.0, 90.0), ("03.000", None, 1.0)]
+
+
 def test_a_step_that_broke_off_is_tried_again_with_what_it_was_sent() -> None:
     """What came of it is sent later, but not with the second try."""
     twice = assistant("m2", 20, 70, "half", tool("a"), {"type": "step-start"}, "whole")

@@ -240,7 +240,8 @@ def test_a_resumed_session_whose_client_tells_its_results_anew() -> None:
     assert len(thread.requests) == 4
 
 
-def test_among_many_threads_a_side_call_is_made_for_the_one_that_works() -> None:
+@pytest.mark.parametrize("titled", [7, 150])
+def test_among_many_threads_a_side_call_is_made_for_the_one_that_works(titled: int) -> None:
     """Also where that one began first, and hundreds of others after it."""
     recording = Recording(like=False)
     first = [user("Write the parser of dates.")]
@@ -249,7 +250,7 @@ def test_among_many_threads_a_side_call_is_made_for_the_one_that_works() -> None
     for n in range(1, 200):
         asked = recording.ask(body([user(f"Count the files of folder {n} please.")]), headers=PI, connection=n)
         recording.reply(asked, said(text(f"There are {n * 7}.")))
-        if n == 7:
+        if n == titled:
             title = [user("Generate a title for this conversation: Count the files of folder 7 please.")]
             asked = recording.ask({"model": "claude-x", "messages": title}, headers={**PI, "session_id": "titles"})
             recording.reply(asked, said(text("Files")))

@@ -124,6 +124,48 @@ def test_a_span_that_is_written_twice_counts_once_and_the_finished_one_counts() 
         assert request.usage == Usage(50)
 
 
+def test_spans_without_ids_are_each_their_own() -> None:
+    values = [span(n, [words("user", f"question {n}")]) for n in range(3)]
+    for value in values[1:]:
+        value["context"]["span_id"] = ""
+    otlp = [{"traceId": "", "spanId": "", **{key: value[key] for key in ("name", "attributes")}} for value in values]
+    for rows in (values, otlp):
+        assert sum(len(thread.requests) for thread in read(*rows).threads) == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("gen_ai.response.time_to_first_chunk", 0.25),
+        ("gen_ai.server.time_to_first_token", 0.25),
+        ("ai.response.msToFirstChunk", 250),
+        ("langfuse.observation.completion_start_time", '"2026-01-01T00:00:01.250Z"'),
+    ],
+)
+def test_when_the_answer_began(key: str, told: Any) -> None:
+    for end, first in (("01.900", 250.0), ("01.100", None)):  # it cannot begin after it ended
+        (request,) = read(
+            span(1, [words("user", "hello")], end=f"2026-01-01T00:00:{end}Z", **{key: told})
+        ).main.requests
+        assert request.first_byte_ms == first
+
+
+def test_platforms_tell_when_the_answer_began() -> None:
+    begun, first, ended = (f"2026-01-01T00:00:0{second}.000Z" for second in (1, 3, 6))
+    asked = [{"role": "user", "content": "hello"}]
+    observed = {"id": "o", "traceId": "t", "type": "GENERATION", "startTime": begun, "endTime": ended, "input": asked}
+    run = {"id": "r", "trace_id": "r", "run_type": "llm", "start_time": begun, "end_time": ended}
+    about = {"startTime": begun, "endTime": ended, "timeToFirstToken": 2_000}
+    logs = [{"kind": "request", "id": "q", "metadata": about, "requestMessages": asked}]
+    for value in (
+        {"trace": {"id": "t"}, "observations": [observed | {"completionStartTime": first}]},
+        run | {"inputs": {"messages": asked}, "first_token_time": first},
+        {"exportedAt": "", "prompts": [{"prompt": "hello", "logs": logs}]},
+    ):
+        (request,) = read(value).main.requests
+        assert (request.first_byte_ms, request.elapsed_ms) == (2_000.0, 5_000.0), value
+
+
 def test_what_wraps_a_call_is_no_call_and_tells_what_the_call_leaves_out() -> None:
     outer = span(1, [], **{"gen_ai.operation.name": "chat", TOKENS: 14, "gen_ai.tool.definitions": '[{"name": "t"}]'})
     session = read(outer, span(2, TURN[:1], parent="0x1", **{TOKENS: 62}))

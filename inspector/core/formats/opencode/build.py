@@ -10,6 +10,7 @@ from typing import Any
 
 from inspector.core.buffer import Stretch, View
 from inspector.core.formats.opencode.content import StoredPart, cleared, created, string, time_of
+from inspector.core.formats.times import iso_time
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Request, SideCall
 from inspector.core.untyped import object_of
@@ -71,7 +72,14 @@ class SessionBuilder:
             laid = step.before
             index = self._before + len(self.requests)
             view = self.stretch.view()
-            self.requests.append(Request(index, view, usage=step.usage, model=model, time=time, finish=step.finish))
+            begun = iso_time(step.begun) or time
+            first, whole = step.first_byte_ms, step.elapsed_ms
+            self.requests.append(
+                Request(
+                    index, view, usage=step.usage, model=model, time=begun, finish=step.finish, elapsed_ms=whole,
+                    first_byte_ms=first,
+                )
+            )  # fmt: skip
         self._lay(unit, laid, len(unit.messages))
 
     def _lay(self, unit: StoredPart, start: int, end: int) -> None:

@@ -32,6 +32,22 @@ class ModelStep:
     before: int
     usage: Usage | None
     finish: str
+    begun: int = 0
+    """In ms since 1970, as the next two; 0 where it is not told."""
+    first: int = 0
+    """When something of the answer was there."""
+    ended: int = 0
+    """When all of it was: its tools come after that."""
+
+    @property
+    def first_byte_ms(self) -> float | None:
+        """From its begin."""
+        return float(self.first - self.begun) if 0 < self.begun <= self.first else None
+
+    @property
+    def elapsed_ms(self) -> float | None:
+        """From its begin to its end."""
+        return float(self.ended - self.begun) if 0 < self.begun <= self.ended else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,7 @@ def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], 
             before = len(messages)  # a step that broke off was tried again, with what it had been sent
         step = _step(info, run, before, is_last=n == len(runs) - 1)
         if step is not None:
+            step = _timed(step, info, run, runs[n - 1] if n else ())
             steps.append(step)
         messages += _laid(info, run, n, step.usage if step else None, last)
         pruned += _pruned(run)
@@ -106,6 +123,31 @@ def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int
     if usage is None and not finish and (not begun or info.get("error") is not None):
         return None
     return ModelStep(before, usage, finish)
+
+
+def _timed(
+    step: ModelStep, info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], former: Sequence[Mapping[str, Any]]
+) -> ModelStep:
+    """With its times, as its parts tell them: it begins when all before it is done, and ends where its tools begin."""
+    own, states = _times(run), [object_of(part, "state") for part in run if part.get("type") == "tool"]
+    tools = [begun for state in states if (begun := _count(object_of(state, "time"), "start"))]
+    done = [end for part in former for end in (_end(part), _end(object_of(part, "state"))) if end]
+    begun = max(done, default=0) if former else created(info)
+    first = min([*(start for start, _ in own), *tools], default=0)
+    ended = max([*(end for _, end in own), *tools], default=0)
+    if not ended and not states and not former:
+        ended = _count(object_of(info, "time"), "completed")
+    return replace(step, begun=begun, first=first, ended=ended)
+
+
+def _times(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:
+    """Begin and end of what was said and thought."""
+    told = (object_of(part, "time") for part in run if part.get("type") in ("text", "reasoning"))
+    return [(start, max(start, _count(time, "end"))) for time in told if (start := _count(time, "start"))]
+
+
+def _end(value: Mapping[str, Any]) -> int:
+    return _count(object_of(value, "time"), "end")
 
 
 def _is_sent(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> bool:

@@ -4,7 +4,7 @@ Where several threads share as much, the one with the same system prompt (which 
 connection is meant.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -18,6 +18,8 @@ _BACK = 400
 _NEAR = 8
 _HOLDERS = 64
 """Threads that are known to hold one and the same message, before the latest."""
+_LINES = 400
+"""Of a side call, that are looked at."""
 _TOLD = 12
 """Characters of an argument of a call, at least, that may be a sub-agent's task."""
 
@@ -38,6 +40,9 @@ class Conversations:
         """Each thread as the only one that a message stood in: most are."""
         self._tasks: dict[str, dict[tuple[int, str], Conversation]] = {}
         """Texts that calls were given: a sub-agent's task stands among them. By number of thread and call."""
+        self._asked: dict[str, deque[Conversation]] = {}
+        """By their first words: the threads that were looked at for them."""
+        self._looked = 0
         self._begun: set[tuple[int, str]] = set()
         """Calls of which a sub-agent is known."""
 
@@ -77,10 +82,21 @@ class Conversations:
 
     def named_by(self, one: Exchange, known: int) -> Conversation | None:
         """The thread that a title names by its words alone: a client may have a session of its own for it. It begins
-        about then: when so many threads were known."""
+        about then, when so many threads were known; else it may be any whose first words are a line of it."""
         if one.kind != "title":
             return None
-        return _spoken_of(one, _of_client(one, self.all[max(0, known - _HOLDERS) : known + _HOLDERS]))
+        near = self.all[max(0, known - _HOLDERS) : known + _HOLDERS]
+        return _spoken_of(one, _of_client(one, near)) or _spoken_of(one, _of_client(one, self._asked_in(one)))
+
+    def _asked_in(self, one: Exchange) -> Sequence[Conversation]:
+        """The latest threads whose first words are a line of a side call, or the end of one after a colon."""
+        for each in self.all[self._looked :]:
+            self._asked.setdefault(each.asked, deque(maxlen=_HOLDERS)).append(each)
+        self._looked = len(self.all)
+        texts = [message.text for message in one.body.view.tail(max(0, one.body.view.length - 3))]
+        lines = [line for text in texts for line in text.splitlines()[:_LINES]]
+        told = {line_of(words) for line in lines for words in (line, line.partition(": ")[2])} - {""}
+        return sorted((each for words in told for each in self._asked.get(words, ())), key=lambda each: each.number)
 
     def _latest(self, among: Sequence[Conversation]) -> Sequence[Conversation]:
         """Of many threads (a scope's, or all) those that asked last, in the order in which they began."""

@@ -123,6 +123,7 @@ class Exchange:
             self.asked.view if self.sent is not None else None,
             None if self.released == "changed" else self.predicted,
             self.noted.get("elapsed_ms"),
+            self.noted.get("first_byte_ms"),
         )
 
     def side_call(self, thread: str, before: int, made: int | None) -> SideCall:

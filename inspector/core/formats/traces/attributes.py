@@ -8,7 +8,7 @@ may hold JSON as a string.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inspector.core.formats.traces.span import Span, SpanKind, first_text, mapping, parsed
+from inspector.core.formats.traces.span import Span, SpanKind, first_text, mapping, moment, parsed
 from inspector.core.untyped import list_of, objects_of, text_of
 
 _CALLS = ("chat", "text_completion", "generate_content", "completion", "llm", "generation", "response")
@@ -96,8 +96,27 @@ def _describe_call(span: Span, told: Mapping[str, Any], asked: list[Any], made: 
         _value(told, "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason",
                "llm.response.finish_reason", "llm.finish_reason")
     )  # fmt: skip
+    span.first = _begun(span, told)
     span.report(*[_value(told, *names) for names in _COUNTS])
 
+
+def _begun(span: Span, told: Mapping[str, Any]) -> int:
+    """When the answer began, as it is told: by the seconds or milliseconds until then, or by the clock."""
+    for key, unit in _WAITED.items():
+        waited = told.get(key)
+        if isinstance(waited, int | float) and 0 < waited * unit < _DAY:
+            return span.start + int(waited * unit)
+    return moment(parsed(told.get("langfuse.observation.completion_start_time")))[0]
+
+
+_WAITED = {
+    "gen_ai.response.time_to_first_chunk": 1_000_000_000,
+    "gen_ai.server.time_to_first_token": 1_000_000_000,
+    "ai.response.msToFirstChunk": 1_000_000,
+    "ai.stream.msToFirstChunk": 1_000_000,
+}
+"""Nanoseconds in one, by name."""
+_DAY = 24 * 3600 * 1_000_000_000
 
 _INPUTS = ("gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "langfuse.observation.input", "traceloop.entity.input",
            "gcp.vertex.agent.llm_request", "llm.prompts", "input.value")  # fmt: skip

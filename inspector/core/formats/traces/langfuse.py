@@ -82,6 +82,7 @@ def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, An
         span.input = row["input"]
     span.output = row["output"] if row.get("output") is not None else span.output
     span.model = text_of(row.get("model")) or text_of(row.get("providedModelName")) or span.model
+    span.first = moment(row.get("completionStartTime"))[0] or span.first
     if span.tools is None:
         span.tools = metadata.get("tools") or parsed(row.get("toolDefinitions")) or None
     columns = {name: row.get(f"{name}Usage") or row.get(key) for name, key in _COLUMNS.items()}

@@ -145,7 +145,8 @@ def _otlp(value: Mapping[str, Any], line: int) -> Span:
     start, time = moment(value.get("startTimeUnixNano"))
     parent = text_of(value.get("parentSpanId"))
     trace = text_of(value["traceId"])
-    span = Span(trace + value["spanId"], trace + parent if parent else "", "", text_of(value.get("name")), start)
+    own = trace + value["spanId"] if value["spanId"] else ""
+    span = Span(own, trace + parent if parent else "", "", text_of(value.get("name")), start)
     span.time, span.line, span.end = time, line, count(value.get("endTimeUnixNano")) or 0
     span.finished = value.get("endTimeUnixNano") not in (None, "", "0", 0)
     events = [
@@ -160,8 +161,8 @@ def _sdk(value: Mapping[str, Any], line: int) -> Span:
     above = mapping(value.get("parentSpanContext")).get("spanId")
     parent = _hex(value.get("parent_id") or value.get("parentSpanId") or above)
     start, time = moment(value.get("start_time", value.get("startTime")))
-    own = trace + _hex(context.get("span_id") or context.get("spanId"))
-    span = Span(own, trace + parent if parent else "", "", text_of(value.get("name")), start)
+    own = _hex(context.get("span_id") or context.get("spanId"))
+    span = Span(trace + own if own else "", trace + parent if parent else "", "", text_of(value.get("name")), start)
     span.time, span.line, span.end = time, line, moment(value.get("end_time") or value.get("endTime"))[0]
     span.finished = any(value.get(key) for key in ("end_time", "endTime"))
     attributes = plain_attributes(value.get("attributes"))

@@ -55,6 +55,7 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
         kind = _RUNS.get(row["run_type"], "")
         span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")), start)
         span.time, span.line, span.end = time, line, moment(row.get("end_time"))[0]
+        span.first = moment(row.get("first_token_time"))[0]
         extra = mapping(row.get("extra"))
         metadata, settings = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))
         span.conversation = text_of(metadata.get("thread_id")) or text_of(metadata.get("session_id"))
@@ -149,6 +150,7 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
         start, time = moment(metadata.get("startTime"))
         span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")), start)
         span.time, span.line, span.end = time, line, moment(metadata.get("endTime"))[0]
+        span.first = start + 1_000_000 * (count(metadata.get("timeToFirstToken")) or 0)
         span.model, span.window = text_of(metadata.get("model")), count(metadata.get("maxPromptTokens"))
         messages = log.get("requestMessages")
         span.input = mapping(messages).get("messages", messages)

@@ -73,6 +73,7 @@ class TraceReader:
             if isinstance(span, SpanEvent):
                 self._events.setdefault(span.span, []).append(span.told)
                 continue
+            span.id = span.id or f"span {len(self._spans) + 1}"  # without a name nobody can tell it again
             known = self._spans.get(span.id)
             if known is None or span.finished or not known.finished:
                 self._spans[span.id] = span
@@ -195,6 +196,8 @@ class _TraceSession:
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
         if call.end > call.start > 0:
             one.noted["elapsed_ms"] = (call.end - call.start) / 1_000_000
+            if call.start < call.first <= call.end:
+                one.noted["first_byte_ms"] = (call.first - call.start) / 1_000_000
         thread = self._conversations.place(one)
         view = one.asked.view
         end = self._inputs.after(view, spoken.answer)

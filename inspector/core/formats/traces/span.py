@@ -28,8 +28,10 @@ class Span:
     """Nanoseconds since 1970: for the order."""
     end: int = 0
     """Nanoseconds since 1970; 0 where it is not told."""
+    first: int = 0
+    """When the first of the answer came, in nanoseconds since 1970; 0 where it is not told."""
     time: str = ""
-    """The same as ISO 8601."""
+    """Of the start, as ISO 8601."""
     line: int = 0
     finished: bool = True
     agent: str = ""

@@ -68,7 +68,7 @@ def _calls(session: Session) -> Iterator[ListedExchange]:
         for one in thread.requests:
             told = ExchangeSummary(
                 0, one.line, one.time, "", "", thread.client, one.model or thread.model,
-                elapsed_ms=one.elapsed_ms, ended="complete", usage=one.usage,
+                first_byte_ms=one.first_byte_ms, elapsed_ms=one.elapsed_ms, ended="complete", usage=one.usage,
             )  # fmt: skip
             yield ListedExchange(told, ExchangePlace(thread.id, one.index, "", bool(thread.parent)), one)
     subs = {thread.id for thread in session.threads if thread.parent}
