@@ -36,6 +36,12 @@ class Usage:
         return self.input + self.cache_read + self.cache_write
 
     @property
+    def cached(self) -> int:
+        """What of the prompt stands in the provider's cache after the call: what was read and written, or all of it
+        where a provider caches by itself and reports no writes."""
+        return min(self.prompt, self.cache_read + self.cache_write) if self.cache_write else self.prompt
+
+    @property
     def cache_write_5m(self) -> int:
         """Of `cache_write`, what was written to be kept for five minutes."""
         return self.cache_write - self.cache_write_1h
@@ -45,10 +51,10 @@ MISSED, MISSED_SHARE = 5_000, 0.10
 
 
 def cache_missed(before: Usage, now: Usage) -> int:
-    """Tokens of the prompt before that a call did not read from the cache, where that is a cache break: more than 5,000
-    of them, and more than a tenth of it. 0 where it is none."""
-    missed = before.prompt - now.cache_read
-    return missed if missed > MISSED and missed > MISSED_SHARE * before.prompt else 0
+    """Tokens that the call before left in the cache and a call did not read, where that is a cache break: more than
+    5,000 of them, and more than a tenth. 0 where it is none."""
+    missed = before.cached - now.cache_read
+    return missed if missed > MISSED and missed > MISSED_SHARE * before.cached else 0
 
 
 def is_absurd(told: Any) -> bool:

@@ -51,15 +51,17 @@ def test_a_cache_that_is_read_never_breaks_and_small_misses_are_none() -> None:
     small = session(used(0, 20_000), used(15_500, 5_500))
     assert not cache_breaks(small, Session("made"))
     assert not cache_breaks(session(Usage(50_000), Usage(51_000)), Session("made"))
+    never_written = Usage(10_600, 49_000, 400), Usage(2, 49_400, 11_000)
+    assert not cache_breaks(session(*GREW, *never_written), Session("made"))
 
 
 def test_what_was_billed_again_and_what_of_it_could_be_saved() -> None:
     found = broken(session(*GREW, used(12_000, 41_000), minutes=(0, 1, 2, 20)))
-    assert (found.request, found.tokens, found.missed) == (3, 52_006 - 12_000, 52_006 - 12_000)
+    assert (found.request, found.tokens, found.missed) == (3, 52_004 - 12_000, 52_004 - 12_000)
     price = (41_000 * WRITE + 2 * Decimal("0.000005")) / 41_002
-    assert found.usd == pytest.approx(40_006 * price)
+    assert found.usd == pytest.approx(40_004 * price)
     assert found.usd is not None
-    assert found.avoidable_usd == pytest.approx(found.usd - 40_006 * READ)
+    assert found.avoidable_usd == pytest.approx(found.usd - 40_004 * READ)
     assert broken(session(*GREW, LOST, minutes=(0, 1, 2, 20), model="nobody's")).usd is None
 
 
@@ -90,7 +92,7 @@ def test_a_recorded_compaction_and_a_silent_one() -> None:
     thread = session(*GREW, used(9_000, 12_000))
     told = replace(thread, compactions=(Compaction(3, "auto"),))
     found = broken(told)
-    assert (found.cause, found.tokens, found.missed) == ("compaction", 12_002, 43_006)
+    assert (found.cause, found.tokens, found.missed) == ("compaction", 12_002, 43_004)
     assert "recorded auto compaction" in found.evidence
     assert not found.inferred
     silent = broken(thread)
@@ -131,6 +133,21 @@ def test_a_message_that_reads_otherwise_is_named_and_shown() -> None:
     assert "From message 3 of 5 on" in found.evidence
     assert found.diff[-1] == "+ question 1, put otherwise"
     assert found.diff[0].startswith("- question 1 question 1")
+
+
+@pytest.mark.parametrize(
+    ("read", "cause", "words"),
+    [(29_900, "prefix-changed", "From message 5 of"), (2_400, "unknown", "But 27,600 tokens before it were not read")],
+)
+def test_a_message_that_reads_otherwise_explains_what_stands_after_it(read: int, cause: str, words: str) -> None:
+    calls = (24_100, 2_400), (30_000, 24_000), (40_000, 29_900), (40_500, read)
+    thread = session(*(Usage(sent - got, got, output=5) for sent, got in calls), model="gpt-5")
+    *before, last = thread.requests
+    messages = list(last.view.messages())
+    messages[4] = Message(messages[4].id, "user", (Text("question 2, put otherwise"),))
+    found = broken(replace(thread, requests=[*before, replace(last, view=Stretch(None, messages).view())]))
+    assert found.cause == cause
+    assert words in found.evidence
 
 
 @pytest.mark.parametrize(("kind", "cause"), [("restart", "restart"), ("tools", "tools-changed")])

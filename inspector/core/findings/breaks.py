@@ -10,11 +10,11 @@ doing where the counts of other calls show that it still held what this one did 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Prompt
+from inspector.core.buffer import Prompt, shared
 from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
 from inspector.core.findings.spending import billed, written_ttl
@@ -43,9 +43,9 @@ class Rebilling:
     thread: str
     request: int
     tokens: int
-    """Billed again: sent by the request before, sent again, and not read from the cache."""
+    """Billed again: left in the cache by the request before, sent again, and not read from it."""
     missed: int
-    """What the request before had sent and this one did not read; with a compaction most of it was not sent again."""
+    """Left in the cache by the request before and not read by this one; after a compaction most of it was not sent."""
     usd: Decimal | None
     """What these tokens cost; None where there is no price."""
     avoidable_usd: Decimal | None
@@ -106,7 +106,7 @@ class _Detective:
             if before is not None:
                 former, sent, other = before
                 if missed := cache_missed(sent, usage):
-                    again = max(0, min(sent.prompt, usage.prompt) - usage.cache_read)
+                    again = max(0, min(sent.cached, usage.prompt) - usage.cache_read)
                     pause = seconds_between(former.time, request.time)
                     found = self._why(former, request, usage, (other, model), pause)
                     usd, avoidable = _money(usage, model, request.time, again)
@@ -132,10 +132,27 @@ class _Detective:
             return expired
         if (told := _prompt_changed(former.prompt, request.prompt)) is not None:
             return told
-        if (changed := _messages_changed(former, request, drop)) is not None:
+        changed = _messages_changed(former, request, drop)
+        missed = cache_missed(former.usage, usage) if former.usage else 0
+        unread = self._unread_before(changed, request, usage, models[1])
+        if changed is not None and unread <= missed / 2:
             return changed
         signs = [one for one in self._signs if former.line < one.line < request.line]
-        return self._by_place(request, usage, pause, model=models[1], signs=signs)
+        found = self._by_place(request, usage, pause, model=models[1], signs=signs)
+        if changed is None:
+            return found
+        told = f"{changed.evidence} But {unread:,} tokens before it were not read either. {found.evidence}"
+        return replace(found, evidence=told)
+
+    def _unread_before(self, changed: _Finding | None, request: Request, usage: Usage, model: str) -> int:
+        """Tokens that stand before a changed message, were sent before, and were not read: not because of that change,
+        of a provider that caches by itself. One that is told what to keep reads to where it was told."""
+        if changed is None or changed.place is None or model in self._writers:
+            return 0
+        place = changed.place
+        sent = ((end, one.view) for end, one in reversed(self._ends) if len(one.view) <= place)
+        end = next((end for end, view in sent if shared(view, request.view) == len(view)), 0)
+        return max(0, end - usage.cache_read)
 
     def _drop(self, index: int) -> Drop | None:
         if self._drops is None:
@@ -150,7 +167,7 @@ class _Detective:
                 return None
             why = f"{lasted(pause)} passed since the request before; such a cache usually lives for 5 to 10 minutes."
             return _Finding("expired", why, inferred=True)
-        missed = former.usage.prompt - usage.cache_read if former.usage else 0
+        missed = former.usage.cached - usage.cache_read if former.usage else 0
         ttl_s = written_ttl(self.thread, former.index, missed)
         if pause <= ttl_s:
             return None
@@ -195,17 +212,18 @@ class _Detective:
             why = f"{where} {held} So the provider still had it, and answered this call from a cache without it."
             return _Finding("unknown", why, message, place, inferred=True)
         passed = f"{lasted(pause)} passed" if pause is not None else "nobody knows how much time passed"
+        same = "no message up to there reads otherwise in the file"
         beside = _words(signs, "settings")
         lost_early = pause is None or (pause > MINUTES and usage.cache_read < self._head())
         if not exact or place is None or lost_early:
             kept = "less than what was written lives" if exact else "the provider keeps this cache without a promise"
-            why = f"{where} {passed.capitalize()}, {kept}, and no message in the file reads otherwise. {beside}"
+            why = f"{where} {passed.capitalize()}, {kept}, and {same}. {beside}"
             return _Finding("unknown", why.strip())
         part = "the very beginning" if not usage.cache_read else f"message {place + 1}"
         why = (
-            f"{where} {passed.capitalize()}, less than what was written lives, and no message in the file reads "
-            f"otherwise. {beside} Such a provider usually reads all that is sent as before: from {part} on the call "
-            "was another one, in what the file does not hold (system prompt, tools, the client's own text, parameters)."
+            f"{where} {passed.capitalize()}, less than what was written lives, and {same}. {beside} "
+            f"Such a provider usually reads all that is sent as before: from {part} on the call was another one, in "
+            "what the file does not hold (system prompt, tools, the client's own text, parameters)."
         )
         return _Finding("prefix-changed", why.replace("  ", " "), message, place, inferred=True)
 
