@@ -141,8 +141,8 @@ class _Detective:
         found = self._by_place(request, usage, pause, model=models[1], signs=signs)
         if changed is None:
             return found
-        told = f"{changed.evidence} But {unread:,} tokens before it were not read either. {found.evidence}"
-        return replace(found, evidence=told)
+        why = f"{changed.evidence} But {unread:,} tokens before it were not read either. {found.evidence}"
+        return replace(found, evidence=why)
 
     def _unread_before(self, changed: _Finding | None, request: Request, usage: Usage, model: str) -> int:
         """Tokens that stand before a changed message, were sent before, and were not read: not because of that change,

@@ -176,7 +176,8 @@ class Scale:
     spread: float = _CHANGE
     """Relative uncertainty of what a change weighs."""
     around: int = 0
-    """Tokens that the provider makes of the tools beyond what was counted, where the transcript holds all of them."""
+    """Tokens that the provider makes of the tools beyond what was counted, where the transcript holds all of them;
+    below zero where it writes their schemas shorter."""
 
     def tokens(self, counted: int) -> int:
         """Tokens of a whole buffer with so many counted ones."""
@@ -349,14 +350,19 @@ def scale(shown: int, counted: int, unseen: int, slope: float, spread: float = _
     return Scale(fixed - around, (shown - fixed) / counted, counted, spread, around)
 
 
-def whole_prompt(found: Scale, tools: int, expected: float) -> Scale:
+def whole_prompt(found: Scale, tools: int, expected: float, learned: float) -> Scale:
     """The same where the transcript holds messages, system prompt and tools, so that nothing can be unseen. What is
-    left over is what the provider makes of the tools; without any, it is its tokenizer. Unless that is too much to
-    believe: then the transcript holds less than it seems to (texts were shortened, a tool of the provider's own ran).
+    left over, or too much, is what the provider makes of the tools; without any, it is its tokenizer. Unless that is
+    too much to believe: then the transcript holds less than it seems to (texts were shortened, a tool of the
+    provider's own ran), or more than was sent.
 
-    `tools`: counted tokens of the schemas; `expected`: tokens of the model for a counted one (`prior`).
+    `tools`: counted tokens of the schemas; `expected`: tokens of the model for a counted one (`prior`); `learned`: the
+    same as the session has it.
     """
     if tools:
+        over = round(learned * found.counted) - found.tokens(found.counted)
+        if over > 0 and found.spread < _ANY_TOKENIZER and over <= (1 - _LEAST_SLOPE) * learned * tools:
+            return replace(found, unseen=0, slope=learned, around=-over)
         return replace(found, unseen=0, around=found.unseen) if found.unseen <= _ONCE + expected * tools else found
     shown = found.tokens(found.counted)
     if found.counted and found.unseen <= shown * _TOKENIZER:

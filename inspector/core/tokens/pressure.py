@@ -72,12 +72,20 @@ class _RequestState:
 class Pressures(Sequence[Pressure]):
     """One pressure a request, in order, and `end`: of the buffer after the last record."""
 
-    __slots__ = ("_course", "_known", "_last", "end", "end_belief", "estimator")
+    __slots__ = ("_course", "_known", "_last", "_prompt", "end", "end_belief", "estimator")
 
     def __init__(
-        self, estimator: str, known: tuple[_RequestState, ...], end: Pressure, end_belief: Belief, course: "_Course"
+        self,
+        estimator: str,
+        known: tuple[_RequestState, ...],
+        end: Pressure,
+        end_belief: Belief,
+        prompt: Prompt,
+        course: "_Course",
     ) -> None:
         self.estimator = estimator
+        self._prompt = prompt
+        """Of the buffer after the last record."""
         self.end = end
         self.end_belief = end_belief
         self._known = known
@@ -112,15 +120,17 @@ class Pressures(Sequence[Pressure]):
         pressure = self.at(index)
         if pressure.kind not in ("reported", "predicted") or pressure.tokens is None:
             return replace(UNSCALED, counted=pressure.estimated)
-        known = self._known[len(self._known) - 1 if index is None else min(index, len(self._known) - 1)]
-        latest, prompt = self._last[known.stretch], known.request.prompt
+        last = len(self._known) - 1
+        is_end, known = index is None or index > last, self._known[last if index is None else min(index, last)]
+        latest, prompt = self._last[known.stretch], self._prompt if is_end else known.request.prompt
         told = pressure.predicted
         more = told.attached if told is not None and pressure.kind == "predicted" else 0
         unseen = max(0, latest.unseen + more)
         found = scale(pressure.tokens, pressure.estimated, unseen, latest.slope, latest.spread)
         if prompt.system is None or prompt.tools is None or not len(known.request.view):
             return found
-        return whole_prompt(found, self._course.tool_tokens(prompt), prior(self.estimator, known.request.model))
+        expected = prior(self.estimator, known.request.model)
+        return whole_prompt(found, self._course.tool_tokens(prompt), expected, latest.slope)
 
 
 _ONE_AT_A_TIME = RLock()
@@ -144,7 +154,7 @@ def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | N
         last = thread.requests[-1] if thread.requests else None
         predicted = last.predicted if last is not None and last.usage is None and last.view == thread.end else None
         end, belief = course.look(thread, Request(len(thread.requests), thread.end, thread.prompt, predicted=predicted))
-    return Pressures(estimator.name, tuple(known), end, belief, course)
+    return Pressures(estimator.name, tuple(known), end, belief, thread.prompt, course)
 
 
 _KEPT = 8

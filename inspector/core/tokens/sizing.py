@@ -38,17 +38,21 @@ class Sizer:
 
     def tokens(self, buffer: Buffer) -> int:
         """Of a whole buffer, the unseen part included. O(messages)."""
-        return self.scale.tokens(self.counted(buffer.messages, buffer.prompt))
+        return self._scale(buffer.prompt).tokens(self.counted(buffer.messages, buffer.prompt))
 
     def pressure_of(self, buffer: Buffer) -> Pressure:
         """Of a buffer that would be sent instead of the one that stands there. O(messages)."""
         counted = self.counted(buffer.messages, buffer.prompt)
         if self.kind != "predicted":
             return replace(self.pressure, tokens=counted, kind=self.estimator.kind, estimated=counted)
-        found = self.scale.predict(counted)
+        found = self._scale(buffer.prompt).predict(counted)
         return replace(
             self.pressure, tokens=found.tokens, kind="predicted", estimated=counted, reported=None, predicted=found
         )
+
+    def _scale(self, prompt: Prompt) -> Scale:
+        """Without tools nothing is made of them."""
+        return self.scale if prompt.tools else replace(self.scale, around=0)
 
     def rows(self, messages: Iterable[Message]) -> int:
         """Of some messages by themselves."""

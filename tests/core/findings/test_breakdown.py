@@ -10,7 +10,7 @@ from inspector.core.findings.composition import sized
 from inspector.core.findings.naming import server_of, subject_of
 from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolResult
 from inspector.core.session import Request, Session, Thread
-from inspector.core.tokens.estimators import ESTIMATORS, estimator
+from inspector.core.tokens.estimators import ESTIMATORS, estimator, prompt_tokens
 from inspector.core.tokens.prediction import prior
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
@@ -162,6 +162,18 @@ def test_nothing_is_unseen_where_the_transcript_holds_all(by: str) -> None:
         check_sums(found.tree, len(MIXED))
         assert "unseen" not in {one.name for one in found.tree.children}
         assert sum(gauge.values()) == found.tree.tokens == told
+
+
+@pytest.mark.parametrize("by", ["roku", "chars4", "tiktoken"])
+def test_schemas_that_a_provider_writes_shorter_leave_the_messages_their_weight(by: str) -> None:
+    prompt, weight = Prompt(SYSTEM, TOOLS * 20), prior(by, "claude-opus-4-5")
+    _, thread = made(MIXED, prompt)
+    size = sizer(known_pressures(thread, estimator(by)), 0)
+    tools = prompt_tokens(size.estimator, prompt)[1]
+    told = round(weight * (size.counted(MIXED, prompt) - 0.75 * tools))
+    _, gauge = looked_at(*made(MIXED, prompt, told), 0, by)
+    assert sum(gauge.values()) == told
+    assert gauge["tools"] == pytest.approx(weight * tools / 4, abs=2)
 
 
 def test_a_transcript_that_holds_less_than_it_seems_to_has_an_unseen_part() -> None:

@@ -160,6 +160,7 @@ def test_a_trajectory_alone() -> None:
         ["hello", "Hi.", "again"],
     ]
     assert [request.prompt.system for request in session.main.requests] == ["one", "two", "two", "two"]
+    assert session.main.prompt == session.main.requests[-1].prompt, "a run that is a stub says nothing of it"
     assert any("2 of 4 runs" in note and "1,600" in note for note in session.notes)
     assert [message.text for message in session.main.messages].count("hello") == 1
 

@@ -62,7 +62,9 @@ class TrajectoryReader:
 
     def _begin(self, data: Mapping[str, Any], where: EntryPosition) -> None:
         self._runs += 1
-        self._prompt, self._run = compiled_prompt(data), None
+        prompt, self._run = compiled_prompt(data), None
+        if prompt is not NOT_IN_FILE:  # a stub says nothing of it: most likely it is as before
+            self._prompt = prompt
         messages = data.get("messages")
         self._stubbed = not isinstance(messages, list)
         if isinstance(messages, list):
