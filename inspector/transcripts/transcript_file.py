@@ -121,7 +121,8 @@ class TranscriptFile:
             self._read_head()
             if not any(isinstance(value, Mapping) for _, value in self._kept):
                 raise NothingToRead(f"{self.path} begins as one JSON value, but it is torn or damaged")
-        if self._read_all and len(self._kept) == 1 and not self._feeder.problems:
+        lines = {line for line, _ in self._kept} | {problem.line for problem in self._feeder.problems}
+        if self._read_all and len(self._kept) == len(lines) == 1:
             self._document = self._kept[0][1]
         if not self._kept and not self._data.strip(b" \t\r\n\0"):
             why = "; ".join(problem.what for problem in self._source.problems)

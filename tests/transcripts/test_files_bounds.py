@@ -79,6 +79,14 @@ def test_what_is_no_number_is_told_and_the_line_is_read(tmp_path: Path, word: st
     assert len(session.main.messages) == 8
 
 
+def test_a_document_on_one_line_may_hold_what_is_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    message = {"id": "1", "type": "user", "timestamp": "t", "content": "hello", "score": float("nan")}
+    path.write_text(json.dumps({"sessionId": "1", "projectHash": "", "startTime": "", "messages": [message]}))
+    session = open_transcript(path)
+    assert (session.format, len(session.main.messages)) == ("gemini-cli", 1)
+
+
 @pytest.mark.parametrize("levels", [201, 500, 990, 5_000])
 def test_a_line_that_is_nested_too_deeply_is_left_out(tmp_path: Path, levels: int) -> None:
     for key in ("type", "uuid", "message", "version", "x"):

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from inspector.core.formats.format import Reader
 from inspector.core.session import HeldSession, Session
 
-Split: TypeAlias = Callable[[Any], Sequence[tuple[HeldSession, Any]]]
-"""The conversations in a value, each as its own reader is fed it."""
+Split: TypeAlias = Callable[[Any], Sequence[tuple[HeldSession | None, Any]]]
+"""The conversations in a value, each as its own reader is fed it; without a name: what belongs to the one before."""
 
 
 def place_of(held: Sequence[HeldSession], wanted: str) -> int | None:
@@ -30,16 +30,20 @@ class ManyReader:
     def __init__(self, format_: str, split: Split, start: Callable[[], Reader], wanted: str = "") -> None:
         self._format, self._split, self._start, self._wanted = format_, split, start, wanted
         self._held: list[HeldSession] = []
-        self._told: list[tuple[int, Any]] = []
-        """Line and value of each."""
+        self._told: list[list[tuple[int, Any]]] = []
+        """Lines and values of each."""
         self._chosen: tuple[int, Reader] | None = None
+        self._fed = 0
+        """Values that the reader of the chosen one has."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a document, or the line of one conversation."""
         del file  # such files have no companions
         for held, one in self._split(value):
-            self._held.append(_named(held, len(self._held)))
-            self._told.append((line, one))
+            if held is not None or not self._told:
+                self._held.append(_named(held or HeldSession(""), len(self._held)))
+                self._told.append([])
+            self._told[-1].append((line, one))
 
     def session(self) -> Session:
         """The wanted session; one without threads where there is none such."""
@@ -48,9 +52,10 @@ class ManyReader:
         if place is None:
             return Session(self._format, held=several)
         if self._chosen is None or self._chosen[0] != place:
-            reader = self._start()
-            reader.feed(*self._told[place])
-            self._chosen = place, reader
+            self._chosen, self._fed = (place, self._start()), 0
+        for line, value in self._told[place][self._fed :]:
+            self._chosen[1].feed(line, value)
+        self._fed = len(self._told[place])
         session = self._chosen[1].session()
         return replace(session, id=self._held[place].id, held=several)
 

@@ -10,7 +10,7 @@ from inspector.core.formats.format import Head
 def recognise(head: Head) -> str:
     """What the file is, for a sentence ("a HAR web capture, which ..."); empty where it is nothing that we know of."""
     title = _title(head)
-    return title if title in ("", _NOTE, _ANSWER) else f"{title}, which cannot be read yet"
+    return title if title in _WHOLE else f"{title}, which cannot be read yet"
 
 
 def _title(head: Head) -> str:
@@ -27,6 +27,8 @@ def _by_bytes(data: bytes) -> str:
     if data.startswith(b"PK\x03\x04"):
         inspect = b"header.json" in data or b"_journal/" in data or b"samples/" in data
         return "an Inspect .eval log" if inspect else "a zip archive"
+    if data[:4] in (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"):
+        return _WAL
     if data.startswith(b"SQLite format 3\x00"):
         return "an SQLite database of no agent that is known"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
@@ -42,12 +44,17 @@ _ANSWER = (
     " both (HAR, for one), or record the calls with `context-inspector proxy`"
 )
 _NOTE = "the note beside a sub-agent of Claude Code: open the .jsonl of that name"
+_ANSWERS = "the answers of a batch alone: what was asked stands in the file that was sent for them"
+_WAL = "the write-ahead log of a database: open the database beside it, whose name it has"
+_WHOLE = ("", _NOTE, _ANSWER, _ANSWERS, _WAL)
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (
         ("session agent task packets", "a claude-tap capture in which no model is asked in words that are known here"),
         ("v agent cli_version ts content", "an Entire compact transcript (the session is full.jsonl beside it)"),
         ("agentType toolUseId", _NOTE),
+        ("custom_id response error", _ANSWERS),
+        ("custom_id result", _ANSWERS),
         ("turn timestamp messages response", "a list of captured turns (claude-tap)"),
     )
 )

@@ -260,6 +260,20 @@ def test_openhands_events() -> None:
     assert thread.compactions[0].summary is not None
 
 
+def test_openhands_events_a_line_each_and_as_its_server_gives_them() -> None:
+    ((_, events),) = values("openhands.json")
+    whole = buffers(opened("openhands.json").main)
+    lines = [(n, event) for n, event in enumerate(events, 1)]
+    for rows in (lines, [(1, {"trajectory": events})]):
+        document = rows[0][1] if len(rows) == 1 else None
+        reader = detect(Head([value for _, value in rows[:20]], document)).start()
+        for line, value in rows:
+            reader.feed(line, value)
+            reader.session()
+        assert buffers(reader.session().main) == whole
+        assert not reader.session().held
+
+
 def test_openhands_runs_a_line_each() -> None:
     session = opened("openhands-output.jsonl")
     assert [one.id for one in session.held] == ["task-1", "task-2"]

@@ -13,6 +13,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.traces import FORMATS
+from inspector.core.formats.traces.otel import otlp_of
 from inspector.core.formats.traces.payloads import pythonic, read_input
 from inspector.core.formats.traces.span import moment, usage_of
 from inspector.core.formats.traces.wire import read_tools, read_wire
@@ -122,6 +123,58 @@ def test_a_span_that_is_written_twice_counts_once_and_the_finished_one_counts() 
     for rows in ([begun, span(1, TURN[:1], **{TOKENS: 50})], [span(1, TURN[:1], **{TOKENS: 50}), begun]):
         (request,) = read(*rows).main.requests
         assert request.usage == Usage(50)
+
+
+def as_jaeger(value: dict[str, Any]) -> dict[str, Any]:
+    trace, own = value["context"]["trace_id"], value["context"]["span_id"]
+    above = [{"refType": "CHILD_OF", "traceID": trace, "spanID": value["parent_id"]}] if value["parent_id"] else []
+    tags = [{"key": key, "type": "string", "value": one} for key, one in value["attributes"].items()]
+    start = moment(value["start_time"])[0] // 1_000
+    told = {"startTime": start, "duration": 500_000, "tags": tags, "logs": []}
+    return {"traceID": trace, "spanID": own, "operationName": value["name"], "references": above, **told}
+
+
+def as_zipkin(value: dict[str, Any]) -> dict[str, Any]:
+    start = moment(value["start_time"])[0] // 1_000
+    parent = {"parentId": value["parent_id"]} if value["parent_id"] else {}
+    about = {"traceId": value["context"]["trace_id"], "id": value["context"]["span_id"], "name": value["name"]}
+    return {**about, **parent, "timestamp": start, "duration": 500_000, "tags": value["attributes"]}
+
+
+def test_what_collectors_give_out_is_the_same_trace() -> None:
+    """Jaeger's JSON, Zipkin's, Tempo's batches."""
+    agent = span(1, [], **{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "scout"})
+    values = [agent, *(span(n + 2, TURN[:n], parent="0x1", **{TOKENS: str(50 * n)}) for n in (1, 3))]
+    otlp = [otlp_of(as_jaeger(value)) for value in values]
+    batches = [{"resource": {}, "scopeSpans": [{"spans": otlp}]}]
+    first = read({"resourceSpans": batches})
+    for given_out in (
+        {"data": [{"traceID": "a", "spans": list(map(as_jaeger, values)), "processes": {}}]},
+        list(map(as_zipkin, values)),
+        {"batches": batches},
+        {"trace": {"resourceSpans": batches}},
+    ):
+        session = read(given_out)
+        assert session.format == "otel"
+        assert [one.title for one in session.threads] == [one.title for one in first.threads] == ["scout"]
+        assert laid_out(session) == laid_out(first)
+        assert [one.elapsed_ms for one in session.main.requests] == [500.0, 500.0]
+
+
+def test_pages_of_langfuse_and_trees_of_langsmith() -> None:
+    asked = [{"role": "user", "content": "hello"}]
+    observed = {"id": "o", "traceId": "t", "type": "GENERATION", "startTime": "2026-01-01T00:00:01Z", "input": asked}
+    used = {"input_tokens": 50, "output_tokens": 5, "total_tokens": 55, "input_token_details": {"cache_read": 40}}
+    inner = {"id": "r", "run_type": "llm", "start_time": "2026-01-01T00:00:01Z", "inputs": {"messages": asked}}
+    outer = {"id": "q", "run_type": "chain", "name": "c", "inputs": {}, "outputs": {}}
+    for value, told_usage in (
+        ({"data": [observed], "meta": {"page": 1}}, None),
+        ({"data": [{"id": "t", "observations": [observed]}], "meta": {"page": 1}}, None),
+        (outer | {"child_runs": [inner | {"outputs": {"role": "assistant", "content": "hi", "usage_metadata": used}}]},
+         Usage(10, 40, 0, 5)),
+    ):  # fmt: skip
+        (request,) = read(value).main.requests
+        assert ([one.text for one in request.view], request.usage) == (["hello"], told_usage)
 
 
 def test_spans_without_ids_are_each_their_own() -> None:

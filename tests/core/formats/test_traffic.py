@@ -213,6 +213,47 @@ def test_a_log_with_the_keys_of_its_relatives() -> None:
     assert (session.main.model, session.main.requests[0].time) == ("oak-2", "2026-01-01T00:00:00.000+00:00")
 
 
+ASKED = {
+    "anthropic_version": "v",
+    "model": "oak-2",
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "Count."}],
+}
+SAID = {"type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 8, "output_tokens": 2}}
+URL = "https://api.anthropic.com/v1/messages"
+INVOKED = {"schemaType": "ModelInvocationLog", "region": "r", "modelId": "anthropic.oak-2", "operation": "InvokeModel"}
+CONVERSED = {
+    "input": {"inputBodyJson": {"messages": [{"role": "user", "content": [{"text": "Count."}]}]}},
+    "output": {
+        "outputBodyJson": {
+            "output": {"message": {"role": "assistant", "content": []}},
+            "usage": {"inputTokens": 8, "outputTokens": 2},
+        }
+    },
+}
+CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "Count."}]}]}
+COUNTED = {"candidates": [], "usageMetadata": {"promptTokenCount": 8, "candidatesTokenCount": 2, "totalTokenCount": 10}}
+
+
+@pytest.mark.parametrize(
+    ("row", "counts"),
+    [
+        ({"scope": "https://api.anthropic.com:443", "method": "POST", "path": "/v1/messages", "body": ASKED,
+          "status": 200, "response": SAID, "rawHeaders": ["content-type", "application/json"]}, (8, 2)),
+        (INVOKED | {"input": {"inputBodyJson": ASKED}, "output": {"outputBodyJson": SAID}}, (8, 2)),
+        (INVOKED | {"operation": "ConverseStream", **CONVERSED}, (8, 2)),
+        ({"model": "google/models/oak-2", "full_request": json.dumps(CONTENTS), "full_response": COUNTED}, (8, 2)),
+        ({"custom_id": "1", "params": ASKED}, None),
+        ({"custom_id": "1", "method": "POST", "url": "/v1/messages", "body": ASKED}, None),
+    ],
+)  # fmt: skip
+def test_request_and_answer_side_by_side(row: dict[str, Any], counts: tuple[int, int] | None) -> None:
+    """As nock, Bedrock's log of invocations, Vertex AI's log and batches have them."""
+    session = told(detect(Head([row], row)), [(1, row)])
+    assert (buffers(session.main), prompts(session)) == ([["user: Count."]], [[counts]])
+    assert session.main.model.endswith("oak-2")
+
+
 def test_a_live_conversation() -> None:
     """The setup stands with every call; pieces are put together; a turn with two calls has no tokens of its own."""
 
@@ -297,6 +338,8 @@ def test_captures_in_which_no_model_is_asked_are_refused(tmp_path: Path) -> None
     entry = {"request": {"method": "GET", "url": "https://example.com/"}, "response": {"status": 200}}
     with pytest.raises(UnknownFormat, match="HAR web capture"):
         detect(Head([{"log": {"entries": [entry]}}], {"log": {"entries": [entry]}}))
+    with pytest.raises(UnknownFormat, match="answers of a batch"):
+        detect(Head([{"custom_id": "1", "response": {"status_code": 200, "body": {}}, "error": None}]))
     file = tmp_path / "c.yaml"
     file.write_text("interactions:\n- request: {method: GET, uri: 'https://example.com/'}\n", encoding="utf-8")
     with pytest.raises(UnknownFormat, match="VCR cassette"):

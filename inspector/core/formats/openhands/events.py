@@ -31,6 +31,8 @@ def sniff(head: Head) -> float:
         return 0.97 if value and _is_event(value[0]) else 0.0
     first = value if value is not None else next(iter(head.values), None)
     about = fields_of(first)
+    if _is_event(next(iter(list_of(about.get("trajectory"))), None)):
+        return 0.97
     history = about.get("history")
     if isinstance(history, list) and history and ("instruction" in about or "git_patch" in about):
         return 0.97 if _acts(history[0][0] if isinstance(history[0], list) and history[0] else history[0]) else 0.0
@@ -45,8 +47,12 @@ def _acts(value: Any) -> bool:
     return isinstance(value, Mapping) and any(isinstance(value.get(key), str) for key in ("action", "observation"))
 
 
-def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
-    """A list of events is one conversation; of `output.jsonl` every line is."""
+def split(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
+    """A list of events is one conversation, so are lines with an event each; of `output.jsonl` every line is one."""
+    if _is_event(value):
+        return [(None, [value])]
+    if isinstance(value, Mapping) and isinstance(value.get("trajectory"), list):  # as its server gives it out
+        value = value["trajectory"]
     if isinstance(value, Mapping) and isinstance(value.get("history"), list):
         named = next((str(value[key]) for key in ("instance_id", "id") if isinstance(value.get(key), int | str)), "")
         issue = object_of(value, "issue")

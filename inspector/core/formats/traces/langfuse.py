@@ -32,6 +32,9 @@ def _rows(value: Any, session: str = "") -> Iterator[tuple[Any, str]]:
         if isinstance(told := value.get("observations", trace.get("observations")), list):
             yield from _rows(told, text_of(trace.get("sessionId")) or text_of(trace.get("id")))
             return
+        if isinstance(value.get("data"), list) and "type" not in value:  # a page of its API
+            yield from _rows(value["data"], session)
+            return
         if "start_time" in value and "trace_id" in value:  # as its database names them
             value = {camel_case(key): one for key, one in value.items()}
         session = session or text_of(value.get("sessionId"))

@@ -1,4 +1,5 @@
-"""Spans as OpenTelemetry writes them: OTLP JSON, the Python SDK's `to_json`, the JavaScript SDK's ReadableSpan.
+"""Spans as OpenTelemetry writes them: OTLP JSON, the Python SDK's `to_json`, the JavaScript SDK's ReadableSpan; and as
+collectors give them out.
 
 Phoenix's export is the second of these with a `span_kind`. Of a log in the same file is read what it says of a call;
 metrics are passed over.
@@ -10,7 +11,7 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.span import Span, SpanEvent, camel_case, count, mapping, moment
-from inspector.core.untyped import list_of, objects_of, text_of
+from inspector.core.untyped import list_of, object_of, objects_of, text_of
 
 
 def sniff_otel(head: Head) -> float:
@@ -34,7 +35,11 @@ def _is_otel(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     spans = value.get("spans")
-    inner = isinstance(spans, list) and any(_is_sdk(one) or _is_otlp(one) for one in spans[:5])
+    inner = isinstance(spans, list) and any(_is_sdk(one) or _is_otlp(_named(one)) for one in spans[:5])
+    if _is_otel(value.get("trace")) or _is_otel(value.get("data")):
+        return True
+    if any("scopeSpans" in one or "instrumentationLibrarySpans" in one for one in objects_of(value.get("batches"))):
+        return True
     return isinstance(value.get("resourceSpans"), list) or inner or _is_sdk(value) or _is_otlp(value)
 
 
@@ -58,6 +63,8 @@ def _named(value: Any) -> Any:
         return list(map(_named, value))
     if not isinstance(value, dict):
         return value
+    if (told := otlp_of(value)) is not None:
+        return told
     if "resource_spans" in value or "resource_logs" in value or "start_time_unix_nano" in value:
         return _renamed(value)
     if "context.span_id" in value:  # Phoenix's table
@@ -99,6 +106,9 @@ def _context(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _INSIDE = (
+    "trace",
+    "batches",
+    "data",
     "resourceSpans",
     "scopeSpans",
     "instrumentationLibrarySpans",
@@ -124,7 +134,7 @@ def spans_of(value: Any, line: int) -> Iterator[Span | SpanEvent]:
         if _is_log(value) and (event := _logged(value)):
             yield event
         for key in _INSIDE:
-            if isinstance(value.get(key), list):
+            if isinstance(value.get(key), list | dict):
                 yield from spans_of(value[key], line)
 
 
@@ -202,3 +212,43 @@ def _plain(value: Any) -> Any:
             return []
         case _:
             return None
+
+
+# -- what collectors give out
+
+_MICROSECOND = 1_000
+
+
+def otlp_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A span of Jaeger's or Zipkin's JSON as one of OTLP; None for any other value."""
+    if "spanID" in value and "operationName" in value:
+        above = [one.get("spanID") for one in objects_of(value.get("references")) if one.get("refType") == "CHILD_OF"]
+        logs = [_pairs(one.get("fields")) for one in objects_of(value.get("logs"))]
+        events = [{"name": fields.get("event") or fields.get("name"), "attributes": fields} for fields in logs]
+        about = value.get("operationName"), value.get("traceID"), value.get("spanID"), next(iter(above), "")
+        return _collected(about, value.get("startTime"), value.get("duration"), _pairs(value.get("tags")), events)
+    if "traceId" in value and "id" in value and isinstance(value.get("tags"), dict) and "timestamp" in value:
+        about = value.get("name"), value.get("traceId"), value.get("id"), value.get("parentId")
+        return _collected(about, value.get("timestamp"), value.get("duration"), object_of(value, "tags"), [])
+    return None
+
+
+def _collected(
+    about: tuple[Any, Any, Any, Any], start: Any, duration: Any, attributes: Mapping[str, Any], events: list[Any]
+) -> Mapping[str, Any]:
+    name, trace, own, parent = map(text_of, about)
+    begun = count(start) or 0
+    return {
+        "name": name,
+        "traceId": trace,
+        "spanId": own,
+        "parentSpanId": parent,
+        "startTimeUnixNano": begun * _MICROSECOND,
+        "endTimeUnixNano": (begun + (count(duration) or 0)) * _MICROSECOND,
+        "attributes": attributes,
+        "events": events,
+    }
+
+
+def _pairs(told: Any) -> dict[str, Any]:
+    return {text_of(one.get("key")): one.get("value") for one in objects_of(told)}

@@ -31,19 +31,19 @@ _TREE = {"dotted_order", "parent_run_id", "trace_id", "child_run_ids", "child_ru
 
 
 def _runs(value: Any) -> Iterator[Any]:
-    """Depth first without recursion: runs may hold their children."""
-    waiting = [value]
+    """Depth first without recursion: runs may hold their children, which need not name them."""
+    waiting = [(value, "")]
     while waiting:
-        one = waiting.pop()
+        one, parent = waiting.pop()
         if isinstance(one, list):
-            waiting += reversed(one)
+            waiting += ((each, parent) for each in reversed(one))
         elif isinstance(one, dict):
             if isinstance(one.get("runs"), list) and "run_type" not in one:
-                waiting.append(one["runs"])
+                waiting.append((one["runs"], parent))
                 continue
-            yield one
+            yield {**one, "parent_run_id": parent} if parent and not one.get("parent_run_id") else one
             if isinstance(one.get("child_runs"), list):
-                waiting.append(one["child_runs"])
+                waiting.append((one["child_runs"], text_of(one.get("id"))))
 
 
 def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
@@ -72,9 +72,16 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
 
 
 def _count(span: Span, row: Mapping[str, Any]) -> None:
-    details = mapping(row.get("prompt_token_details"))
-    counts = [row.get("prompt_tokens"), row.get("completion_tokens"), details.get("cache_read"),
-              details.get("cache_creation"), None, row.get("total_tokens")]  # fmt: skip
+    metadata = mapping(mapping(row.get("extra")).get("metadata"))
+    told = mapping(mapping(row.get("outputs")).get("usage_metadata")) or mapping(metadata.get("usage_metadata"))
+    if row.get("prompt_tokens") is None and told:
+        read, made = mapping(told.get("input_token_details")), mapping(told.get("output_token_details"))
+        counts = [told.get("input_tokens"), told.get("output_tokens"), read.get("cache_read"),
+                  read.get("cache_creation"), made.get("reasoning"), told.get("total_tokens")]  # fmt: skip
+    else:
+        details = mapping(row.get("prompt_token_details"))
+        counts = [row.get("prompt_tokens"), row.get("completion_tokens"), details.get("cache_read"),
+                  details.get("cache_creation"), None, row.get("total_tokens")]  # fmt: skip
     span.report(*counts)
 
 
@@ -100,7 +107,7 @@ def _agent_rows(value: Any) -> Iterator[Mapping[str, Any]]:
                 if one.get("object") == "trace.span":
                     yield one
                 else:
-                    yield from objects_of(one.get("spans"))
+                    yield from (each for each in objects_of(one.get("spans")) if each.get("object") == "trace.span")
 
 
 def agents_spans(value: Any, line: int) -> Iterator[Span]:

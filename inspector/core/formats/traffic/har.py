@@ -34,7 +34,8 @@ def _is_models(entry: Mapping[str, Any]) -> bool:
 
 
 def _posted(request: Mapping[str, Any]) -> Any:
-    return plain_body(object_of(request, "postData").get("text"))
+    posted = object_of(request, "postData")
+    return plain_body(_unpacked(posted.get("text")) if posted.get("encoding") == "base64" else posted.get("text"))
 
 
 class HarEntries:

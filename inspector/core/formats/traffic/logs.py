@@ -2,17 +2,20 @@
 
 claude-tap's lab keeps the packets of a session in one object; its logs have an exchange a line, with the events of a
 stream or the frames of a WebSocket beside the bodies. A WebSocket stands there as one exchange, whose frames hold
-several requests. Keys of relatives (`url`, `uri`, `status_code`, `body_raw`) are read, too.
+several requests. Keys of relatives (`url`, `uri`, `status_code`, `body_raw`) are read, too; and the rows in which nock,
+Amazon Bedrock, Google's Vertex AI and files of batches keep a request with its answer, or without.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.times import iso_time
+from inspector.core.formats.traffic.bedrock import CONVERSE
 from inspector.core.formats.traffic.frames import FramePairs, is_create
-from inspector.core.formats.traffic.log import TrafficLog, plain_body
-from inspector.core.formats.traffic.telling import asks_model
+from inspector.core.formats.traffic.log import TrafficLog, path_of, plain_body
+from inspector.core.formats.traffic.telling import Asked, asks_model, tell
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import fields_of, list_of, object_of, text_of
 
@@ -26,7 +29,7 @@ def sniff(head: Head) -> float:
     """Sure where requests with an address stand beside their responses, and a model is asked in one of the first."""
     rows: Sequence[Any] = head.document if isinstance(head.document, list) else head.values
     rows = list_of(fields_of(head.document).get("packets")) or rows
-    found = [row for row in rows[:60] if is_exchange(row)]
+    found = [row for row in map(_plain, rows[:60]) if is_exchange(row)]
     return 0.96 if 2 * len(found) > len(rows[:60]) and any(map(_asks, found)) else 0.0
 
 
@@ -41,6 +44,37 @@ def _method(row: Mapping[str, Any]) -> str:
 
 def _address(row: Mapping[str, Any]) -> Any:
     return _named(row["request"], _ADDRESSES) or _named(row, _ADDRESSES)
+
+
+def _plain(row: Any) -> Any:
+    """An exchange whose request and answer stand in one object under other names; any other row as it is."""
+    if not isinstance(row, dict):
+        return row
+    if "scope" in row and "path" in row and "response" in row:  # nock
+        raw = list_of(row.get("rawHeaders"))
+        headers = dict(zip(map(text_of, raw[::2]), map(text_of, raw[1::2]), strict=False)) or row.get("rawHeaders")
+        answer = {"status": row.get("status"), "body": row["response"], "headers": headers}
+        return _pair(row, f"{text_of(row['scope'])}{text_of(row['path'])}", row.get("body"), answer)
+    if row.get("schemaType") == "ModelInvocationLog":  # Amazon Bedrock
+        how = "converse" if text_of(row.get("operation")).startswith("Converse") else "invoke"
+        host = f"https://bedrock-runtime.{text_of(row.get('region'))}.amazonaws.com"
+        answer = {"status": 200, "body": object_of(row, "output").get("outputBodyJson")}
+        url = f"{host}/model/{quote(text_of(row.get('modelId')), safe='')}/{how}"
+        return _pair(row, url, object_of(row, "input").get("inputBodyJson"), answer)
+    if "full_request" in row and "full_response" in row:  # Google's Vertex AI, a row of BigQuery
+        model = text_of(row.get("model")).rpartition("/")[2]
+        asked, said = (plain_body(row[key]) for key in ("full_request", "full_response"))
+        url = f"https://aiplatform.googleapis.com/v1/publishers/google/models/{model}:generateContent"
+        return _pair({"time": row.get("logging_time")}, url, asked, {"status": 200, "body": said})
+    if "custom_id" in row and ("params" in row or "url" in row):  # a line of a batch
+        url = text_of(row.get("url")) or "https://api.anthropic.com/v1/messages"
+        return _pair(row, url, row.get("body", row.get("params")), None)
+    return row
+
+
+def _pair(row: Mapping[str, Any], url: str, body: Any, answer: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    times = {key: row[key] for key in _TIMES if key in row}
+    return {**times, "request": {"method": row.get("method"), "url": url, "body": body}, "response": answer}
 
 
 def is_exchange(row: Any) -> bool:
@@ -61,7 +95,7 @@ class ExchangeRows:
         """A document of packets, a list of exchanges, or the exchange of a line."""
         packets = value.get("packets") if isinstance(value, Mapping) else value
         rows, at = (packets, 0) if isinstance(packets, list) else ([value], line)
-        for row in rows:
+        for row in map(_plain, rows):
             if is_exchange(row):
                 self._exchange(row, at)
             else:
@@ -75,7 +109,6 @@ class ExchangeRows:
         time = next((stamp for one in (row, request) for key in _TIMES if (stamp := _time(one.get(key)))), "")
         is_socket = method.upper() == "WEBSOCKET" or row.get("transport") == "websocket"
         status = next((told for one in (response, row) for key in _STATUSES if type(told := one.get(key)) is int), None)
-        more = {"transport": "websocket"} if is_socket else {}
         came = {"elapsed_ms": row.get("duration_ms"), "error": text_of(row.get("error") or response.get("error"))}
         asked, said = list_of(request.get("ws_events")), _named(response, _STREAMS)
         if any(map(is_create, asked)):
@@ -85,12 +118,16 @@ class ExchangeRows:
                 any(pairs.down(event, line) for event in events)
             pairs.end(line)
             return
-        number = self._log.ask(method, address, request.get("headers"), _body(request), time, line=line, **more)
-        if not response:
-            return
         body = _body(response)
         content = body if body not in (None, "", {}, []) else said
-        self._log.answer(number, status, content, response.get("headers"), line=line, **came)
+        if CONVERSE.search(path_of(address)):
+            question = Asked(method, address, request.get("headers"), _body(request), time, line=line)
+            tell(self._log, question, status, content, response.get("headers"), line=line, **came)
+            return
+        more = {"transport": "websocket"} if is_socket else {}
+        number = self._log.ask(method, address, request.get("headers"), _body(request), time, line=line, **more)
+        if response:
+            self._log.answer(number, status, content, response.get("headers"), line=line, **came)
 
 
 _TIMES = ("timestamp", "time", "created_at", "recorded_at")

@@ -29,6 +29,7 @@ class Asked:
     body: Any
     time: str = ""
     size: Any = None
+    line: int = 0
 
 
 def asks_model(method: str, url: Any, body: Any) -> bool:
@@ -53,7 +54,9 @@ def tell(log: TrafficLog, asked: Asked, status: Any, body: Any, headers: Any, **
         question = converse_request(fields_of(question))
         told = plain_body(body, said)
         body = converse_response(told) if not found[2] and isinstance(told, Mapping) else body
-    number = log.ask(asked.method, asked.url, asked.headers, question, asked.time, size=asked.size, **more)
+    number = log.ask(
+        asked.method, asked.url, asked.headers, question, asked.time, size=asked.size, line=asked.line, **more
+    )
     if status or body:
         log.answer(number, status, body, headers, **came)
 
