@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Head
 from inspector.core.formats.proxy.conversation import Conversation
+from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.traces import FORMATS
 from inspector.core.formats.traces.otel import otlp_of
@@ -91,6 +92,23 @@ def test_the_order_of_the_spans_means_nothing(path: Path) -> None:
     assert [[one.parts for one in thread.end] for thread in backwards.threads] == [
         [one.parts for one in messages] for *_, messages in whole
     ]
+
+
+def test_a_trace_that_is_followed_costs_what_was_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = list[int]()
+
+    def take(self: Conversations, one: Exchange) -> Conversation:
+        taken.append(1)
+        return place(self, one)
+
+    place = Conversations.place
+    monkeypatch.setattr(Conversations, "place", take)
+    reader, said = by_name("otel").start(), list[Any]()
+    for n in range(30):
+        said += [words("user", f"question {n}"), words("assistant", f"answer {n}")]
+        reader.feed(n + 1, span(n, said[:-1]))
+        assert len(reader.session().main.requests) == n + 1
+    assert len(taken) == 30
 
 
 def span(number: int, said: list[Any], **more: Any) -> dict[str, Any]:

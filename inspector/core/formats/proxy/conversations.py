@@ -133,6 +133,12 @@ class Conversations:
                     self._begun.add((number, call))
                     return
 
+    def disown(self) -> None:
+        """Forget who started whom: to be found out anew."""
+        self._begun.clear()
+        for each in self.all:
+            each.parent, each.parent_call, each.label = None, "", ""
+
     # -- which thread ----------------------------------------------------------------------------------------------
 
     def _scope(self, one: Exchange) -> Scope:

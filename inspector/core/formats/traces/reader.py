@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, head, shared
@@ -62,6 +63,8 @@ class TraceReader:
         self._passed = 0
         self._problems: list[Problem] = []
         self._session: Session | None = None
+        self._look: _TraceSession | None = None
+        """The last look at the spans: it goes on where what came since only follows."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take the spans of a value; of one that came before, the finished or later one counts."""
@@ -85,12 +88,13 @@ class TraceReader:
         self._passed += not found and isinstance(value, dict) and value.get("object") != "trace"
 
     def session(self) -> Session:
-        """The session so far: built anew where spans came since, from messages that are read once."""
+        """The session so far: goes on from the last look, else built anew from messages that are read once."""
         if self._session is None:
             told = {name: self._with_events(self._spans[name]) for name in self._events if name in self._spans}
-            self._session = _TraceSession({**self._spans, **told}, self._spoken, self._inputs).session(
-                self._name, Prefix(self._problems), self._passed
-            )
+            spans = SeenSpans({**self._spans, **told})
+            if self._look is None or not self._look.goes_on(spans):
+                self._look = _TraceSession(self._spoken, self._inputs)
+            self._session = self._look.session(self._name, Prefix(self._problems), self._passed, spans)
         return self._session
 
     def _with_events(self, span: Span) -> Span:
@@ -124,11 +128,33 @@ class LastCall:
     usage: Usage | None
 
 
-class _TraceSession:
-    """One look at all spans."""
+_ALL = attrgetter(*Span.__slots__)
 
-    def __init__(self, spans: Mapping[str, Span], spoken: Callable[[Span], SpokenCall], inputs: InputReader) -> None:
-        self._tree = SpanTree(spans.values())
+
+class SeenSpans:
+    """All spans as they stand now, in runs and calls."""
+
+    def __init__(self, spans: Mapping[str, Span]) -> None:
+        self.tree = SpanTree(spans.values())
+        self.runs = self.tree.runs()
+        found = sorted(((call.start, n, call, run) for n, run in enumerate(self.runs) for call in run.calls), key=_when)
+        self.calls = [(call, run) for _, _, call, run in found]
+        self.count = len(spans)
+        self.tools = sum(len(run.tools) for run in self.runs)
+        known = {beside: {call.model for call, _ in self.calls if call.beside is beside} for beside in (True, False)}
+        self.beside = known[True] - known[False]
+        """Models of which some call tells that the cache stands beside the prompt: so it does in all calls of them."""
+
+    def signs(self, count: int) -> list[Any]:
+        """All that is told of the first so many calls."""
+        return [(_ALL(call), run.id, run.name, run.parent is None) for call, run in self.calls[:count]]
+
+
+class _TraceSession:
+    """What was made of the spans."""
+
+    def __init__(self, spoken: Callable[[Span], SpokenCall], inputs: InputReader) -> None:
+        self._seen = SeenSpans({})
         self._spoken, self._inputs = spoken, inputs
         self._conversations = Conversations()
         self._of_run: dict[str, Conversation] = {}
@@ -141,31 +167,35 @@ class _TraceSession:
         None that a run went on from."""
         self._wordy: dict[int, Conversation] = {}
         """Those in which a call may hold more text than the tokens that it reported."""
-        self._beside: set[str] = set()
-        """Models of which some call tells that the cache stands beside the prompt: so it does in all calls of them."""
         self._rebuilt = self._empty = self._partial = 0
-        self._count = len(spans)
 
-    def session(self, name: str, problems: Sequence[Problem], passed: int) -> Session:
-        """Everything so far."""
-        runs = self._tree.runs()
-        calls = sorted(((call.start, n, call, run) for n, run in enumerate(runs) for call in run.calls), key=_when)
-        known = {beside: {call.model for _, _, call, _ in calls if call.beside is beside} for beside in (True, False)}
-        self._beside = known[True] - known[False]
-        for _, _, call, run in calls:
+    def goes_on(self, spans: SeenSpans) -> bool:
+        """Do these only add calls after those that were taken?"""
+        former = self._seen
+        if self._partial or spans.beside != former.beside or (self._rebuilt and spans.tools != former.tools):
+            return False
+        return spans.signs(len(former.calls)) == former.signs(len(former.calls))
+
+    def session(self, name: str, problems: Sequence[Problem], passed: int, spans: SeenSpans) -> Session:
+        """Everything so far, once `spans` were found to go on."""
+        former, self._seen, calls = self._seen, spans, spans.calls
+        now = {run.id: run for run in spans.runs}
+        self._runs = {number: now[run.id] for number, run in self._runs.items()}
+        for call, run in calls[len(former.calls) :]:
             self._take(call, run)
         self._without_parts()
+        self._conversations.disown()
         placed, singles = steps_and_singles(self._conversations.all) if self._conversations.all else ([], [])
         names = {one.number: "main" if not n else f"thread-{one.number + 1}" for n, one in enumerate(placed)}
         for one in placed:
             self._adopt(one, names)
         threads = [self._thread(one, names) for one in placed]
         if not threads:
-            threads = [thread for run in runs if (thread := self._tools_only(run)) is not None]
+            threads = [thread for run in spans.runs if (thread := self._tools_only(run)) is not None]
             threads = [replace(one, id=f"thread-{n}" if n > 1 else "main") for n, one in enumerate(threads, 1)]
         sides = [each.side_call("", 0, None) for one in singles for each in one.steps]
         sides = [replace(side, kind="call without tools", what="") for side in sides]
-        whose = next((call.conversation for _, _, call, _ in calls if call.conversation), "")
+        whose = next((call.conversation for call, _ in calls if call.conversation), "")
         notes = tuple(self._notes(len(calls), passed))
         return Session(name, tuple(threads) or (Thread("main"),), problems, id=whose, notes=notes, side_calls=sides)
 
@@ -217,7 +247,7 @@ class _TraceSession:
             self._ends[call.response] = end
 
     def _usage(self, call: Span) -> Usage | None:
-        if call.beside is None and call.usage is not None and call.model in self._beside:
+        if call.beside is None and call.usage is not None and call.model in self._seen.beside:
             return replace(call.usage, input=call.usage.prompt)
         return call.usage
 
@@ -332,7 +362,7 @@ class _TraceSession:
 
     def _notes(self, calls: int, passed: int) -> Iterator[str]:
         if not calls:
-            yield f"None of the {self._count:,} spans is a call of a model: there are no requests to show."
+            yield f"None of the {self._seen.count:,} spans is a call of a model: there are no requests to show."
         of = f"of {calls:,} calls"
         if self._empty:
             yield f"Traced without messages: {self._empty:,} {of}. Only their tokens are known."
@@ -340,10 +370,11 @@ class _TraceSession:
             yield f"Traced with what was new only: {self._rebuilt:,} {of}. What stood before is from the calls before."
         if self._partial:
             yield f"Usage left out: {self._partial:,} {of}. So few tokens cannot be the whole prompt."
-        if self._tree.wrappers:
-            yield f"Spans around a call that tell it again, or a sum, are no calls: {self._tree.wrappers:,}."
-        if self._tree.unfinished:
-            yield f"Calls that began and did not end were left out: {self._tree.unfinished:,}."
+        tree = self._seen.tree
+        if tree.wrappers:
+            yield f"Spans around a call that tell it again, or a sum, are no calls: {tree.wrappers:,}."
+        if tree.unfinished:
+            yield f"Calls that began and did not end were left out: {tree.unfinished:,}."
         if passed:
             yield f"Values that are no spans (logs, metrics) were passed over: {passed:,}."
 
