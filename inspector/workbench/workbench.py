@@ -16,7 +16,7 @@ from inspector.core.findings.composition import weigh_categories
 from inspector.core.policies.catalogue import harness_of
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import estimator
-from inspector.core.tokens.pressure import Pressures, thread_pressures
+from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.workbench.editing import Editing
 from inspector.workbench.gauge import beliefs, wanted
@@ -492,4 +492,4 @@ def analyse(state: State) -> "tuple[Pressures | None, Drops | None]":
         return None, None
     measure = estimator(state.estimator)
     weigh_categories(thread, measure)
-    return thread_pressures(thread, measure, state.pressures), thread_drops(thread, state.session, state.drops)
+    return known_pressures(thread, measure), thread_drops(thread, state.session, state.drops)

@@ -64,10 +64,8 @@ class Belief:
 
     def calibration(self) -> Calibration:
         """What was learned."""
-        found = Calibration()
-        for estimated, reported in self.samples:
-            found = found.update(estimated, reported)
-        return found
+        kept = tuple(pair for pair in self.samples if pair[0] > 0 and pair[1] > 0)[-MAX_SAMPLES:]
+        return Calibration(kept[:-1]).update(*kept[-1]) if kept else Calibration()
 
     def tokens(self, raw: int) -> int:
         """The calibrated total of a buffer with that raw estimate."""

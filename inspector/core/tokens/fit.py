@@ -58,26 +58,17 @@ class PredictionErrors:
     """Right after a recorded compaction of the history."""
     inside: int = 0
     """Of these, where the reported number lay within the band."""
+    median: float | None = None
+    """None where nothing was predicted."""
+    p90: float | None = None
+    """The 90th percentile."""
+    after_median: float | None = None
+    """None where there was no compaction."""
 
     @property
     def requests(self) -> int:
         """Predicted next calls."""
         return len(self.errors)
-
-    @property
-    def median(self) -> float | None:
-        """None where nothing was predicted."""
-        return quantile(self.errors, 0.5)
-
-    @property
-    def p90(self) -> float | None:
-        """The 90th percentile."""
-        return quantile(self.errors, 0.9)
-
-    @property
-    def after_median(self) -> float | None:
-        """None where there was no compaction."""
-        return quantile(self.after, 0.5)
 
     @property
     def inside_band(self) -> float | None:
@@ -156,7 +147,8 @@ def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
             else:
                 plain.append(error)
         last = n
-    return PredictionErrors(tuple(plain), tuple(after), inside)
+    middle, high, later = quantile(plain, 0.5), quantile(plain, 0.9), quantile(after, 0.5)
+    return PredictionErrors(tuple(plain), tuple(after), inside, middle, high, later)
 
 
 def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> tuple[Sample, ...]:

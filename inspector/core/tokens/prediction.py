@@ -18,9 +18,10 @@ knows the number that it predicts.
 import re
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate
 
 RECENT = 16
 """Ratios that the slope for the next call is learned from: what an agent does now is like what it did a moment ago."""
@@ -72,53 +73,84 @@ def _family(model: str) -> float | None:
 class Ratios:
     """The last `size` ratios of growth, and their quantiles, each weighing as much as was counted."""
 
-    __slots__ = ("_last", "_ordered", "_size", "_total")
+    __slots__ = ("_counts", "_last", "_ordered", "_size", "_sums")
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._last: deque[tuple[float, int]] = deque()
         self._ordered: list[tuple[float, int]] = []
-        self._total = 0
+        self._counts: list[int] = []
+        """What was counted of each of the ordered."""
+        self._sums: list[int] = []
+        """The same of each and all below it."""
 
     def add(self, grown: int, counted: int) -> None:
         """One more; the oldest leaves where there are too many. Only what grew by both measures says anything."""
         if grown <= 0 or counted <= 0:
             return
+        ordered, counts = self._ordered, self._counts
         if len(self._last) == self._size:
-            oldest = self._last.popleft()
-            del self._ordered[bisect_left(self._ordered, oldest)]
-            self._total -= oldest[1]
+            place = bisect_left(ordered, self._last.popleft())
+            del ordered[place], counts[place]
         one = (grown / counted, min(counted, _HEAVIEST))
         self._last.append(one)
-        insort(self._ordered, one)
-        self._total += one[1]
+        place = bisect_left(ordered, one)
+        ordered.insert(place, one)
+        counts.insert(place, one[1])
+        self._sums = list(accumulate(counts))
 
     def __len__(self) -> int:
         return len(self._last)
 
     def median(self, expected: float) -> float:
         """With what is expected of such a session as one more ratio: the first few alone say little."""
-        one, total = (expected, _EXPECTED), self._total + _EXPECTED
-        at, below = bisect_left(self._ordered, one), 0
-        for ratio, counted in (*self._ordered[:at], one, *self._ordered[at:]):
-            below += counted
-            if 2 * below >= total:
-                return ratio
-        return expected
+        sums = self._sums
+        half = -(-((sums[-1] if sums else 0) + _EXPECTED) // 2)
+        at = bisect_left(self._ordered, (expected, _EXPECTED))
+        place = bisect_left(sums, half, 0, at)
+        if place == at:
+            if (sums[at - 1] if at else 0) + _EXPECTED >= half:
+                return expected
+            place = bisect_left(sums, half - _EXPECTED, at)
+        return self._ordered[place][0]
 
     def quantile(self, share: float) -> float | None:
         """The ratio below which `share` of all that was counted lies; None of none."""
-        wanted, below = share * self._total, 0
-        for ratio, counted in self._ordered:
-            below += counted
-            if below >= wanted:
-                return ratio
-        return None
+        sums = self._sums
+        return self._ordered[bisect_left(sums, share * sums[-1])][0] if sums else None
+
+
+class Recent:
+    """The last `size` numbers, and their quantiles."""
+
+    __slots__ = ("_last", "_ordered", "_size")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._last: deque[int] = deque()
+        self._ordered: list[int] = []
+
+    def add(self, number: int) -> None:
+        """One more; the oldest leaves where there are too many."""
+        if len(self._last) == self._size:
+            del self._ordered[bisect_left(self._ordered, self._last.popleft())]
+        self._last.append(number)
+        insort(self._ordered, number)
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def quantile(self, share: float) -> float | None:
+        """As `quantile`."""
+        return _between(self._ordered, share)
 
 
 def quantile(values: Iterable[float], share: float) -> float | None:
     """The value below which `share` of the values lie, interpolated; None of no values."""
-    ordered = sorted(values)
+    return _between(sorted(values), share)
+
+
+def _between(ordered: Sequence[float], share: float) -> float | None:
     if not ordered:
         return None
     place = share * (len(ordered) - 1)
@@ -236,8 +268,8 @@ class Learner:
         self._recent = (Ratios(RECENT), Ratios(RECENT))
         """Ratios of growth: of everything that was appended, and of what was appended besides the answer."""
         self._lasting = Ratios(LASTING)
-        self._errors: deque[int] = deque(maxlen=_ERRORS)
-        self._tried: tuple[deque[int], deque[int]] = (deque(maxlen=_TRIED), deque(maxlen=_TRIED))
+        self._errors = Recent(_ERRORS)
+        self._tried = (Recent(_TRIED), Recent(_TRIED))
 
     @property
     def anchor(self) -> Anchor | None:
@@ -276,7 +308,7 @@ class Learner:
         tokens = max(0, with_output if self._takes_output() else plain)
         if added.counted == anchor.counted:
             return Prediction(tokens, tokens, tokens)
-        learned = quantile(self._errors, _INSIDE)
+        learned = self._errors.quantile(_INSIDE)
         grown = abs(tokens - anchor.reported)
         room = max(_LEAST_BAND, round(grown * self._doubt() * 2) if learned is None else round(learned))
         return Prediction(tokens, max(0, tokens - room), tokens + room)
@@ -309,7 +341,7 @@ class Learner:
 
     def _takes_output(self) -> bool:
         """Does the recorded output tell the size of an answer? Not where the provider drops its thinking again."""
-        plain, with_output = (quantile(one, 0.5) for one in self._tried)
+        plain, with_output = (one.quantile(0.5) for one in self._tried)
         return plain is None or with_output is None or len(self._tried[0]) < 3 or with_output <= plain
 
     def report(self, added: Addition, reported: int, output: int, model: str, *, fresh: bool) -> int:
@@ -324,10 +356,10 @@ class Learner:
             plain, with_output = self._guesses(anchor, added)
             told = self.predict(added)
             if told is not None:
-                self._errors.append(abs(told.tokens - reported))
+                self._errors.add(abs(told.tokens - reported))
                 fallen = told.tokens - reported if reported < anchor.reported - _FALL else 0
-            self._tried[0].append(abs(plain - reported))
-            self._tried[1].append(abs(with_output - reported))
+            self._tried[0].add(abs(plain - reported))
+            self._tried[1].add(abs(with_output - reported))
             grown, counted = reported - anchor.reported, added.counted - anchor.counted
             self._recent[0].add(grown, counted)
             if anchor.output and added.answer:

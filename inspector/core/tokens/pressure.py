@@ -27,6 +27,7 @@ from inspector.core.tokens.prediction import (
     scale,
     whole_prompt,
 )
+from inspector.core.usage import Usage
 
 PressureKind: TypeAlias = Literal["reported", "counted", "predicted", "estimated", "unknown"]
 
@@ -170,11 +171,12 @@ def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
     with _ONE_AT_A_TIME:
         known = _known_last.get(key)
         if known is None or known[0] is not thread:
-            latest = next((one for one in reversed(_known_last.values()) if one[0].id == thread.id), None)
-            if latest is not None and latest[0].requests and not _begins_alike(latest[0], thread):
+            latest = [one for one in reversed(_known_last.values()) if one[0].id == thread.id]
+            if latest and latest[0][0].requests and not _begins_alike(latest[0][0], thread):
                 _known_last.clear()  # another session: the one before is not kept in memory for this
-                latest = None
-            known = thread, thread_pressures(thread, estimator, latest[1] if latest else None)
+                latest = []
+            former = next((one for _, one in latest if one.estimator == estimator.name), None)
+            known = thread, thread_pressures(thread, estimator, former)
             _known_last[key] = known
             while len(_known_last) > _KEPT:
                 _known_last.popitem(last=False)
@@ -217,11 +219,13 @@ class _Course:
 
     def follow(self, thread: Thread, request: Request) -> _RequestState:
         """The next request."""
-        pressure, belief = self.look(thread, request)
+        own, whole = self._counted(request)
+        added = self._added(thread, request, whole)
+        pressure, belief = self._said(request, own, added)
         self.place += 1
         usage = request.usage
         if usage is not None and usage.prompt > 0:
-            self._report(thread, request)
+            self._report(thread, request, usage, own, added)
         learner = self._learner
         return _RequestState(
             request, pressure, belief, self._stretch, learner.slope(), learner.spread(), learner.unseen()
@@ -230,13 +234,15 @@ class _Course:
     def look(self, thread: Thread, request: Request) -> tuple[Pressure, Belief]:
         """What is said of a buffer before anybody reports it. Changes nothing."""
         own, whole = self._counted(request)
-        belief = self._beliefs.now()
+        return self._said(request, own, self._added(thread, request, whole))
+
+    def _said(self, request: Request, own: int, added: Addition) -> tuple[Pressure, Belief]:
         if request.predicted is not None:
             predicted: Prediction | None = Prediction(*request.predicted)
         else:
-            predicted = self._learner.predict(self._added(thread, request, whole))
+            predicted = self._learner.predict(added)
+        belief, whole, usage = self._beliefs.now(), added.counted, request.usage
         believed = belief.tokens(own)
-        usage = request.usage
         if usage is not None and usage.prompt > 0:
             return Pressure(usage.prompt, "reported", whole, believed, usage.prompt, predicted), belief
         if predicted is not None:
@@ -287,11 +293,7 @@ class _Course:
                 return listed[n]
         return None
 
-    def _report(self, thread: Thread, request: Request) -> None:
-        usage = request.usage
-        assert usage is not None
-        own, whole = self._counted(request)
-        added = self._added(thread, request, whole)
+    def _report(self, thread: Thread, request: Request, usage: Usage, own: int, added: Addition) -> None:
         compaction = self._compaction(thread, request)
         fresh = compaction is not None
         grown = None
@@ -299,7 +301,7 @@ class _Course:
             grown = (usage.prompt - self._anchor.usage.prompt, own - self._own)
         if fresh and self._anchor is not None:
             self._base = self._base_unseen()
-            self._attached.append(usage.prompt - self._base - round(self._learner.slope() * whole))
+            self._attached.append(usage.prompt - self._base - round(self._learner.slope() * added.counted))
         output = usage.output if usage.output_is_final else 0
         fallen = self._learner.report(added, usage.prompt, output, request.model or thread.model, fresh=fresh)
         if self._base is not None and fallen:  # what was attached anew goes first

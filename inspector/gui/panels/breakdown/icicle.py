@@ -125,20 +125,20 @@ class Icicle(Guarded, QWidget):
         yield from self._inside(cell)
 
     def _inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:
-        left, rect = cell.rect.left(), cell.rect
+        left, rect, left_over = cell.rect.left(), cell.rect, cell.node.tokens
         if not cell.node.tokens or rect.bottom() + rect.height() > self.height() + 1:
             return
         for n, child in enumerate(cell.node.children):
             width = rect.width() * child.tokens / cell.node.tokens
             if width < _THIN:  # they come largest first
-                rest = cell.node.children[n:]
-                smaller = BreakdownNode(plural(len(rest), "smaller part"), "text", sum(one.tokens for one in rest))
+                rest = plural(len(cell.node.children) - n, "smaller part")
+                smaller = BreakdownNode(rest, "text", left_over)  # there may be 100,000 of them
                 room = QRectF(left, rect.bottom(), rect.right() - left, rect.height())
                 if smaller.tokens:
                     yield IcicleCell(room, (*cell.part, smaller.name), smaller, rest=True)
                 break
             inner = IcicleCell(QRectF(left, rect.bottom(), width, rect.height()), (*cell.part, child.name), child)
-            left += width
+            left, left_over = left + width, left_over - child.tokens
             yield inner
             if width >= _NARROW:
                 yield from self._inside(inner)

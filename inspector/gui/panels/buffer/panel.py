@@ -136,15 +136,15 @@ class BufferPanel(Panel):
         if len(messages) <= MANY:
             self._know(measure, *_known(measure, messages))
             return
-        self._know(measure, {}, self._largest)  # until they are known
+        self._know(measure, {}, self._largest, 0)  # until they are known
         self._looking.run(lambda task: _known(measure, messages), lambda found: self._know(measure, *found))
 
-    def _know(self, measure: Estimator, tools: Mapping[str, str], largest: int) -> None:
-        """The names of the tools, and the largest message: what the rows are painted with."""
+    def _know(self, measure: Estimator, tools: Mapping[str, str], largest: int, longest: int) -> None:
+        """The names of the tools, and the largest message: what the rows are painted with. O(1)."""
         self.model.forget(tools, measure)
         self._largest = largest
         self.delegate.largest = max(1, self.model.scale.rows(largest))
-        self.delegate.tool = min(15, max((len(name) for name in tools.values()), default=6) + 2)
+        self.delegate.tool = min(15, (longest or 6) + 2)
         self.delegate.forget()
         self.view.viewport().update()
 
@@ -229,9 +229,11 @@ class BufferPanel(Panel):
             self.view.setCurrentIndex(self.model.index(place, 0))
 
 
-def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[Mapping[str, str], int]:
-    """(name of the tool by call id, tokens of the largest message). O(messages)."""
-    return tool_names(messages), max((count(measure, message) for message in messages), default=1)
+def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[Mapping[str, str], int, int]:
+    """(name of the tool by call id, tokens of the largest message, letters of the longest name). O(messages)."""
+    tools = tool_names(messages)
+    largest = max((count(measure, message) for message in messages), default=1)
+    return tools, largest, max(map(len, tools.values()), default=0)
 
 
 def changed_since(state: State) -> Mapping[str, FateName]:

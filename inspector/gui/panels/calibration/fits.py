@@ -1,5 +1,6 @@
 """How well an estimator fits a thread: its samples and line, its ratios by class of content, its predictions."""
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,7 +9,7 @@ from inspector.core.errors import Cancelled
 from inspector.core.findings.composition import Category, composition
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, weight
-from inspector.core.tokens.fit import Fit, fit
+from inspector.core.tokens.fit import Fit, Sample, fit
 from inspector.core.tokens.pressure import is_prefix, thread_pressures
 from inspector.gui.bridge import Task
 
@@ -54,6 +55,14 @@ class EstimatorFit:
     shares: tuple[Share, ...]
     predicted: Mapping[int, int]
     """Tokens that were shown of a request before it was reported, by its index."""
+    samples: Mapping[int, Sample]
+    """By the index of the request, in order."""
+    requests: "array[int]"
+    """These indices."""
+    scales: "array[float]"
+    """What was learned after each of them."""
+    largest: tuple[int, int]
+    """Estimated, reported."""
 
 
 def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
@@ -66,4 +75,9 @@ def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
     pressures = thread_pressures(thread, measure)
     found = fit(thread, measure, pressures)
     predicted = {n: one.predicted.tokens for n, one in enumerate(pressures) if one.predicted is not None}
-    return EstimatorFit(found, by_class(thread, found), predicted)
+    samples = {sample.request: sample for sample in found.samples}
+    estimated = max((one.estimated for one in found.samples), default=1)
+    reported = max((one.reported for one in found.samples), default=1)
+    scales = array("d", [sample.scale for sample in found.samples])
+    largest = estimated, reported
+    return EstimatorFit(found, by_class(thread, found), predicted, samples, array("q", samples), scales, largest)

@@ -3,7 +3,8 @@
 A click on any of them points at a request. Bands and clamp lines are fixed; only the samples change.
 """
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class CalibrationPlot(Plot):
         self.errors.setXLink(self.scale)
         self._add_lines()
         self._points = _scatter(self.scatter, 5)
-        self._curve = self.scale.plot(stepMode=None)
+        self._curve = self._add_curve(self.scale)
         self._error_points = _scatter(self.errors, 4)
         for points in (self._points, self._error_points):
             points.sigClicked.connect(self._point_clicked)
@@ -97,11 +98,11 @@ class CalibrationPlot(Plot):
         """Other samples."""
         self.found = found
         samples = found.fit.samples if found else ()
-        self._samples = {sample.request: sample for sample in samples}
+        self._samples = found.samples if found else {}
         drawn = samples[:: len(samples) // MOST_POINTS + 1]
         x, y = _floats([s.estimated for s in drawn]), _floats([s.reported for s in drawn])
         self._points.setData(x=x, y=y, data=[s.request for s in drawn])
-        self._curve.setData(_floats(list(self._samples)), _floats([s.scale for s in samples]))
+        self._curve.setData(_floats(found.requests if found else ()), _floats(found.scales if found else ()))
         self._errors = errors = {s.request: error for s in drawn if (error := self._error(s)) is not None}
         self._error_points.setData(x=_floats(list(errors)), y=_floats(list(errors.values())), data=list(errors))
         line = found.fit.line if found else None
@@ -109,7 +110,7 @@ class CalibrationPlot(Plot):
         if line is not None:
             self._fitted.setPos(QPointF(0, line.overhead))
             self._fitted.setAngle(float(np.degrees(np.arctan(line.slope))))
-        self.show_count(max(self._samples, default=1) + 1)
+        self.show_count(found.requests[-1] + 1 if found and found.requests else 2)
         self.show_all()
         self._mark()
 
@@ -120,11 +121,10 @@ class CalibrationPlot(Plot):
 
     def show_all(self) -> None:
         """All of it."""
-        samples = self._samples.values()
         worst = max(map(abs, self._errors.values()), default=0.0)
-        top = max((max(s.estimated, s.reported) for s in samples), default=1)
-        self.scatter.setXRange(0, max((s.estimated for s in samples), default=1) * 1.06, padding=0)
-        self.scatter.setYRange(0, top * 1.14, padding=0)  # the captions stand above what is drawn
+        largest = self.found.largest if self.found else (1, 1)
+        self.scatter.setXRange(0, largest[0] * 1.06, padding=0)
+        self.scatter.setYRange(0, max(largest) * 1.14, padding=0)  # the captions stand above what is drawn
         self.scale.setYRange(LOWEST - 0.1, HIGHEST + 0.35, padding=0)
         reach = max(CLOSE[0] * 1.5, min(1.5, worst * 1.1))
         self.errors.setYRange(-reach, reach * 1.3, padding=0)
@@ -150,7 +150,9 @@ class CalibrationPlot(Plot):
 
     def nearest(self, x: float) -> int | None:
         """The nearest that has a sample."""
-        return min(self._samples, key=lambda request: abs(request - x), default=None)
+        requests = self.found.requests if self.found else ()
+        at = bisect_left(requests, x)
+        return min(requests[max(0, at - 1) : at + 1], key=lambda request: abs(request - x), default=None)
 
     def under(self, where: QPointF) -> int | None:
         """The request under the mouse, or that of the point."""
@@ -209,5 +211,5 @@ def _signed(share: float) -> str:
     return f"{share * 100:+.3g} %" if share else "0"
 
 
-def _floats(values: list[Any]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _floats(values: Sequence[float]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     return np.array(values, dtype=np.float64)

@@ -3,28 +3,22 @@
 Worked out off the GUI thread, and by the same functions as `context-inspector cost`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 
-from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
 from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
-from inspector.core.findings.spending import sum_bills
-from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.prices import sum_prices
-from inspector.core.words import plural
-from inspector.gui.bridge import LatestJob
+from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import dollars, grouped
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import stand_at
+from inspector.gui.panels.cost.figures import CostFigures, CostRow, cost_figures
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.state import State
@@ -36,69 +30,6 @@ BESIDE = [330, 670]
 NOTHING = "Open a transcript to see what it cost."
 NO_USAGE = "This thread reports no usage: what it cost is not known."
 HINT = "A click on a row says more, a double click goes there."
-
-
-@dataclass(frozen=True, slots=True)
-class CostRow:
-    """A break or a compaction, as people read it."""
-
-    request: int
-    what: str
-    tokens: str
-    cost: str
-    saved: str
-    evidence: str
-    message: str = ""
-    diff: tuple[str, ...] = ()
-
-
-def cost_rows(found: ThreadCost) -> list[CostRow]:
-    """Breaks and compactions in the order of the requests."""
-    rows = [_break(one) for one in found.breaks] + [_compaction(one) for one in found.compactions]
-    return sorted(rows, key=lambda one: one.request)
-
-
-def _break(one: Rebilling) -> CostRow:
-    saved = "" if one.cause in NO_WASTE else _dollars(one.avoidable_usd)
-    return CostRow(
-        one.request, one.cause, grouped(one.tokens), _dollars(one.usd), saved, one.evidence, one.message, one.diff
-    )
-
-
-def _compaction(one: Compacted) -> CostRow:
-    money = one.economics
-    each = "" if money.saved_per_request_usd is None else f"{dollars(money.saved_per_request_usd)} each"
-    sizes = f"{_about(one.tokens_before)} → {_about(one.tokens_after)}"
-    return CostRow(
-        one.at.before_request, f"{one.at.tier}: {_paid(one)}", sizes, _dollars(money.cost_usd), each, _told(one)
-    )
-
-
-def _paid(one: Compacted) -> str:
-    words: dict[bool | None, str] = {None: "no price", True: "paid", False: "did not pay"}
-    return words[one.economics.paid]
-
-
-def _told(one: Compacted) -> str:
-    money = one.economics
-    if money.cost_usd is None:
-        return "A model has no price."
-    what = "Cost: the summary and the cache written anew." if one.kind == "summary" else "Cost: the cache written anew."
-    if money.paid_after_requests is None:
-        return f"{what} It never paid: {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
-    when = f"after {plural(money.paid_after_requests, 'request')}" if money.paid_after_requests else "at once"
-    return f"{what} Paid {when}; {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
-
-
-def _about(tokens: int) -> str:
-    """`2.1M`, `156k`, `800`."""
-    if tokens < 10_000:
-        return grouped(tokens)
-    return f"{tokens / 1_000_000:.1f}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
-
-
-def _dollars(amount: Decimal | None) -> str:
-    return "no price" if amount is None else dollars(amount)
 
 
 COLUMNS: Sequence[Column[CostRow]] = (
@@ -121,8 +52,13 @@ class CostPanel(PlotPanel):
         self._state = State()
         self._session: Session | None = None
         self._thread: Thread | None = None
+        self._of = ("", "")
+        """Path and thread."""
         self._job = LatestJob(desk.bridge)
-        self._found: SessionCost | None = None
+        self._whole: SessionCost | None = None
+        """Of the session, as far as it was worked out."""
+        self.figures: CostFigures | None = None
+        """Of the chosen thread, as far as they are worked out."""
         self.says = label(role="quiet", wrap=True)
         self.more = label(role="quiet", wrap=True)
         self.table: Rows[CostRow] = Rows("Cache breaks and compactions", COLUMNS)
@@ -151,11 +87,8 @@ class CostPanel(PlotPanel):
             self._stack.setCurrentIndex(0)
             return
         self.load_plot()
-        if state.session is not self._session:
-            self._work_out(state.session)
-        if thread is not self._thread:
-            self._thread = thread
-            self._show()
+        if state.session is not self._session or thread is not self._thread:
+            self._work_out(state.session, thread)
         if moved:
             self._stand()
         if self.plot is not None:
@@ -171,42 +104,49 @@ class CostPanel(PlotPanel):
 
     def _forget(self) -> None:
         self._job.cancel()
-        self._session = self._thread = self._found = None
+        self._session = self._thread = self._whole = self.figures = None
         self.table.show_rows(())
         if self.plot is not None:
-            self.plot.show_found(None)
+            self.plot.show_figures(None)
 
-    def _work_out(self, session: Session) -> None:
-        if self._session is None or self._session.path != session.path:
-            self._found = None
-        self._session = session
+    def _work_out(self, session: Session, thread: Thread) -> None:
+        """Of a fuller one of the same thread what is known stands until then."""
+        known, of = self._whole if session is self._session else None, (session.path, thread.id)
+        if of != self._of:
+            self.figures = None
+        self._session, self._thread, self._whole, self._of = session, thread, known, of
 
-        def done(found: SessionCost) -> None:
-            self._found = found
+        def job(task: Task) -> tuple[SessionCost, CostFigures | None]:
+            whole = known or session_cost(session)
+            found = next((one for one in whole.threads if one.thread.id == thread.id), None)
+            return whole, None if found is None else cost_figures(whole, found)
+
+        def done(found: tuple[SessionCost, CostFigures | None]) -> None:
+            self._whole, self.figures = found
             self._show()
 
-        self._job.run(lambda task: session_cost(session), done)
+        self._job.run(job, done)
+        self._show()
 
     @property
     def found(self) -> ThreadCost | None:
         """Of the chosen thread, as far as it is worked out."""
-        threads = self._found.threads if self._found is not None else ()
-        return next((one for one in threads if self._thread and one.thread.id == self._thread.id), None)
+        return self.figures.found if self.figures is not None else None
 
     def _show(self) -> None:
-        found = self.found
-        if found is None or self._found is None:
+        figures = self.figures
+        if figures is None:
             self._empty.setText("Working out what it cost …")
             self._stack.setCurrentIndex(0)
             return
         self._stack.setCurrentIndex(1)
         self.say("")
-        self.table.show_rows(cost_rows(found))
+        self.table.show_rows(figures.rows)
         self._stand()
-        self._plot_side.setVisible(any(found.bills))  # bars of no price would be none
+        self._plot_side.setVisible(any(figures.found.bills))  # bars of no price would be none
         self._explain(self.table.currentIndex().row())
         if self.plot is not None:
-            self.plot.show_found(found)
+            self.plot.show_figures(figures)
             self.plot.overlay.show_playhead(self._state.at)
 
     def _explain(self, place: int, _column: int = -1) -> None:
@@ -236,15 +176,13 @@ class CostPanel(PlotPanel):
         """Beside the table, or above it."""
         self._plot_box.insertWidget(0, self.plot, 1)
         self._turn()
-        if (found := self.found) is not None:
-            self.plot.show_found(found)
+        self.plot.show_figures(self.figures)
         self.plot.overlay.show_playhead(self._state.at)
 
     def say(self, words: str) -> None:
         """What is under the mouse, else the sums."""
-        found = self.found
-        if found is not None and self._found is not None:
-            self.says.setText(words or ". ".join(cost_words(self._found, found)) + ".")
+        if self.figures is not None:
+            self.says.setText(words or self.figures.says)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a low dock the plot stands beside the table, on a page above it."""
@@ -258,34 +196,3 @@ class CostPanel(PlotPanel):
         if way != self._split.orientation():
             self._split.setOrientation(way)
             self._split.setSizes([1_000, 1_000] if tall else BESIDE)
-
-
-def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
-    """The sums, sentence by sentence, without full stops."""
-    bill = sum_bills(found.bills)
-    if bill is None or whole.bill is None:
-        yield "A model has no price: what it cost is not known"
-    else:
-        part, everything = (
-            f"{'' if cost.output_is_final else 'at least '}{dollars(total)}"
-            for cost, total in ((found, bill.total), (whole, whole.bill.total))
-        )
-        others = len(whole.threads) > 1
-        yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
-    if found.breaks:
-        again, saved = (
-            _dollars(money) for money in (sum_prices(one.usd for one in found.breaks), avoidable(found.breaks))
-        )
-        tokens = _about(sum(one.tokens for one in found.breaks))
-        money = f" for {again}, {saved} avoidable" if bill is not None else ""
-        made = sum(one.cause == "compaction" for one in found.breaks)
-        by = f", {made:,} of them by compactions" if 0 < made < len(found.breaks) else ""
-        yield f"{plural(len(found.breaks), 'cache break')}{by}: {tokens} tokens billed again{money}"
-    if found.compactions:
-        paid = sum(one.economics.paid is True for one in found.compactions)
-        yield f"{paid} of {plural(len(found.compactions), 'compaction')} paid"
-    for run in found.thrash:
-        yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
-    for one in whole.what_ifs:
-        if one.saved_usd > 0:
-            yield f"{one.name} would have saved {dollars(one.saved_usd)} in the session"

@@ -1,17 +1,15 @@
 """Dollars of every request, stacked by kind of token, by pyqtgraph; breaks and compactions marked over them."""
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
-
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from inspector.core.findings.session_cost import ThreadCost
-from inspector.core.findings.spending import BILL_KINDS, Bill
+from inspector.core.findings.spending import BILL_KINDS
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import dollars
 from inspector.gui.look.theme import Theme
+from inspector.gui.panels.cost.figures import CostFigures
 from inspector.gui.widgets.plot import Axis, Overlay, Plot, pg
 
 COLOURS = dict(zip(BILL_KINDS, ("#cc79a7", "#56b4e9", "#e69f00", "#d55e00", "#009e73"), strict=True))
@@ -19,10 +17,7 @@ COLOURS = dict(zip(BILL_KINDS, ("#cc79a7", "#56b4e9", "#e69f00", "#d55e00", "#00
 NAMES = dict(zip(BILL_KINDS, ("input", "cache read", "write 5 min", "write 1 h", "output"), strict=True))
 _TOLD = (*BILL_KINDS[1:], BILL_KINDS[0])
 """What the legend names, as far as there is room."""
-MOST_BARS = 4_000
-"""More requests than this are drawn in groups, each as the dearest of its requests."""
 HEADROOM = 1.25
-Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 
 class CostPlot(Plot):
@@ -37,17 +32,17 @@ class CostPlot(Plot):
         self.overlay = CostOverlay(self._graphics, theme, self._boxes[0])
         self.restyle()
 
-    def show_found(self, found: ThreadCost | None) -> None:
+    def show_figures(self, figures: CostFigures | None) -> None:
         """Of another thread, or of more requests."""
-        self._found = found
-        bills = [bill or Bill() for bill in found.bills] if found else []
-        edges, tops = stacked(bills)
-        for kind, curve in self._curves.items():
-            curve.setData(edges, tops[BILL_KINDS.index(kind)])
-        self.show_count(len(bills))
+        self._found = figures.found if figures else None
+        for n, kind in enumerate(BILL_KINDS):
+            edges, top = (figures.edges, figures.tops[n]) if figures else ([-0.5], [])
+            self._curves[kind].setData(np.array(edges), np.array(top))
+        self.show_count(len(figures.found.bills) if figures else 0)
         self.show_all()
-        self.plot.setYRange(0, max(float(tops[-1].max(initial=0.0)), 1e-6) * HEADROOM, padding=0)
-        self.overlay.show_found(found)
+        highest = max(figures.tops[-1], default=0.0) if figures else 0.0
+        self.plot.setYRange(0, max(highest, 1e-6) * HEADROOM, padding=0)
+        self.overlay.show_figures(figures)
 
     def about(self, at: int) -> str:
         """What the request cost."""
@@ -67,29 +62,21 @@ class CostPlot(Plot):
             curve.setBrush(QColor(COLOURS[kind]))
 
 
-def stacked(bills: Sequence[Bill]) -> tuple["Floats", "list[Floats]"]:
-    """(edges of the bars, heights of the sums by kind, each with the kinds below it)."""
-    group = len(bills) // MOST_BARS + 1
-    chosen = [max(bills[n : n + group], key=lambda bill: bill.total) for n in range(0, len(bills), group)]
-    edges = np.arange(len(chosen) + 1, dtype=np.float64) * group - 0.5
-    heights = np.array([[float(getattr(bill, kind)) for bill in chosen] for kind in BILL_KINDS], dtype=np.float64)
-    return edges, list(np.cumsum(heights.reshape(len(BILL_KINDS), len(chosen)), axis=0))
-
-
 class CostOverlay(Overlay):
     """Breaks as triangles over their bars, compactions as lines, what the colours mean, the playhead."""
 
-    _found: ThreadCost | None = None
+    _figures: CostFigures | None = None
 
-    def show_found(self, found: ThreadCost | None) -> None:
+    def show_figures(self, figures: CostFigures | None) -> None:
         """Others."""
-        self._found = found
+        self._figures = figures
         self.update()
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
-        found = self._found
-        if found is None or not found.bills:
+        figures = self._figures
+        if figures is None or not figures.found.bills:
             return
+        found = figures.found
         painter.setClipRect(area)
         colours = self._theme.colours
         painter.setPen(QPen(ink(colours.good), 1, Qt.PenStyle.DashLine))
@@ -102,13 +89,12 @@ class CostOverlay(Overlay):
             painter.setBrush(ink(colours.good if one.cause == "compaction" else colours.high))
             top = max(area.top() + 22, point.y() - 3)
             painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
-        self._paint_legend(painter, area, found)
+        self._paint_legend(painter, area, found, figures.kinds)
         x = self._point(self._place(self._at, len(found.bills)), 0).x()
         self._paint_playhead(painter, x, area.bottom())
 
-    def _paint_legend(self, painter: QPainter, area: QRectF, found: ThreadCost) -> None:
-        used = [kind for kind in _TOLD if any(bill is not None and getattr(bill, kind) for bill in found.bills)]
-        told = [(COLOURS[kind], NAMES[kind]) for kind in used]
+    def _paint_legend(self, painter: QPainter, area: QRectF, found: ThreadCost, kinds: frozenset[str]) -> None:
+        told = [(COLOURS[kind], NAMES[kind]) for kind in _TOLD if kind in kinds]
         told += [(self._theme.colours.high, "▾ cache lost")] * any(one.cause != "compaction" for one in found.breaks)
         told += [(self._theme.colours.good, "┆ compaction")] * bool(found.compactions)
         metrics, x = QFontMetricsF(painter.font()), area.left() + 8

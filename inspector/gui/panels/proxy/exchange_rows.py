@@ -4,13 +4,14 @@ what it is sorted by, which rows a filter keeps, and where the bars of the water
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
 
 from inspector.core.exchange import NOWHERE, ExchangePlace, ExchangeSummary
 from inspector.core.session import Request, Session, exchange_places
-from inspector.gui.look.build import delayed
+from inspector.gui.bridge import Bridge, LatestJob
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, share_words
 from inspector.gui.look.visible import line
@@ -236,6 +237,17 @@ class RowFilter:
     def __init__(self, rows: Sequence[ListedExchange]) -> None:
         self._rows = rows
         self._texts: Sequence[str] = ()
+        self._order: tuple[object, Sequence[int]] = (None, ())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def order(self, by: int, falling: bool) -> Sequence[int]:
+        """The places of the rows as that column puts them in order; remembered until another is asked for."""
+        if self._order[0] != (by, falling):
+            keys = [*map(COLUMNS[by].key, self._rows)]
+            self._order = (by, falling), sorted(range(len(keys)), key=keys.__getitem__, reverse=falling)
+        return self._order[1]
 
     def prepare(self) -> None:
         """Write down what stands in the rows. O(rows); what most of them share is spelt once."""
@@ -251,15 +263,16 @@ class RowFilter:
             texts.append(shared if place.kind else f"{kind_words(row)} {shared}")
         self._texts = texts
 
-    def kept(self, order: Iterable[int], which: str, text: str) -> list[int]:
-        """Of these rows, by their places, those of that kind in which all words of the text stand, in a column, in the
-        path or in the error."""
+    def kept(self, order: Iterable[int], which: str, text: str) -> list[ListedExchange]:
+        """Of the rows at these places those of that kind in which all words of the text stand, in a column, in the path
+        or in the error."""
         left, keep, rows = list(order), _KEEPS[which], self._rows
         if words := text.casefold().split():
             self.prepare()
         for word in words:
             left = [n for n in left if word in self._texts[n]]
-        return left if which == ALL else [n for n in left if keep(rows[n])]
+        found = [rows[n] for n in left]
+        return found if which == ALL else [row for row in found if keep(row)]
 
 
 def _shared_text(row: ListedExchange) -> str:
@@ -272,70 +285,93 @@ def _shared_text(row: ListedExchange) -> str:
 # -- the model ---------------------------------------------------------------------------------------------------------
 
 
+MANY = 20_000
+"""Rows from which on they are put in order off the GUI thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Rows in order, and what is new of them."""
+
+    rows: Sequence[ListedExchange]
+    more: int | None
+    """That stand above all others; None: the rows are others, or in another order."""
+    changed: tuple[int, int] | None
+    """The first and the last that tell something else."""
+    places: Mapping[object, int]
+    """Where each stands, by its id, and by its thread and request."""
+
+
+def arranged(
+    old: Sequence[ListedExchange], among: RowFilter, chosen: tuple[str, str], by: int, falling: bool
+) -> Arrangement:
+    """Those that are chosen, in the order of that column. `old`: what was shown before. O(rows)."""
+    if len(among) > MANY:
+        among.prepare()  # elsewhere, before anybody types
+    rows = among.kept(among.order(by, falling), *chosen)
+    ids, more = [one.id for one in rows], len(rows) - len(old)
+    places: dict[object, int] = {(one.place.thread, one.place.request): n for n, one in reversed([*enumerate(rows)])}
+    places.update(zip(ids, range(len(ids)), strict=True))
+    if not old or more < 0 or ids[more:] != [one.id for one in old]:
+        return Arrangement(rows, None, None, places)
+    changed = [more + n for n, one in enumerate(old) if rows[more + n] != one]
+    return Arrangement(rows, more, (changed[0], changed[-1]) if changed else None, places)
+
+
 class ExchangeModel(TableModel[ListedExchange]):
     """Knows which rows are new or changed, so that thousands are not laid out again for one that came."""
 
     replaced = Signal()
     """The rows are others, or in another order."""
 
-    def __init__(self) -> None:
+    def __init__(self, bridge: Bridge) -> None:
         super().__init__(COLUMNS)
-        self._all: Sequence[ListedExchange] = ()
+        self._job = LatestJob(bridge)
         self._filter, self._chosen = RowFilter(()), (ALL, "")
         self._by, self._falling = 0, True
-        self._order: Sequence[int] = ()
-        self._soon = delayed(self, 300, lambda: self._filter.prepare())
+        self._places: Mapping[object, int] = {}
 
     def show_all(self, rows: Sequence[ListedExchange]) -> None:
         """All that passed, in the order in which it came."""
-        self._all, self._filter = rows, RowFilter(rows)
-        self._soon.start()
-        self._sort()
+        self._filter = RowFilter(rows)
         self._arrange()
 
     def choose(self, which: str, text: str) -> None:
         """Show only these."""
         self._chosen = (which, text)
-        self._replace(self._kept())
+        self._arrange()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """By that column; equal ones as they came."""
         self._by, self._falling = column, order == Qt.SortOrder.DescendingOrder
-        self._sort()
-        self._replace(self._kept())
+        self._arrange()
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
 
-    def _sort(self) -> None:
-        keys = [*map(COLUMNS[self._by].key, self._all)]
-        self._order = sorted(range(len(keys)), key=keys.__getitem__, reverse=self._falling)
-
-    def _kept(self) -> list[ListedExchange]:
-        return [self._all[n] for n in self._filter.kept(self._order, *self._chosen)]
-
-    def _replace(self, new: Sequence[ListedExchange]) -> None:
-        self.beginResetModel()
-        self.rows = new
-        self.endResetModel()
-        self.replaced.emit()
-
     def _arrange(self) -> None:
-        old, new = self.rows, self._kept()
-        more = len(new) - len(old)
-        if not old or not 0 <= more <= len(new) or [one.id for one in new[more:]] != [o.id for o in old]:
-            self._replace(new)
-            return
-        if more:  # newest first: they stand above all others
-            self.beginInsertRows(TOP, 0, more - 1)
-            self.rows = new
-            self.endInsertRows()
-        self.rows = new
-        changed = [more + n for n, one in enumerate(old) if new[more + n] != one]
-        if changed:
-            self.dataChanged.emit(self.index(changed[0], 0), self.index(changed[-1], len(COLUMNS) - 1))
+        job = partial(arranged, self.rows, self._filter, self._chosen, self._by, self._falling)
+        self._job.cancel()
+        if len(self._filter) <= MANY:
+            self._take(job())
+        else:
+            self._job.run(lambda task: job(), self._take)
 
-    def row_of(self, id_: object) -> int | None:
-        """Where that exchange stands."""
-        return next((n for n, one in enumerate(self.rows) if one.id == id_), None)
+    def _take(self, new: Arrangement) -> None:
+        self._places = new.places
+        if new.more is None:
+            self.show_rows(new.rows)
+            self.replaced.emit()
+            return
+        if new.more:  # newest first: they stand above all others
+            self.beginInsertRows(TOP, 0, new.more - 1)
+            self.rows = new.rows
+            self.endInsertRows()
+        self.rows = new.rows
+        if new.changed:
+            self.dataChanged.emit(self.index(new.changed[0], 0), self.index(new.changed[1], len(COLUMNS) - 1))
+
+    def row_of(self, wanted: object) -> int | None:
+        """Where the exchange of that id, or that (thread, request), stands."""
+        return self._places.get(wanted)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):

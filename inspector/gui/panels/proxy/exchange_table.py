@@ -6,6 +6,7 @@ from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
+from inspector.gui.bridge import Bridge
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, field, holding, keep
 from inspector.gui.look.colours import Colours, ink
@@ -36,12 +37,12 @@ class ExchangeTable(FittedTable):
     chosen = Signal(object)
     opened = Signal(object)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, bridge: Bridge) -> None:
         super().__init__()
-        self._theme, self._model = theme, ExchangeModel()
+        self._theme, self._model = theme, ExchangeModel(bridge)
         self._bars: tuple[object, dict[object, tuple[float, float, float]]] = (None, {})
         self._chosen: object = None
-        """Id of the row that is chosen."""
+        """Id of the row that is chosen, or its thread and request."""
         self.setModel(self._model)
         self.setAccessibleName("Exchanges")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -74,8 +75,7 @@ class ExchangeTable(FittedTable):
 
     def show_place(self, thread: str, request: int | None) -> None:
         """The row of that request is the chosen one."""
-        here = (row.id for row in self._model.rows if row.place.request == request and row.place.thread == thread)
-        self._chosen = next(here, None) if request is not None else None
+        self._chosen = (thread, request) if request is not None else None
         self._stand_again()
 
     def bars(self) -> dict[object, tuple[float, float, float]]:
@@ -230,8 +230,8 @@ def _colour(c: Colours, row: ListedExchange, at: int) -> str:
     return c.low if COLUMNS[at].title == "held" and row.tone == "waits" else c.text
 
 
-def filtered_table(theme: Theme) -> tuple[QWidget, ExchangeFilter, ExchangeTable]:
+def filtered_table(theme: Theme, bridge: Bridge) -> tuple[QWidget, ExchangeFilter, ExchangeTable]:
     """The table under its filter."""
-    over, table = ExchangeFilter(), ExchangeTable(theme)
+    over, table = ExchangeFilter(), ExchangeTable(theme, bridge)
     over.chosen.connect(table.show_only)
     return holding(column(over, (table, 1), gap=4)), over, table

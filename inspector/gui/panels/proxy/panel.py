@@ -71,7 +71,7 @@ class ProxyPanel(Panel):
         self.rule.next_one.connect(self._controller.hold_next)
         self.boxes: dict[int, HoldBox] = {}
         self.clients = ClientLines()
-        self.exchanges, self.filter, self.table = filtered_table(desk.theme)
+        self.exchanges, self.filter, self.table = filtered_table(desk.theme, desk.bridge)
         self.detail = ExchangeDetail(desk.theme, desk.bridge)
         self.caption = label(role="caption")
         self.says = Elided("quiet")

@@ -1,0 +1,143 @@
+"""What the cost panel shows of a thread, worked out off the GUI thread: a long session has a bill for each of 100,000
+requests."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import accumulate
+
+from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
+from inspector.core.findings.session_cost import SessionCost, ThreadCost
+from inspector.core.findings.spending import BILL_KINDS, Bill, sum_bills
+from inspector.core.replay.report import Compacted
+from inspector.core.tokens.prices import sum_prices
+from inspector.core.words import plural
+from inspector.gui.look.number_formats import dollars, grouped
+
+MOST_BARS = 4_000
+"""More requests than this are drawn in groups, each as the dearest of its requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """A break or a compaction, as people read it."""
+
+    request: int
+    what: str
+    tokens: str
+    cost: str
+    saved: str
+    evidence: str
+    message: str = ""
+    diff: tuple[str, ...] = ()
+
+
+def cost_rows(found: ThreadCost) -> list[CostRow]:
+    """Breaks and compactions in the order of the requests."""
+    rows = [_break(one) for one in found.breaks] + [_compaction(one) for one in found.compactions]
+    return sorted(rows, key=lambda one: one.request)
+
+
+def _break(one: Rebilling) -> CostRow:
+    saved = "" if one.cause in NO_WASTE else _dollars(one.avoidable_usd)
+    return CostRow(
+        one.request, one.cause, grouped(one.tokens), _dollars(one.usd), saved, one.evidence, one.message, one.diff
+    )
+
+
+def _compaction(one: Compacted) -> CostRow:
+    money = one.economics
+    each = "" if money.saved_per_request_usd is None else f"{dollars(money.saved_per_request_usd)} each"
+    sizes = f"{_about(one.tokens_before)} → {_about(one.tokens_after)}"
+    return CostRow(
+        one.at.before_request, f"{one.at.tier}: {_paid(one)}", sizes, _dollars(money.cost_usd), each, _told(one)
+    )
+
+
+def _paid(one: Compacted) -> str:
+    words: dict[bool | None, str] = {None: "no price", True: "paid", False: "did not pay"}
+    return words[one.economics.paid]
+
+
+def _told(one: Compacted) -> str:
+    money = one.economics
+    if money.cost_usd is None:
+        return "A model has no price."
+    what = "Cost: the summary and the cache written anew." if one.kind == "summary" else "Cost: the cache written anew."
+    if money.paid_after_requests is None:
+        return f"{what} It never paid: {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
+    when = f"after {plural(money.paid_after_requests, 'request')}" if money.paid_after_requests else "at once"
+    return f"{what} Paid {when}; {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
+
+
+def _about(tokens: int) -> str:
+    """`2.1M`, `156k`, `800`."""
+    if tokens < 10_000:
+        return grouped(tokens)
+    return f"{tokens / 1_000_000:.1f}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
+
+
+def _dollars(amount: Decimal | None) -> str:
+    return "no price" if amount is None else dollars(amount)
+
+
+@dataclass(frozen=True, slots=True)
+class CostFigures:
+    """Of one thread."""
+
+    found: ThreadCost
+    rows: list[CostRow]
+    says: str
+    """The sums in words."""
+    kinds: frozenset[str]
+    """Kinds of tokens that any request paid for."""
+    edges: list[float]
+    """Of the bars."""
+    tops: list[list[float]]
+    """Heights of the sums by kind, each with the kinds below it."""
+
+
+def cost_figures(whole: SessionCost, found: ThreadCost) -> CostFigures:
+    """O(requests of the session)."""
+    bills = [bill or Bill() for bill in found.bills]
+    kinds = frozenset(kind for kind in BILL_KINDS if any(getattr(bill, kind) for bill in bills))
+    return CostFigures(found, cost_rows(found), ". ".join(cost_words(whole, found)) + ".", kinds, *stacked(bills))
+
+
+def stacked(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
+    """(edges of the bars, heights of the sums by kind, each with the kinds below it)."""
+    group = len(bills) // MOST_BARS + 1
+    chosen = [max(bills[n : n + group], key=lambda bill: bill.total) for n in range(0, len(bills), group)]
+    sums = [list(accumulate(float(getattr(bill, kind)) for kind in BILL_KINDS)) for bill in chosen]
+    return [n * group - 0.5 for n in range(len(chosen) + 1)], [[one[n] for one in sums] for n in range(len(BILL_KINDS))]
+
+
+def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
+    """The sums, sentence by sentence, without full stops."""
+    bill = sum_bills(found.bills)
+    if bill is None or whole.bill is None:
+        yield "A model has no price: what it cost is not known"
+    else:
+        part, everything = (
+            f"{'' if cost.output_is_final else 'at least '}{dollars(total)}"
+            for cost, total in ((found, bill.total), (whole, whole.bill.total))
+        )
+        others = len(whole.threads) > 1
+        yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
+    if found.breaks:
+        again, saved = (
+            _dollars(money) for money in (sum_prices(one.usd for one in found.breaks), avoidable(found.breaks))
+        )
+        tokens = _about(sum(one.tokens for one in found.breaks))
+        money = f" for {again}, {saved} avoidable" if bill is not None else ""
+        made = sum(one.cause == "compaction" for one in found.breaks)
+        by = f", {made:,} of them by compactions" if 0 < made < len(found.breaks) else ""
+        yield f"{plural(len(found.breaks), 'cache break')}{by}: {tokens} tokens billed again{money}"
+    if found.compactions:
+        paid = sum(one.economics.paid is True for one in found.compactions)
+        yield f"{paid} of {plural(len(found.compactions), 'compaction')} paid"
+    for run in found.thrash:
+        yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
+    for one in whole.what_ifs:
+        if one.saved_usd > 0:
+            yield f"{one.name} would have saved {dollars(one.saved_usd)} in the session"
