@@ -55,12 +55,27 @@ _RUNNING_MEDIAN = 16
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Before a call."""
+    """Before a call. There is one of each request: what they have in common they share."""
 
-    unseen: int = 0
-    """Of the unseen part, in the estimator's own tokens."""
-    samples: tuple[tuple[int, int], ...] = ()
-    """(raw estimate with the unseen part, reported) of the last calls: what the calibration has learned from."""
+    reported: tuple[tuple[int, int, int | None], ...] = ()
+    """(raw estimate, prompt tokens reported, tokens unseen where its stretch is over) of the last calls."""
+    here: int = 0
+    """Tokens unseen in the stretch we are in."""
+    slope: float = 1.0
+    """Reported tokens for an estimated one."""
+
+    @property
+    def unseen(self) -> int:
+        """Of the unseen part, in the estimator's own tokens."""
+        return round(self.here / self.slope)
+
+    @property
+    def samples(self) -> tuple[tuple[int, int], ...]:
+        """(raw estimate with the unseen part, reported) of the last calls: what the calibration has learned from."""
+        here, slope = self.here, self.slope
+        return tuple(
+            [(raw + round((here if known is None else known) / slope), told) for raw, told, known in self.reported]
+        )
 
     def calibration(self) -> Calibration:
         """What was learned."""
@@ -106,13 +121,7 @@ class Beliefs:
         self._stretch.append((raw, reported))
         self._samples.append((raw, reported, None))
         slope = min(HIGHEST, max(LOWEST, self._slope()))  # the range that a calibration can learn
-        here = self._unseen()
-
-        def whole(counted: int, known: int | None) -> int:
-            return counted + round((here if known is None else known) / slope)
-
-        samples = tuple((whole(counted, known), told) for counted, told, known in self._samples)
-        self._now = Belief(round(here / slope), samples)
+        self._now = Belief(tuple(self._samples), self._unseen(), slope)
 
     def _slope(self) -> float:
         return self._ratios.median(prior(self._estimator, self._model))

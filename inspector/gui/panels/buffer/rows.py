@@ -132,8 +132,8 @@ class BufferModel(PaintedModel):
     # -- asking ------------------------------------------------------------------------------------------------------
 
     def place_of(self, message_id: str, near: int = -1) -> int:
-        """The row that shows this message, -1 for none. O(rows) unless it is the first or `near`."""
-        for likely in (0, near):
+        """The row that shows this message, -1 for none. O(rows) unless it is the first, the last or `near`."""
+        for likely in (0, near, len(self._shown) - 1):
             if 0 <= likely < len(self._shown) and self.message_at(likely).id == message_id:
                 return likely
         return next((n for n, at in enumerate(self._shown) if self._messages[at].id == message_id), -1)

@@ -306,8 +306,11 @@ def find_message(state: State) -> tuple[int | None, Message | None]:
     thread = state.thread
     if thread is None or not state.selected:
         return None, None
-    view = state.stepped_buffer or (state.request.view if state.request else thread.end)
-    for number, message in enumerate(view.messages if isinstance(view, Buffer) else view):
+    view = state.request.view if state.request else thread.end
+    stepped = state.stepped_buffer
+    if stepped is None and len(view) and (last := view.tail(len(view) - 1)[0]).id == state.selected:
+        return len(view) - 1, last  # mostly it is the newest
+    for number, message in enumerate(view if stepped is None else stepped.messages):
         if message.id == state.selected:
             return number, message
     summaries = (compaction.summary for compaction in thread.compactions if compaction.summary is not None)
