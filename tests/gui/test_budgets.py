@@ -19,6 +19,7 @@ from inspector.gui.widgets.images import MOST, MOST_BYTES, ImageStrip, Picture
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.text import PlainText
 from inspector.gui.window import MainWindow
+from inspector.gui.workspace import WORKSPACES
 from inspector.workbench.state import State
 from tests.gui.gaps import many_records, watched
 
@@ -116,7 +117,11 @@ def test_many_records_are_opened_without_a_stall(
         for at in (0, 5, records // 4, None):
             window.workbench.move(at)
             QApplication.processEvents()
-        qtbot.waitUntil(lambda: not window.bridge.busy, timeout=300_000)
+        for name in WORKSPACES:
+            window.choose_workspace(name)
+            qtbot.waitUntil(lambda: not window.bridge.busy, timeout=300_000)
+            window.workbench.move(records // 5)
+            qtbot.waitUntil(lambda: not window.bridge.busy, timeout=300_000)
     assert len(state().session.main.requests) == records // 2  # type: ignore[union-attr]
     assert max(gaps.work) < 0.25
     assert all(panel.cover is None for panel in window.docks.panels.values())

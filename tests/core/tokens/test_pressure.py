@@ -271,6 +271,17 @@ def test_the_compaction_before_a_request_is_found_without_looking_at_the_later_o
     assert compactions.seen < 1000 * 60
 
 
+def test_each_estimator_goes_on_from_where_it_was_when_a_thread_grows() -> None:
+    line = stretch(*[10] * 6)
+    asked = [(line.view(n), 100 + n) for n in range(1, 7)]
+    shorter, longer = thread(*asked[:3]), thread(*asked)
+    longer = replace(longer, requests=[*shorter.requests, *longer.requests[3:]])
+    before = {by: known_pressures(shorter, estimator(by)) for by in ("roku", "pi")}
+    for by, former in before.items():
+        assert known_pressures(longer, estimator(by))._known[:3] == former._known
+        assert known_pressures(longer, estimator(by))._known[0] is former._known[0]
+
+
 def test_what_is_known_waits_for_nobody_who_works_out_another() -> None:
     line = stretch(100)
     known, other = thread((line.view(), 400)), thread((stretch(7).view(), 90))
