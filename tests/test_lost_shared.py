@@ -76,7 +76,7 @@ def test_what_is_called_an_instruction_or_a_constraint_is() -> None:
                     judged |= {name: labels[name]} if name in labels else {}
     for kind, samples, least in (
         ("instruction", ("fresh",), 80),
-        ("instruction", ("fresh", "tuning"), 180),
+        ("instruction", ("fresh", "tuning"), 170),
         ("constraint", ("tuning",), 40),
     ):
         found = [true for sample, what, true in judged.values() if what == kind and sample in samples]

@@ -84,7 +84,7 @@ def test_what_the_user_wants_and_forbids() -> None:
         "Keep the API as it is. 请先修复指针问题。不要改接口，谢谢。Then run the tests! You must not touch migrations."
     )
     assert wanted(text) == [
-        ("instruction", "Keep the API as it is."),
+        ("constraint", "Keep the API as it is."),
         ("instruction", "请先修复指针问题。"),
         ("constraint", "不要改接口，谢谢。"),
         ("instruction", "Then run the tests!"),

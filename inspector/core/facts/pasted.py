@@ -1,10 +1,13 @@
 """What of a user's message is somebody else's text: a document, a mail or a log that was pasted in.
 
-It is known by the line before it, which shows it ("here is the spec:", 这是同事的邮件, 翻译成英文：), and by its form.
-A list of wishes ("Requirements:", 要求如下：) is the user's own, and so is the last paragraph, where it asks for
-something.
+It is known by the line before it, which shows it ("here is the spec:", 这是同事的邮件, 翻译成英文：), and by its form:
+headers of a mail, chapters that documents have, a licence, HTML, lines broken at one width. A list of wishes
+("Requirements:", 要求如下：) is the user's own, and so is the last paragraph, where it asks for something.
 """
 
+from itertools import pairwise
+
+from inspector.core.facts.chinese import simplified
 from inspector.core.heavy import pattern
 
 _TEXT = (
@@ -74,10 +77,30 @@ _LONGEST = 300
 """Letters of a line that shows a text."""
 
 
+_MAIL = pattern(r"(?i)^(?:from|to|cc|subject|date|sent|reply-to|发件人|收件人|抄送|主题|日期|发送时间)\s?[:：]\s?\S")
+_CHAPTER = pattern(
+    r"(?i)^#{1,6} +(?:[\d.]+ +)?(?:installation|install|usage|licen[cs]e|contributing|overview|introduction|abstract"
+    r"|table of contents|changelog|getting started|quick ?start|features|references|prerequisites|faq|support|security"
+    r"|安装|使用(?:方法|说明)?|简介|概述|概览|目录|许可证?|参考(?:文献|资料)?|附录|前言|常见问题|快速开始"
+    r"|更新日志|贡献(?:指南)?)\s*$"
+    r"|^第[一二三四五六七八九十百\d]+[章条]"
+)
+"""A heading of documents, and of no request."""
+_LICENCE = pattern(
+    r"(?i)\b(?:permission is hereby granted|redistribution and use in source|licensed under the \w+ licen[cs]e"
+    r"|without warrant(?:y|ies) of any kind|all rights reserved)\b"
+)
+_TAG = pattern(
+    r"(?i)^\s*</?(?:!doctype|html|head|body|div|p|table|tr|td|ul|ol|li|section|article|footer|header|nav|h[1-6])\b"
+)
+_BROKEN, _NARROW, _WIDE = 5, 55, 100
+"""Lines in a row that end within a sentence, about as wide as each other: nobody breaks them while typing."""
+
+
 def own_words(text: str) -> str:
     """The message without what was pasted into it. O(text)."""
-    lines = text.split("\n")
-    foreign = _shown(lines)
+    lines, plain = text.split("\n"), simplified(text).split("\n")
+    foreign = _shown(plain) | _documents(plain)
     for form in (_LOG, _QUOTE):
         found = {at for at, line in enumerate(lines) if form.match(line)}
         if len(found) > (form is _LOG) and len(found) < len(lines):
@@ -106,6 +129,46 @@ def _shown(lines: list[str]) -> set[int]:
     if last < len(lines) and len(filled) > 3 and _ABOVE.search(lines[last]):
         return set(range(last))
     return set()
+
+
+def _documents(lines: list[str]) -> set[int]:
+    """The lines of what no line shows, and what is a document by its form."""
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    if len(filled) < 3:
+        return set()
+    end = _last_words(lines, filled)
+    begins = [at for at, below in pairwise(filled) if _MAIL.match(lines[at]) and _MAIL.match(lines[below])][:1]
+    chapters = [at for at in filled if at < end and _CHAPTER.match(lines[at])]
+    if len(chapters) > 1:  # its title, too
+        title = next((at for at in filled if at < chapters[0] and _SECTION.match(lines[at])), chapters[0])
+        begins.append(title)
+    begins += [_paragraph(lines, at) for at in filled if _LICENCE.search(lines[at])][:1]
+    found = set(range(min(begins), end)) if begins else set()
+    tags = [at for at in filled if _TAG.match(lines[at])]
+    return found | (set(range(tags[0], tags[-1] + 1)) if len(tags) > 2 else set()) | _wrapped(lines)
+
+
+def _paragraph(lines: list[str], at: int) -> int:
+    """Where the paragraph of a line begins."""
+    return next((above for above in range(at, 0, -1) if not lines[above - 1].strip()), 0)
+
+
+def _wrapped(lines: list[str]) -> set[int]:
+    """Paragraphs whose lines are broken at one width."""
+    found, begin = set[int](), 0
+    for at, line in enumerate([*lines, ""]):
+        if line.strip():
+            continue
+        inner = lines[begin : at - 1]
+        broken = [one for one in inner if _NARROW <= len(one) <= _WIDE and not _ITEM.match(one)]
+        if (
+            len(inner) >= _BROKEN - 1
+            and len(broken) == len(inner)
+            and max(map(len, inner)) - min(map(len, inner)) <= 25
+        ):
+            found.update(range(begin, at))
+        begin = at + 1
+    return found
 
 
 def _last_words(lines: list[str], filled: list[int]) -> int:

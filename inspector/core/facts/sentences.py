@@ -7,7 +7,7 @@ in a heading or in a table is none.
 import re
 from collections.abc import Iterator
 
-from inspector.core.facts import chinese
+from inspector.core.facts import chinese, english
 from inspector.core.facts.constraints import constrains
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.pasted import own_words
@@ -29,24 +29,6 @@ _BULLET = pattern(r"^(?:[-*+•>]|\(?\d{1,2}[.)、])\s*")
 _NO_PROSE = pattern(r"^[#|<\[{}$/\\@=+]|[:：{};|]$|^\S+$|^\w+\(|=>|->|::|\t|^\d|[{};]\s|https?://\S+$")
 _MACHINE = pattern(r"^\s*[<\[{]|^(?:Caveat:|This session is being continued|Base directory for this skill)")
 
-_VERBS = (
-    "add|adjust|allow|analy[sz]e|apply|ask|build|bump|call|can|change|check|clean|clone|combine|commit|compare|complete"
-    "|continue|convert|copy|could|create|debug|delete|deploy|describe|do|document|download|drop|edit|enable|explain|export"
-    "|extend|extract|fetch|figure|find|finish|fix|focus|follow|generate|get|give|go|group|handle|have|help|hide|ignore"
-    "|implement|improve|include|increase|insert|inspect|install|integrate|investigate|keep|launch|leave|list|load|look"
-    "|make|mark|merge|migrate|modify|move|open|optimi[sz]e|perform|pick|plan|please|polish|port|prepare|print|proceed"
-    "|provide|publish|pull|push|put|read|rebase|reduce|refactor|remove|rename|replace|reply|report|research|resolve|restart"
-    "|restore|resume|return|revert|review|rewrite|run|save|scan|search|see|send|set|should|show|simplify|skip|solve|sort"
-    "|split|squash|start|stop|summari[sz]e|switch|take|tell|test|trim|try|turn|undo|update|upgrade|use|validate|verify"
-    "|wait|walk|would|wrap|write"
-)
-_WANTED = pattern(
-    r"(?i)^(?:(?:ok(?:ay)?|yes|yeah|now|then|and|also|next|first|finally|great|so|but|cool|nice|good|no|actually"
-    rf"|alright|perfect|just|maybe|hm+|again|instead|lastly|additionally)[,.:;!]? )*(?:{_VERBS})\b(?!['’])"
-    r"|\b(?:please|can you|could you|would you|let'?s|i(?:'d| would) (?:like|prefer)|i want|we want|i need you"
-    r"|we need to|we should|you should|you need to|you can|should (?:be|have|not|only|use)|needs? to)\b"
-)
-_ASKED = pattern(r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bshould we\b|\blet's\b|\bwant\b")
 _DECISION = pattern(
     r"(?i)\b(?:(?:i|we)(?:'ve| have)? (?:decided|chose|opted|settled|picked)\b|decided (?:to|on|against)\b"
     r"|decision:|\bi'm going with\b|(?:let's|let me|i'll|i will|we'll|we will|we should|i should"
@@ -102,7 +84,9 @@ def _is_wanted(sentence: str) -> bool:
     """Does the user ask for something?"""
     if chinese.is_chinese(sentence):
         return chinese.asks(sentence)
-    return _WANTED.search(sentence) is not None and (sentence[-1] not in "?？" or _ASKED.search(sentence) is not None)
+    return english.WANTED.search(sentence) is not None and (
+        sentence[-1] not in "?？" or english.ASKED.search(sentence) is not None
+    )
 
 
 def _is_title(sentence: str) -> bool:
@@ -120,8 +104,9 @@ def is_typed(text: str) -> bool:
 def decided(text: str) -> Iterator[Fact]:
     """What the assistant chose, of its prose."""
     for sentence in _prose(text):
-        plain_step = _PLAIN_STEP.search(sentence) or chinese.PLAIN_STEP.search(sentence)
-        if _DECISION.search(sentence) and not plain_step and sentence[-1] not in "?？":
+        said = chinese.simplified(sentence)
+        plain_step = _PLAIN_STEP.search(said) or chinese.PLAIN_STEP.search(said)
+        if _DECISION.search(said) and not plain_step and sentence[-1] not in "?？":
             yield Fact("decision", sentence)
 
 

@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from inspector.core.calls import command_of, patched, path_of, read_by, writes
+from inspector.core.facts.chinese import simplified
 from inspector.core.facts.constraints import FORBIDDING, forbids
 from inspector.core.message import ToolCall
 
@@ -90,6 +91,7 @@ class Ban:
 
 def find_ban(sentence: str) -> Ban | None:
     """What the sentence forbids, as far as it can be said of a call."""
+    sentence = simplified(sentence)
     found = _BAN.search(sentence)
     if found is None or not forbids(sentence) or _CONDITION.search(sentence):
         return None
