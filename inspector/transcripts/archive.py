@@ -20,7 +20,7 @@ from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem
 from inspector.core.untyped import objects_of
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.database import begins_with, database_of, named, session_path
+from inspector.transcripts.database import MAGIC, SIGN, begins_with, database_of, named, session_path
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
@@ -28,6 +28,8 @@ from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
 _SUFFIXES = frozenset(
     (".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db", ".har", ".csv", ".yaml", ".yml", ".history")
 )
+_NOTE = ".meta.json"
+"""How notes beside a transcript are called."""
 _MOST, _LOOKED = 10_000, 200_000
 """Files that are listed of a folder, and names that are looked at for them."""
 _TRIED = 50
@@ -57,7 +59,8 @@ def _sessions(names: Sequence[str]) -> list[str]:
     main = {part: one.of_folder[0] for one in all_formats()[0] for part in one.of_folder[1:]}
     paths = dict(zip(names, map(PurePath, names), strict=True))
     listed = set(paths.values())
-    return [name for name, one in paths.items() if one.name not in main or one.with_name(main[one.name]) not in listed]
+    parts = {name for name, one in paths.items() if one.name in main and one.with_name(main[one.name]) in listed}
+    return [name for name in names if name not in parts and not name.endswith(_NOTE)]
 
 
 def first_in_folder(folder: Path, held: Sequence[HeldSession]) -> Path:
@@ -109,20 +112,37 @@ class MemberSource(Source):
 
 
 class ZippedFile(TranscriptFile):
-    """A transcript in a zip file: the one that is wanted, else the first that a format knows."""
+    """A transcript in a zip file: the one that is wanted (`MEMBER`, `MEMBER#SESSION` of one that holds many), else the
+    first that a format knows."""
 
     def __init__(self, path: Path, wanted: str, progress: ReadProgress, growing: bool) -> None:
         with _opened(path) as archive:
             self._names = [one.filename for one in archive.infolist() if _may_be_transcript(one)]
         held = [HeldSession(name) for name in _sessions(self._names)]
+        wanted, self.inner = self._parted(wanted)
         place = place_of(held, wanted) if wanted else _first_known(path, held)
         if place is None and wanted not in self._names:
-            what = f"holds no file {wanted!r}" if wanted else "is a zip archive without a transcript"
-            raise NothingToRead(f"{path} {what}")
+            stored = any(name.endswith(".db") for name in self._names)
+            nothing = "is a zip archive without a transcript" + (": unpack it to read its databases" if stored else "")
+            raise NothingToRead(f"{path} " + (f"holds no file {wanted!r}" if wanted else nothing))
         self.held = held if len(held) > 1 else []
         self.member = wanted if place is None else held[place].id
         self._folder = PurePosixPath(self.member).parent
         super().__init__(path, progress, growing=growing, source=partial(MemberSource, path, self.member))
+
+    def _parted(self, wanted: str) -> tuple[str, str]:
+        """The member, and the session in it."""
+        member = wanted
+        while member and member not in self._names:
+            member = member.rpartition(SIGN)[0]
+        return (member, wanted[len(member) + 1 :]) if member else (wanted, "")
+
+    def head(self) -> Head:
+        found = super().head()
+        for magic, what in ((MAGIC, "a database"), (ZIP, "an archive of its own")):
+            if found.data.startswith(magic):
+                raise NothingToRead(f"{self.path}: {self.member} is {what}; unpack it to open it")
+        return found
 
     def beside(self, patterns: Sequence[str]) -> list[tuple[Path, str]]:
         """The other files of the archive that these patterns find: path, and name as of a file beside this one."""

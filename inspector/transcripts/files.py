@@ -43,17 +43,18 @@ class TranscriptReading:
         if self.format.is_text and isinstance(main, TranscriptFile):
             main.read_as_text()
         self._file, self._wanted = named(self.path)
-        if isinstance(main, TranscriptFile) and not isinstance(main, ZippedFile) and self._wanted:
-            self.reader = self._chosen()
+        inner = main.inner if isinstance(main, ZippedFile) else self._wanted
+        if isinstance(main, TranscriptFile) and inner:
+            self.reader = self._chosen(inner)
         self.files: list[TranscriptFile | DatabaseSession] = [main]
         self._passed: dict[Path, FileStat | None] = {}
         """Files that are no companions (None), or held nothing when they were as the value says."""
         self._session_id = ""
 
-    def _chosen(self) -> Reader:
+    def _chosen(self, wanted: str) -> Reader:
         if not self.format.is_many:
-            raise NothingToRead(f"{self._file} holds one session, and no {self._wanted!r}")
-        return self.format.start(self._wanted)
+            raise NothingToRead(f"{self._file} holds one session, and no {wanted!r}")
+        return self.format.start(wanted)
 
     def read_main(self, first: Callable[[Session], None] | None = None) -> None:
         """Feed the main file. Raises NothingToRead, Cancelled."""
@@ -110,10 +111,11 @@ class TranscriptReading:
     def session(self, *more: Problem) -> Session:
         """The session so far, with the problems of its files."""
         session, notes = self.reader.session(), list(all_formats()[1])
-        held = [
-            replace(one, path=one.path or str(session_path(self._file, one.id)))
-            for one in self._folder or self.files[0].held or session.held
-        ]
+        main, file, listed = self.files[0], self._file, self._folder or self.files[0].held
+        if isinstance(main, ZippedFile) and session.held and (self._wanted or not listed):
+            file, listed = session_path(file, main.member), []
+        listed = listed or list(session.held)
+        held = [replace(one, path=one.path or str(session_path(file, one.id))) for one in listed]
         held = held if len(held) > 1 else []
         if held:
             notes.append(f"One of {len(held):,} sessions there: choose another in Sessions, or with --session.")

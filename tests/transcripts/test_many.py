@@ -68,6 +68,38 @@ def test_a_zipped_folder_opens_the_same_way(archive: Path) -> None:
         open_transcript(path_of(archive, "9"))
 
 
+def test_a_zipped_file_of_many_sessions_opens_each(tmp_path: Path) -> None:
+    rows = [{"task_id": n, "reward": 1, "traj": [{"role": "user", "content": f"task {n}"}]} for n in range(3)]
+    one, two = tmp_path / "one.zip", tmp_path / "two.zip"
+    for path, names in ((one, ["results.json"]), (two, ["results.json", "again.json"])):
+        with zipfile.ZipFile(path, "w") as made:
+            for name in names:
+                made.writestr(name, json.dumps(rows))
+    opened = open_transcript(one)
+    assert len(opened.held) == 3
+    assert [open_transcript(each.path).main.messages[0].text for each in opened.held] == ["task 0", "task 1", "task 2"]
+    assert [each.id for each in open_transcript(two).held] == ["results.json", "again.json"]
+    inner = open_transcript(open_transcript(two).held[1].path)
+    assert [open_transcript(each.path).main.messages[0].text for each in inner.held] == ["task 0", "task 1", "task 2"]
+    with pytest.raises(NothingToRead, match=r"holds no session 'again\.json#x'"):
+        open_transcript(f"{two}#again.json#x")
+
+
+def test_what_cannot_be_read_in_an_archive_says_what_helps(tmp_path: Path) -> None:
+    path = tmp_path / "logs.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("a.db", b"SQLite format 3\0" + bytes(90))
+    with pytest.raises(NothingToRead, match="unpack it to read its databases"):
+        open_transcript(path)
+    with pytest.raises(NothingToRead, match=r"a\.db is a database; unpack it"):
+        open_transcript(f"{path}#a.db")
+
+
+def test_notes_beside_a_transcript_are_not_listed(folder: Path) -> None:
+    (folder / "agent-1.meta.json").write_text('{"agentType": "x"}')
+    assert {one.id for one in open_transcript(folder).held} == {"a.jsonl", "sub/b.jsonl", "notes.json"}
+
+
 def test_a_damaged_archive_is_a_sentence(archive: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.zip"
     broken.write_bytes(archive.read_bytes()[:-40])

@@ -58,8 +58,7 @@ class TraceReader:
         """What was written down beside the spans, by their ids."""
         self._told: dict[str, tuple[Span, int, Span]] = {}
         """Spans with so many of their events."""
-        self._inputs = InputReader()
-        self._read: dict[str, tuple[Span, SpokenCall]] = {}
+        self._calls = SpokenCalls()
         self._passed = 0
         self._problems: list[Problem] = []
         self._session: Session | None = None
@@ -80,7 +79,7 @@ class TraceReader:
             known = self._spans.get(span.id)
             if known is None or span.finished or not known.finished:
                 self._spans[span.id] = span
-                self._read.pop(span.id, None)
+                self._calls.forget(span.id)
             if span.absurd:
                 self._problems.append(Problem(line, ABSURD, span.name[:80]))
         if not found and not isinstance(value, dict):
@@ -93,7 +92,7 @@ class TraceReader:
             told = {name: self._with_events(self._spans[name]) for name in self._events if name in self._spans}
             spans = SeenSpans({**self._spans, **told})
             if self._look is None or not self._look.goes_on(spans):
-                self._look = _TraceSession(self._spoken, self._inputs)
+                self._look = _TraceSession(self._calls)
             self._session = self._look.session(self._name, Prefix(self._problems), self._passed, spans)
         return self._session
 
@@ -107,14 +106,27 @@ class TraceReader:
             known = self._told[span.id] = span, len(events), completed(span, more)
         return known[2]
 
-    def _spoken(self, span: Span) -> SpokenCall:
-        known = self._read.get(span.id)
-        if known is None or any(getattr(known[0], name) is not getattr(span, name) for name in _LOGGED):
-            known = self._read[span.id] = span, self._inputs.read(span)
-        return known[1]
-
 
 _LOGGED = ("input", "output", "system", "tools")
+
+
+class SpokenCalls:
+    """What the calls said, each read once."""
+
+    def __init__(self) -> None:
+        self.inputs = InputReader()
+        self._read: dict[str, tuple[Span, SpokenCall]] = {}
+
+    def of(self, span: Span) -> SpokenCall:
+        """The messages of a call."""
+        known = self._read.get(span.id)
+        if known is None or any(getattr(known[0], name) is not getattr(span, name) for name in _LOGGED):
+            known = self._read[span.id] = span, self.inputs.read(span)
+        return known[1]
+
+    def forget(self, name: str) -> None:
+        """The span of that id is another one now."""
+        self._read.pop(name, None)
 
 
 @dataclass(slots=True)
@@ -153,9 +165,9 @@ class SeenSpans:
 class _TraceSession:
     """What was made of the spans."""
 
-    def __init__(self, spoken: Callable[[Span], SpokenCall], inputs: InputReader) -> None:
+    def __init__(self, calls: SpokenCalls) -> None:
         self._seen = SeenSpans({})
-        self._spoken, self._inputs = spoken, inputs
+        self._said, self._inputs = calls, calls.inputs
         self._conversations = Conversations()
         self._of_run: dict[str, Conversation] = {}
         self._runs: dict[int, AgentRun] = {}
@@ -202,7 +214,7 @@ class _TraceSession:
     # -- one call
 
     def _take(self, call: Span, run: AgentRun) -> None:
-        spoken = self._spoken(call)
+        spoken = self._said.of(call)
         reply, model = spoken.response, call.model or spoken.response.model
         usage = self._usage(call) or reply.usage
         last = self._last.get(run.id)
