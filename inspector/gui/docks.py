@@ -24,6 +24,10 @@ _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("o
 """What of a State is for all panels: how far a reading is and what failed is shown above them."""
 
 
+LINES = 38
+"""Lines of text from which on a window is high enough for panels one below the other above the one in the middle."""
+
+
 class Docks(WorkspacePage):
     """Holds every panel of the list; hands each the State. Its middle is the workspace that is shown."""
 
@@ -83,7 +87,7 @@ class Docks(WorkspacePage):
 
     def _lay_out(self, one: WorkspacePage) -> None:
         if self.ready and self.isVisible() and not one.laid_out:
-            one.lay_out(self._desk.settings.data(_key(one)), self._sizes())
+            one.lay_out(self._desk.settings.data(_key(one)), self._sizes(), self._is_low)
             self._make_room_for_run()
 
     def _make_room_for_run(self) -> None:
@@ -102,23 +106,28 @@ class Docks(WorkspacePage):
     def _sizes(self) -> dict[str, int]:
         """Pixels that suit this window: of width or of height, by title."""
         gauge, figure = self.panels["Pressure"].minimumWidth(), self.fontMetrics().horizontalAdvance("0")
-        width, height = self.width() - gauge, self.height()
+        width, height, high = self.width() - gauge, self.height(), self.fontMetrics().height()
         return {
             "Pressure": gauge,
             "Timeline": max(150, height * 24 // 100),
             "Breakdown": max(110, height * 15 // 100),
             "Message": width * 42 // 100,
-            "Tiers": max(min(34 * figure, width * 47 // 100), width * 32 // 100),
-            "Lost": height * 30 // 100,
+            "Tiers": max(min(33 * figure, width * 47 // 100), width * 32 // 100),
+            "Lost": max(height * 30 // 100, 10 * high),
             "Run": width * 45 // 100,
         }
+
+    @property
+    def _is_low(self) -> bool:
+        """Are the letters so large, or the window so low, that nothing can stand below something else?"""
+        return self.height() < LINES * self.fontMetrics().height()
 
     def reset(self) -> None:
         """Every layout as in a new window."""
         self.restore_all()
         for one in (self, *self.workspaces.values()):
             if one.laid_out:
-                one.reset_to(self._sizes())
+                one.reset_to(self._sizes(), self._is_low)
         self._make_room_for_run()
 
     def keep(self, settings: Settings) -> None:

@@ -85,11 +85,15 @@ class WorkspacePage(Guarded, QMainWindow):
         """The docks that belong there, in their order."""
         return [self.docks[title] for where, title in self._places if where == place]
 
-    def lay_out(self, kept: QByteArray, sizes: dict[str, int]) -> None:
+    def lay_out(self, kept: QByteArray, sizes: dict[str, int], is_low: bool) -> None:
         """As the user left it; the first time docks of these titles get so many pixels (those beside: of width, those
-        above and below: of height)."""
+        above and below: of height). `is_low`: those at the top are tabs, too."""
         self.laid_out = True
         if kept.isEmpty() or not self._restore(kept):
+            above = self._at("top")
+            for dock in above[1:] if is_low else ():
+                self.tabifyDockWidget(above[0], dock)
+                above[0].raise_()
             for way, places in (
                 (Qt.Orientation.Horizontal, ("left", "right")),
                 (Qt.Orientation.Vertical, ("top", "bottom")),
@@ -101,11 +105,11 @@ class WorkspacePage(Guarded, QMainWindow):
                 ]
                 self.resizeDocks([dock for dock, _ in chosen], [size for _, size in chosen], way)
 
-    def reset_to(self, sizes: dict[str, int]) -> None:
+    def reset_to(self, sizes: dict[str, int], is_low: bool) -> None:
         """As in a new window."""
         self.show_only("")
         self._restore(self.fresh)
-        self.lay_out(QByteArray(), sizes)
+        self.lay_out(QByteArray(), sizes, is_low)
 
     def _restore(self, kept: QByteArray) -> bool:
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):

@@ -1,10 +1,11 @@
 """What is too small for what it shows, in a window as it is drawn: texts, headers and numbers cut, widgets over each
 other, lists that must be scrolled sideways."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
@@ -12,9 +13,11 @@ from PySide6.QtWidgets import (
     QGraphicsView,
     QHeaderView,
     QLabel,
+    QLineEdit,
     QMainWindow,
     QPlainTextEdit,
     QPushButton,
+    QScrollArea,
     QStackedWidget,
     QTabBar,
     QTableView,
@@ -23,12 +26,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from inspector.gui.panels.glance.panel import AnswerCard
 from inspector.gui.panels.panel import Cover
+from inspector.gui.widgets.painted import PaintedList
 from inspector.gui.widgets.plot import Axis
 from inspector.gui.widgets.small import Elided, LinkButton
 from inspector.gui.widgets.table import TableModel
 
 SLACK = 1
+LEAST = 6
+"""Letters that a text which is cut shows at least."""
+_RIGHT = int(Qt.AlignmentFlag.AlignRight)
+_WRAPS = int(Qt.TextFlag.TextWordWrap)
 """Pixels that rounding may take."""
 _FREE = (QMainWindow, QStackedWidget, QAbstractScrollArea)
 """They lay out their children by themselves: tabs over separators, pages over pages, viewports."""
@@ -37,14 +46,66 @@ _FREE = (QMainWindow, QStackedWidget, QAbstractScrollArea)
 def crowded(window: QWidget) -> list[str]:
     """A line for each thing that is too small; none: all can be read."""
     found: list[str] = []
-    for one in [window, *window.findChildren(QWidget)]:
-        if one.isVisible() and not one.visibleRegion().isEmpty():
-            found += (f"{_path(one, window)}: {what}" for what in (*_cut(one), *_overlapping(one)))
-    return found
+    seen = [one for one in [window, *window.findChildren(QWidget)] if one.isVisible() and _in_sight(one)]
+    for one in seen:
+        found += (f"{_path(one, window)}: {what}" for what in (*_cut(one), *_overlapping(one), *_half_hidden(one)))
+    return [*found, *_covered(seen, window)]
+
+
+def _in_sight(one: QWidget) -> bool:
+    return not one.visibleRegion().isEmpty()
+
+
+def _half_hidden(one: QWidget) -> Iterator[str]:
+    """What cannot be scrolled to: a part of it lies beyond what it stands in."""
+    if not isinstance(one, QLabel | QAbstractButton | QComboBox | AnswerCard | PaintedList) or _is_scrolled(one):
+        return
+    seen = one.visibleRegion().boundingRect()
+    if seen.width() + SLACK < one.width() or seen.height() + SLACK < one.height():
+        yield f"{_name(one)} {one.size()} of which {seen.size()} is seen"
+
+
+def _is_scrolled(one: QWidget) -> bool:
+    above = one.parentWidget()
+    while above is not None and not isinstance(above, QScrollArea):
+        above = above.parentWidget()
+    return above is not None
+
+
+def _covered(seen: Sequence[QWidget], window: QWidget) -> Iterator[str]:
+    """Words that lie on others, wherever these belong."""
+    placed = [
+        (one, QRect(one.mapTo(window, room.topLeft()), room.size()))
+        for one in seen
+        if isinstance(one, QLabel | QAbstractButton | QComboBox | QLineEdit) and (room := _words(one)).isValid()
+    ]
+    for (one, room), (other, its) in combinations(placed, 2):
+        common = room & its
+        related = one.isAncestorOf(other) or other.isAncestorOf(one)
+        if common.width() > SLACK and common.height() > 2 * SLACK and not related:
+            yield f"{_path(one, window)}: {_name(one)} on {_name(other)}"
+
+
+def _words(one: QWidget) -> QRect:
+    """Where its words stand, as far as they are in sight; of a field and a button all of it."""
+    room = one.visibleRegion().boundingRect()
+    if not isinstance(one, QLabel):
+        return room
+    return (
+        one.style().itemTextRect(
+            one.fontMetrics(), one.contentsRect(), int(one.alignment()) | _WRAPS * one.wordWrap(), True, one.text()
+        )
+        & room
+        if one.text()
+        else QRect()
+    )
 
 
 def _cut(one: QWidget) -> Iterator[str]:
-    if isinstance(one, Elided | LinkButton | Cover):
+    if isinstance(one, Elided):
+        yield from _elided(one)
+        return
+    if isinstance(one, LinkButton | Cover):
         return
     if isinstance(one, QLabel):
         yield from _label(one)
@@ -56,6 +117,9 @@ def _cut(one: QWidget) -> Iterator[str]:
     elif isinstance(one, QAbstractButton):
         if one.width() + SLACK < one.sizeHint().width():
             yield f"button {one.text()!r} {one.width()} < {one.sizeHint().width()}"
+    elif isinstance(one, QLineEdit):
+        if not one.text() and one.width() < one.fontMetrics().horizontalAdvance(one.placeholderText()) + 16:
+            yield f"hint {one.placeholderText()!r} in {one.width()}"
     elif isinstance(one, QComboBox):
         if one.width() + SLACK < one.fontMetrics().horizontalAdvance(one.currentText()) + 30:
             yield f"choice {one.currentText()!r}"
@@ -76,6 +140,19 @@ def _cut(one: QWidget) -> Iterator[str]:
         yield f"is scrolled sideways by {one.horizontalScrollBar().maximum()}"
     if isinstance(one, QTableView):
         yield from _figures(one)
+
+
+def _elided(one: Elided) -> Iterator[str]:
+    """It may be cut, but between its parts: no number that is half a number, no more than dots."""
+    shown, whole = one.text(), one.whole
+    if not shown.endswith("…") or shown in (whole, one._short):
+        return
+    begun = shown.removesuffix("…")
+    if len(begun.strip()) < LEAST:
+        yield f"of {whole!r} only {shown!r} is seen"
+    for text in (whole, one._short):
+        if text.startswith(begun) and re.search(r"\d[.,]?$", begun) and re.match(r"[.,]?\d|\s?%", text[len(begun) :]):
+            yield f"number in {shown!r} of {whole!r}"
 
 
 def _axes(view: QGraphicsView) -> Iterator[str]:
@@ -126,7 +203,10 @@ def _figures(view: QTableView) -> Iterator[str]:
             index = model.index(row, column)
             side = index.data(Qt.ItemDataRole.TextAlignmentRole)
             text = index.data()
-            if side is None or not int(side) & int(Qt.AlignmentFlag.AlignRight) or not isinstance(text, str):
+            right = side is not None and int(side) & _RIGHT
+            if isinstance(model, TableModel):
+                right = model.columns[column].figures
+            if not right or not isinstance(text, str):
                 continue
             if isinstance(model, TableModel):  # which may have several lines in a cell
                 text = max(model.columns[column].text(model.rows[row]).split("\n"), key=metrics.horizontalAdvance)

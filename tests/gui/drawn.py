@@ -12,15 +12,22 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPixmap
 from PySide6.QtWidgets import QWidget
 
+from inspector.gui.look.visible import visible
 from inspector.gui.panels.breakdown.icicle import Icicle
+from inspector.gui.panels.buffer.rows import BufferRow
+from inspector.gui.panels.diff.rows import DiffLine
 from inspector.gui.panels.timeline.gauge import Legend
 from inspector.gui.panels.timeline.mark_row import MarkRow
+from inspector.gui.panels.timeline.panel import CurveKey
 from inspector.gui.panels.timeline.tank import Tank
 from inspector.gui.widgets.painted import PLAIN, PaintedList, PaintedModel, PaintedRow
 from inspector.gui.widgets.plot import Overlay
 
-PAINTED = (Tank, Legend, Icicle, MarkRow, Overlay)
-"""Widgets whose words are all their own."""
+OWN = (Tank, Legend, MarkRow, CurveKey)
+"""Widgets that say nothing but their own words."""
+PAINTED = (*OWN, Icicle, Overlay)
+LEAST = 10
+"""Letters of a message that a row shows at least."""
 _NUMBER = re.compile(r"[\d,.%k ]+…")
 SLACK = 2
 """Pixels that rounding, and the leading between lines, may take."""
@@ -92,13 +99,35 @@ def painted_over(window: QWidget, patch: pytest.MonkeyPatch) -> Iterator[str]:
         if not widget.isVisible() or widget.visibleRegion().isEmpty():
             continue
         if isinstance(widget, PaintedList):
-            for found in drawn_rows(widget):
+            name = widget.accessibleName()
+            for n, found in enumerate(drawn_rows(widget)):
                 room = QRectF(0, 0, widget.viewport().width(), widget.rowHeight(0))
-                yield from (f"{widget.accessibleName()}: {line}" for line in _faults(found, room))
+                yield from (f"{name}: {line}" for line in _faults(found, room))
+                said = "\n".join(_said(widget, n))
+                cut = [one.words for one in found if _NUMBER.fullmatch(one.words) and one.words[:-1] not in said]
+                yield from (f"{name}: number {words!r} is cut" for words in cut)
+                yield from (f"{name}: of {text!r} nothing is seen" for text in _unseen(found, widget, n))
         else:
             found, name = drawn(widget, patch), type(widget).__name__
             yield from (f"{name}: {line}" for line in _faults(found, widget.rect()))
             yield from (f"{name}: number {one.words!r} is cut" for one in found if _NUMBER.fullmatch(one.words))
+            if isinstance(widget, OWN):
+                yield from (f"{name}: {one.words!r} is cut" for one in found if one.words.endswith("…"))
+
+
+def _said(view: PaintedList, place: int) -> list[str]:
+    """First lines of the messages that a row stands for."""
+    row = view.model().index(place, 0).data(PaintedModel.ROW)
+    sides = [row] if isinstance(row, BufferRow) else [row.after, row.before] if isinstance(row, DiffLine) else []
+    return [visible(side.row.line).text for side in sides if side is not None]
+
+
+def _unseen(found: list[DrawnText], view: PaintedList, place: int) -> Iterator[str]:
+    """What a message of that row says: enough of it to tell it from others must be painted."""
+    for text in _said(view, place)[:1]:
+        shown = [one.words.removesuffix("…") for one in found]
+        if text and not any(text.startswith(words) and len(words) >= min(LEAST, len(text)) for words in shown):
+            yield text
 
 
 def _faults(found: list[DrawnText], room: QRect | QRectF) -> Iterator[str]:

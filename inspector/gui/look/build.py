@@ -5,7 +5,7 @@ from types import EllipsisType
 from typing import TypeAlias, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from inspector.gui.guard import Guarded
 from inspector.gui.look.labels import label, tip
 
 Item: TypeAlias = "QWidget | QLayout | int | EllipsisType | tuple[QWidget | QLayout | EllipsisType, int]"
@@ -32,6 +33,8 @@ first two and `...` also with a stretch factor: `(table, 1)`."""
 Margins: TypeAlias = tuple[int, int, int, int] | None
 """Left, top, right, bottom, in pixels; None = as the style has it."""
 _NONE: Margins = (0, 0, 0, 0)
+BESIDE = 28
+"""Pixels of a field that are not for its words."""
 _Box = TypeVar("_Box", bound=QBoxLayout)
 _Button = TypeVar("_Button", bound=QAbstractButton)
 
@@ -185,10 +188,26 @@ def choice(name: str, entries: Iterable[str | tuple[str, object]] = (), *, about
     return made
 
 
-def field(hint: str, name: str = "") -> QLineEdit:
-    """A line to type in, with a button that clears it; `name` = what is read out instead of the hint."""
-    made = line_field(name or hint, hint=hint)
-    made.setClearButtonEnabled(True)
+class HintedField(Guarded, QLineEdit):
+    """A line to type in; what it is for stands in it, in as many words as there is room for."""
+
+    def __init__(self, *hints: str) -> None:
+        """The longest first."""
+        super().__init__()
+        self._hints = hints
+        self.setClearButtonEnabled(True)
+        self.setPlaceholderText(hints[0])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        fits = (hint for hint in self._hints if self.fontMetrics().horizontalAdvance(hint) <= self.width() - BESIDE)
+        self.setPlaceholderText(next(fits, self._hints[-1]))
+
+
+def field(*hints: str, name: str = "") -> QLineEdit:
+    """A line to type in, with a button that clears it; `name` = what is read out instead of the first hint."""
+    made = HintedField(*hints)
+    made.setAccessibleName(name or hints[0])
     return made
 
 

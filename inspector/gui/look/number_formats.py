@@ -1,6 +1,8 @@
 """How numbers are spelt everywhere in the window."""
 
+from collections.abc import Callable
 from decimal import Decimal
+from math import floor, log10
 
 from inspector.core.usage import HOUR, MINUTES, Usage
 
@@ -17,6 +19,13 @@ def dollars(amount: Decimal) -> str:
     if amount == 0 or abs(amount) >= Decimal("0.01"):
         return f"${amount:,.2f}"
     return f"${amount:.2g}" if abs(amount) >= Decimal("0.0001") else "under $0.0001"
+
+
+def dollars_up_to(top: float) -> Callable[[float], str]:
+    """`$2`, `$0.05`, `$0.00003`: how an axis that ends there says its amounts, all with the same places."""
+    apart = max(float(top), 1e-9) / 10
+    places = 0 if apart >= 1 else max(2, -floor(log10(apart)))
+    return lambda amount: f"${amount:,.{places}f}" if amount else "$0"
 
 
 def percent(ratio: float, places: int = 1) -> str:

@@ -43,6 +43,7 @@ class ListPanel(Panel, Generic[T]):
         """What is said may take several lines."""
         self.says.setWordWrap(True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.says.setContentsMargins(0, 4, 0, 0)  # as the words of a button beside it stand
 
     def show_rows(self, rows: Sequence[T], words: str) -> None:
         """These, and what is said of them."""

@@ -14,9 +14,12 @@ GAP = 6
 class Flow(Guarded, QLayout):
     """From left to right, then down: it goes on in the next line where the room ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, gap: int = GAP) -> None:
         super().__init__()
+        self._gap = gap
         self._items: list[QLayoutItem] = []
+        self._high = 0
+        """Of all lines, as wide as it is."""
         self.setContentsMargins(QMargins(0, 0, 0, 0))
 
     def addItem(self, item: QLayoutItem) -> None:
@@ -41,14 +44,21 @@ class Flow(Guarded, QLayout):
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
-        self._place(rect.marginsRemoved(self.contentsMargins()), only_measure=False)
+        high = self._place(rect.marginsRemoved(self.contentsMargins()), only_measure=False)
+        owner = self.parentWidget()
+        if high != self._high and owner is not None and owner.isVisible():
+            self._high = high
+            self.update()
 
     def sizeHint(self) -> QSize:
-        return self.minimumSize()
+        """All in one line."""
+        sizes = [item.sizeHint() for item in self._items if not item.isEmpty()]
+        wide = sum(size.width() + self._gap for size in sizes) - self._gap
+        return QSize(max(0, wide), max((size.height() for size in sizes), default=0)).grownBy(self.contentsMargins())
 
     def minimumSize(self) -> QSize:
-        """Room for the largest."""
-        size = QSize()
+        """Room for the largest, and for all lines: what has less would lie on what stands below."""
+        size = QSize(0, self._high)
         for item in self._items:
             size = size.expandedTo(item.minimumSize())
         return size.grownBy(self.contentsMargins())
@@ -65,9 +75,9 @@ class Flow(Guarded, QLayout):
                 continue
             size = item.sizeHint()
             if x > rect.left() and x + size.width() > rect.right() + 1:
-                x, y, high = rect.left(), y + high + GAP, 0
+                x, y, high = rect.left(), y + high + self._gap, 0
             placed.append((item, QRect(QPoint(x, y), size)))
-            x, high = x + size.width() + GAP, max(high, size.height())
+            x, high = x + size.width() + self._gap, max(high, size.height())
         if not only_measure:
             highest: dict[int, int] = {}
             for _, place in placed:
@@ -77,9 +87,9 @@ class Flow(Guarded, QLayout):
         return y + high - rect.top()
 
 
-def flow(*widgets: QWidget, margins: tuple[int, int, int, int] | None = None) -> Flow:
+def flow(*widgets: QWidget, margins: tuple[int, int, int, int] | None = None, gap: int = GAP) -> Flow:
     """These in as many lines as they need."""
-    made = Flow()
+    made = Flow(gap)
     if margins is not None:
         made.setContentsMargins(QMargins(*margins))
     for one in widgets:

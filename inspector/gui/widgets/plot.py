@@ -55,7 +55,7 @@ for _kind in classes():
 # -- the parts of a plot -----------------------------------------------------------------------------------------------
 
 _PAST = 0.6
-LABELS_APART = 8
+LABELS_APART = 18
 """Pixels between two labels in a line."""
 
 
@@ -120,11 +120,17 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
     def __init__(self, side: str, spell: Spell, line: bool = True) -> None:
         super().__init__(side, maxTickLength=0)
         self._spell, self._lined = spell, line
+        self._widest = "+1000k"
         self._line: tuple[QPointF, QPointF] | None = None
         self._texts: list[tuple[QRectF, int, str]] = []
         self.picture: QPicture | None = None
         self.setStyle(tickTextOffset=5, autoExpandTextSpace=False, autoReduceTextSpace=True)
         self.enableAutoSIPrefix(False)
+
+    def respell(self, spell: Spell, widest: str) -> None:
+        """From now on its numbers are said so; none is wider than that."""
+        self._spell, self._widest, self.picture = spell, widest, None
+        self._fit()
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """`0`, `50k`, `100k`."""
@@ -135,8 +141,11 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         self.setPen(QPen(QColor(theme.colours.line)))
         self.setTextPen(QColor(theme.colours.quiet))
         self.setTickFont(ui_font(theme.small))
+        self._fit()
+
+    def _fit(self) -> None:
         if self.orientation == "left":
-            self.setWidth(QFontMetricsF(ui_font(theme.small)).horizontalAdvance("+1000k") + 10)
+            self.setWidth(QFontMetricsF(self.style["tickFont"] or self.font()).horizontalAdvance(self._widest) + 10)
 
     def _updateWidth(self) -> None:
         """pyqtgraph's own gives it none while its plot is hidden, and that stays so when the plot comes back."""
@@ -172,7 +181,7 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
             down = max(room.top() - rect.top(), min(0.0, room.bottom() - rect.bottom()))
             right = max(room.left() - rect.left(), min(0.0, room.right() - rect.right()))
             place = rect.translated(right, down)
-            if not place.adjusted(0, 1, 0, -1).intersects(last):
+            if not place.adjusted(0, -1, 0, 1).intersects(last):
                 yield place, flags, text
                 last = place
 
@@ -308,9 +317,9 @@ class Overlay(Guarded, QWidget):
         painter.drawLine(QPointF(x, area.top()), QPointF(x, foot))
         word = "end" if self._at is None else str(self._at)
         size = label_size(painter, word)
-        left = x + 4 if x + size.width() + 6 < area.right() else x - size.width() - 4
-        room = QRectF(QPointF(left, area.bottom() - size.height() - above), size)
-        self.labels.take(room)
+        top, far = area.bottom() - size.height() - above, size.width()
+        corners = [QPointF(left, top) for left in (x + 4, x + 9, x - far - 4, x - far - 9)]
+        room = self.labels.place(size, corners) or QRectF(corners[0], size)  # where nothing else is painted
         self._paint_on_ground(painter, room, word, colour)
 
     def _paint_label(
@@ -324,7 +333,7 @@ class Overlay(Guarded, QWidget):
     def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:
         """Words that can be read over curves and lines."""
         ground = QColor(ink(self._theme.colours.window))
-        ground.setAlphaF(0.82)
+        ground.setAlphaF(0.9)
         painter.fillRect(room, ground)
         painter.setPen(ink(colour))
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, words)

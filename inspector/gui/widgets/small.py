@@ -1,7 +1,9 @@
 """Small widgets that paint themselves: a line cut to its room, a row that can be clicked, a thin bar of progress."""
 
+import re
+
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from inspector.gui.guard import Guarded
@@ -10,6 +12,7 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 
+_NUMBER_BEGINS, _NUMBER_GOES_ON = re.compile(r"\s*[\d.,]*$"), re.compile(r"[.,]?\d|\s?[%k]")
 THICK = 6
 """Pixels of a bar of progress."""
 
@@ -45,7 +48,21 @@ class Elided(Guarded, QLabel):
     def _cut(self) -> None:
         room, metrics = max(0, self.contentsRect().width() - 4), self.fontMetrics()
         text = self._short if self._short and metrics.horizontalAdvance(self.whole) > room else self.whole
-        self.setText(metrics.elidedText(text, Qt.TextElideMode.ElideRight, room))
+        self.setText(cut_words(text, metrics, room))
+
+
+def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:
+    """What of it has room: of pieces between dots whole ones, of one piece its beginning; never half a number."""
+    if metrics.horizontalAdvance(text) <= room:
+        return text
+    pieces = text.split(" · ")
+    for n in range(len(pieces) - 1, 0, -1):
+        if metrics.horizontalAdvance(shorter := f"{' · '.join(pieces[:n])} …") <= room:
+            return shorter
+    begun = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room).removesuffix("…")
+    if _NUMBER_GOES_ON.match(text, len(begun)):
+        begun = _NUMBER_BEGINS.sub("", begun)
+    return f"{begun}…"
 
 
 class LinkButton(Guarded, QPushButton):

@@ -126,6 +126,8 @@ class FittedTable(Guarded, QTableView):
 class Rows(FittedTable, Generic[T]):
     """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
 
+    SPREADS: ClassVar[bool] = False
+    """Room that no column asks for is shared by all of them."""
     chosen = Signal(int, int)
     opened = Signal(int)
 
@@ -217,6 +219,8 @@ class Rows(FittedTable, Generic[T]):
         for n, width in tuple(widths.items()):  # what those leave over goes to the others
             if columns[n].width and (more := min(left, columns[n].width * figure + 15 - width)) > 0:
                 widths[n], left = width + more, left - more
+        for place, n in enumerate(widths if self.SPREADS and left > 0 else (), 1):
+            widths[n] += left * place // len(widths) - left * (place - 1) // len(widths)
         for n, one in enumerate(columns):
             self.setColumnHidden(n, n not in widths)
             stretched = not one.width

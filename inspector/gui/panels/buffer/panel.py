@@ -53,7 +53,7 @@ class BufferPanel(Panel):
         self.model = BufferModel()
         self.delegate = BufferDelegate(desk.theme)
         self.view = PaintedList("Messages of the buffer", self.model, self.delegate)
-        self.text = field("Filter by text   /", "Filter messages by text")
+        self.text = field("Filter by text   /", "Filter   /", "Filter", name="Filter messages by text")
         self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
         self.order = _menu_button("Sort the messages", ORDERS, self._choose_order)
         self.count = label(role="quiet")

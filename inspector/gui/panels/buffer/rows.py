@@ -24,8 +24,9 @@ from inspector.workbench.message_rows import MessageRow, row
 Order: TypeAlias = Literal["newest first", "oldest first", "largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 NO_FATES: Mapping[str, FateName] = MappingProxyType({})
-NARROW = 440
-"""Pixels below which a row does without tool and badges."""
+NARROW, ROOMY, WIDE = 62, 80, 92
+"""Figures of a row: below these it does without tool, badges and bar; from these on a tool's name has as much room as
+it needs, and there may be several badges; from these on the bar is long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +200,16 @@ class BufferDelegate(PaintedRow):
             if row.fate != "kept":
                 paint_bold(painter, QRect(x, 0, 2 * digit, high), LETTERS[row.fate], fate_colour(c, row.fate))
             x += 2 * digit
-        role = metrics.horizontalAdvance("assistant") + 12
-        paint_text(painter, QRect(x, 0, role, high), row.row.role, role_colour(c, row.row.role))
-        x += role
-        if rect.width() < NARROW:
+        role, tool, wide = row.row.role, visible(row.row.tool).text, metrics.horizontalAdvance("assistant") + 12
+        narrow = rect.width() < NARROW * digit
+        first = tool or role if narrow and role == "tool" else role
+        paint_text(painter, QRect(x, 0, wide - 6, high), first, role_colour(c, role))
+        x += wide
+        if narrow:
             return x
-        tool = (self.tool if rect.width() > 560 else 7) * digit
-        paint_text(painter, QRect(x, 0, tool - 8, high), visible(row.row.tool).text, c.quiet)
-        return x + tool
+        room = (self.tool if rect.width() > ROOMY * digit else 7) * digit
+        paint_text(painter, QRect(x, 0, room - 8, high), tool, c.quiet)
+        return x + room
 
     def _paint_right(self, painter: QPainter, rect: QRect, metrics: QFontMetrics, row: BufferRow, c: Colours) -> int:
         """Bar and tokens. Returns where they begin."""
@@ -214,7 +217,10 @@ class BufferDelegate(PaintedRow):
         right = rect.right() - 12
         painter.setPen(ink(c.text))
         painter.drawText(QRect(right - number, 0, number, rect.height()), RIGHT, grouped(row.tokens))
-        width = 86 if rect.width() > 640 else 48
+        digit = metrics.horizontalAdvance("0")
+        if rect.width() < NARROW * digit:
+            return right - max(metrics.horizontalAdvance(grouped(row.tokens)), 5 * digit)
+        width = 86 if rect.width() > WIDE * digit else 48
         bar = QRectF(right - number - width, rect.center().y() - 2, width, 5)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -228,7 +234,8 @@ class BufferDelegate(PaintedRow):
 
     def _paint_badges(self, painter: QPainter, rect: QRect, right: int, row: BufferRow, c: Colours) -> int:
         """Chips, right to left. Returns where they begin."""
-        if not row.row.badges or rect.width() < NARROW:
+        digit = painter.fontMetrics().horizontalAdvance("0")
+        if not row.row.badges or rect.width() < NARROW * digit:
             return right
         font = QFont(painter.font())
         normal = QFont(font)
@@ -236,7 +243,7 @@ class BufferDelegate(PaintedRow):
         painter.setFont(font)
         metrics = QFontMetrics(font)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for badge in reversed(row.row.badges[: 3 if rect.width() > 560 else 1]):
+        for badge in reversed(row.row.badges[: 3 if rect.width() > ROOMY * digit else 1]):
             width = metrics.horizontalAdvance(badge) + 14
             high = metrics.height() + 2
             chip = QRectF(right - width + 0.5, rect.center().y() - high / 2 + 0.5, width, high)

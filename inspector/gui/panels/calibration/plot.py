@@ -8,15 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QPen
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsView
 
 from inspector.core.tokens.calibration import HIGHEST, LOWEST
 from inspector.core.tokens.fit import Sample
 from inspector.gui.look.number_formats import grouped, percent, short
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.calibration.fits import EstimatorFit
-from inspector.gui.widgets.plot import Axis, Plot, Spell, pg
+from inspector.gui.widgets.plot import Axis, Overlay, Plot, Spell, area_of, label_size, pg
+from inspector.gui.widgets.small import cut_words
 
 MOST_POINTS = 4_000
 """Points of the scatter; of more, every n-th is drawn: a large scatter costs Qt 200 ms a picture."""
@@ -39,19 +41,18 @@ class CalibrationPlot(Plot):
         self._at: int | None = None
         self._lines: list[tuple[pg.InfiniteLine, str]] = []
         """Each with its look."""
-        self._words: list[pg.LabelItem] = []
+        self._captions: list[tuple[pg.ViewBox, str]] = []
         self._graphics.ci.layout.setHorizontalSpacing(6)
         self.scatter = self._add(
-            "reported over estimated tokens; dotted ±20 %, ±30 %; dashed: the fitted line",
-            -3,
+            "reported over estimated tokens · dotted ±20 %, ±30 % · dashed: the fitted line",
             short,
             col=0,
             rows=2,
             requests=False,
             bottom=_along(),
         )
-        self.scale = self._add("learned factor; dashed: never beyond", 5, "{:g}".format, col=1)
-        self.errors = self._add("error of the next call; dotted ±1 %, ±3 %", -3, _signed, row=1, col=1, bottom=_along())
+        self.scale = self._add("learned factor · dashed: never beyond", "{:g}".format, col=1)
+        self.errors = self._add("error of the next call · dotted ±1 %, ±3 %", _signed, row=1, col=1, bottom=_along())
         self.errors.setXLink(self.scale)
         self._add_lines()
         self._points = _scatter(self.scatter, 5)
@@ -60,15 +61,13 @@ class CalibrationPlot(Plot):
         for points in (self._points, self._error_points):
             points.sigClicked.connect(self._point_clicked)
         self._here = _scatter(self.scatter, 11)
+        self.captions = CaptionOverlay(self._graphics, theme, self.scatter.getViewBox(), self._captions)
         self.restyle()
 
-    def _add(self, word: str, down: int, up: Spell, **how: Any) -> pg.PlotItem:
-        """A plot with a word in its corner, so many pixels down."""
+    def _add(self, word: str, up: Spell, **how: Any) -> pg.PlotItem:
+        """A plot with a word in its corner."""
         plot = self._add_plot(left=Axis("left", up), **how)
-        said = pg.LabelItem(word)
-        said.setParentItem(plot.getViewBox())
-        said.anchor(itemPos=(0, 0), parentPos=(0, 0), offset=(3, down))
-        self._words.append(said)
+        self._captions.append((plot.getViewBox(), word))
         plot.setMinimumWidth(0)
         self._graphics.ci.layout.setColumnStretchFactor(how["col"], 1)
         return plot
@@ -193,8 +192,25 @@ class CalibrationPlot(Plot):
             points.setBrush(point)
         self._here.setPen(pg.mkPen(c.playhead, width=1.5))
         self._here.setBrush(None)
-        for said in self._words:
-            said.setText(said.text, size=f"{self._theme.small}pt", color=c.quiet)
+        self.captions.update()
+
+
+class CaptionOverlay(Overlay):
+    """What each plot shows, in its corner: as much of it as there is room for."""
+
+    def __init__(
+        self, view: QGraphicsView, theme: Theme, box: pg.ViewBox, captions: Sequence[tuple[pg.ViewBox, str]]
+    ) -> None:
+        super().__init__(view, theme, box)
+        self._captions = captions
+
+    def _paint(self, painter: QPainter, area: QRectF) -> None:
+        for box, words in self._captions:
+            room = area_of(box)
+            shown = cut_words(words, painter.fontMetrics(), int(room.width()) - 12)
+            if room.height() > 2 * painter.fontMetrics().height():
+                place = QRectF(room.topLeft() + QPointF(4, 1), label_size(painter, shown))
+                self._paint_on_ground(painter, place, shown, self._theme.colours.quiet)
 
 
 def _along() -> Axis:

@@ -25,7 +25,7 @@ from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
-from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, regret_words
+from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, nothing_regretted, regret_words
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.small import Elided, ProgressBar
 from inspector.gui.widgets.table import Rows
@@ -245,6 +245,7 @@ class ComparePanel(PlotPanel):
     def _show_picked(self) -> None:
         one = self._found.report(self._picked)
         regrets = one.losses.regrets if one else ()
+        self.regrets.empty = nothing_regretted(one) if one else ""
         if regrets is not self.regrets.rows:
             self.regrets.show_rows(regrets)
             self.regrets.scrollToTop()

@@ -68,6 +68,8 @@ def differs(figure: Figure, row: PolicyRow) -> str:
         return ""
     base = figure.of(row.report)
     plain = (base or 0) - gap
+    if not gap:
+        return "0"
     if figure.unit != "count" and plain:
         return f"{'−' if gap < 0 else '+'}{percent(abs(float(gap / plain)))}"
     return _money(gap) if figure.unit == "money" else signed(int(gap))
@@ -130,6 +132,7 @@ class CompareTable(Rows[PolicyRow]):
     """`picked` carries the name of the policy that was chosen."""
 
     LINES: ClassVar[float] = 2.1
+    SPREADS: ClassVar[bool] = True
     picked = Signal(str)
 
     def __init__(self, theme: Theme) -> None:
@@ -243,11 +246,16 @@ LOST = 1
 
 REGRETS: Sequence[Column[Regret]] = (
     Column("needed by", lambda one: f"{one.needed_by} ({one.how})", 11, least=12),
-    Column("lost by", lambda one: f"{one.at.tier} before {one.at.before_request}", 17, least=15),
+    Column("lost by", lambda one: f"{one.at.tier} before {one.at.before_request}", 19, least=17),
     Column("regretted fact", lambda one: one.fact.text, least=34),
     Column("read again", lambda one: f"{one.price:,} tokens" if one.repaired else "", 12, figures=True),
     Column("kind", lambda one: "URL" if one.fact.kind == "url" else one.fact.kind, 9),
 )
+
+
+def nothing_regretted(one: ReplayReport) -> str:
+    """What stands instead of the list of regrets where it is empty."""
+    return "Nothing was regretted." if one.losses.needs_are_known else "Nobody knows what was needed again."
 
 
 def regret_words(one: ReplayReport) -> str:
@@ -255,8 +263,10 @@ def regret_words(one: ReplayReport) -> str:
     losses = one.losses
     if not losses.facts:
         return f"{one.title} removed nothing: nothing could be regretted."
+    summaries = one.spent.summaries_usd
+    priced = f" ${summaries:,.2f} of its cost are for summaries." if one.policy == BASE and summaries else ""
     again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:
-        return f"{one.title}: {lost}, {losses.needed_words} regretted{again}."
-    return f"{one.title}: {lost}. A summary cannot be read, so nobody knows what was needed again."
+        return f"{one.title}: {lost}, {losses.needed_words} regretted{again}.{priced}"
+    return f"{one.title}: {lost}. A summary cannot be read, so nobody knows what was needed again.{priced}"

@@ -134,8 +134,9 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
         by = f", {made:,} of them by compactions" if 0 < made < len(found.breaks) else ""
         yield f"{plural(len(found.breaks), 'cache break')}{by}: {tokens} tokens billed again{money}"
     if found.compactions:
-        paid = sum(one.economics.paid is True for one in found.compactions)
-        yield f"{paid} of {plural(len(found.compactions), 'compaction')} paid"
+        known = [one.economics.paid for one in found.compactions if one.economics.paid is not None]
+        if known:
+            yield f"{sum(known)} of {plural(len(known), 'compaction')} paid"
     for run in found.thrash:
         yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
     for one in whole.what_ifs:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from inspector.core.findings.session_cost import ThreadCost
 from inspector.core.findings.spending import BILL_KINDS
 from inspector.gui.look.colours import ink
-from inspector.gui.look.number_formats import dollars
+from inspector.gui.look.number_formats import dollars, dollars_up_to
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.cost.figures import CostFigures
 from inspector.gui.widgets.plot import Axis, Overlay, Plot, pg
@@ -25,7 +25,8 @@ class CostPlot(Plot):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Dollars of every request", (6, 4, 8, 4))
-        self.plot = self._add_plot(left=Axis("left", lambda value: f"${value:.3g}"))
+        self._dollars = Axis("left", dollars_up_to(1))
+        self.plot = self._add_plot(left=self._dollars)
         self._found: ThreadCost | None = None
         self._curves = {kind: self.plot.plot(stepMode="center", fillLevel=0) for kind in reversed(BILL_KINDS)}
         """The highest sum first: each covers what lies below it in the stack."""
@@ -41,7 +42,10 @@ class CostPlot(Plot):
         self.show_count(len(figures.found.bills) if figures else 0)
         self.show_all()
         highest = max(figures.tops[-1], default=0.0) if figures else 0.0
-        self.plot.setYRange(0, max(highest, 1e-6) * HEADROOM, padding=0)
+        top = (highest or 0.01) * HEADROOM
+        spell = dollars_up_to(top)
+        self._dollars.respell(spell, spell(top))
+        self.plot.setYRange(0, top, padding=0)
         self.overlay.show_figures(figures)
 
     def about(self, at: int) -> str:
@@ -89,9 +93,9 @@ class CostOverlay(Overlay):
             painter.setBrush(ink(colours.good if one.cause == "compaction" else colours.high))
             top = max(area.top() + 22, point.y() - 3)
             painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
-        self._paint_legend(painter, area, found, figures.kinds)
         x = self._point(self._place(self._at, len(found.bills)), 0).x()
         self._paint_playhead(painter, x, area.bottom())
+        self._paint_legend(painter, area, found, figures.kinds)
 
     def _paint_legend(self, painter: QPainter, area: QRectF, found: ThreadCost, kinds: frozenset[str]) -> None:
         told = [(COLOURS[kind], NAMES[kind]) for kind in _TOLD if kind in kinds]

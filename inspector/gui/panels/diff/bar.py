@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QBoxLayout, QComboBox, QToolButton, QWidget
 from inspector.core.outcome import FateName
 from inspector.core.words import plural
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import choice, holding, mark, row, small_button
+from inspector.gui.look.build import choice, mark, row, small_button
 from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
+from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.diff import FATES, LETTERS, Diff, Sides
 from inspector.workbench.steps import ORIGIN, Steps
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from inspector.core.replay.economics import Economics
 
 CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
+_APART = 2
 START = "the step's start"
 AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
@@ -42,7 +44,6 @@ class DiffBar(Guarded, QWidget):
         self._economics: Economics | None = None
         self.choice = choice("Compare with", about="Compare with")
         self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.choice.setMaximumWidth(210)
         self.choice.activated.connect(lambda row: self.against.emit(self.choice.itemData(row)))
         self.chips: dict[FateName, QToolButton] = {name: self._chip(name) for name in FATES}
         self.previous = _flat("↑", "Previous change (Shift+F7)", lambda: walk(-1))
@@ -52,9 +53,10 @@ class DiffBar(Guarded, QWidget):
         self.headline = Elided()
         self.headline.setContentsMargins(8, 0, 8, 0)
         self.headline.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
-        buttons = (*self.chips.values(), self.previous, self.next, self.text)
-        self._tools = holding(row(self.choice, 4, *buttons, ..., gap=2))
-        self._lines = row(self._tools, (row((self.headline, 1), self.accept), 1), of=self, margins=(8, 4, 8, 4), gap=2)
+        self._tools, walks = (self.choice, *self.chips.values()), (self.previous, self.next, self.text)
+        self._beside = (*walks, self.accept)
+        says = row((self.headline, 1), *walks, 2, self.accept, gap=_APART)
+        self._lines = row(flow(*self._tools, gap=_APART), (says, 1), of=self, margins=(8, 4, 8, 4), gap=2)
         self.restyle()
 
     def restyle(self) -> None:
@@ -68,7 +70,8 @@ class DiffBar(Guarded, QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        least = self._tools.sizeHint().width() + self.accept.sizeHint().width() + self.headline.least + 24
+        shown = (one for one in (*self._tools, *self._beside) if not one.isHidden())
+        least = sum(one.sizeHint().width() + _APART for one in shown) + self.headline.least + 30
         way = QBoxLayout.Direction.LeftToRight if self.width() >= least else QBoxLayout.Direction.TopToBottom
         if way != self._lines.direction():
             self._lines.setDirection(way)

@@ -31,8 +31,10 @@ from inspector.gui.widgets.painted import (
 from inspector.workbench.diff import FATES, LETTERS, Diff, Listing
 from inspector.workbench.message_rows import MessageRow, row
 
-ROOMY = 400
-"""Pixels of a side from which role and tool have a column each."""
+ROOMY = 56
+"""Figures of a side from which role and tool have a column each."""
+NARROW = 36
+"""Figures of a side below which a row is one line instead of two sides: their texts could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,12 @@ class DiffDelegate(PaintedRow):
     def _paint_message(
         self, painter: QPainter, rect: QRect, row: DiffLine, of: DiffRow, marked: int, c: Colours
     ) -> None:
-        middle = painter.fontMetrics().horizontalAdvance("S  −000,000") + 18
+        metrics = painter.fontMetrics()
+        middle = metrics.horizontalAdvance("S  −000,000") + 18
         half = (rect.width() - middle) // 2
+        if half < NARROW * metrics.horizontalAdvance("0"):
+            self._paint_narrow(painter, rect, row, of, marked, c)
+            return
         left, right = QRect(0, 0, half, rect.height()), QRect(half + middle, 0, half, rect.height())
         changed = of.fate.name != "kept"
         if changed and not marked:
@@ -184,7 +190,29 @@ class DiffDelegate(PaintedRow):
                 self._paint_side(painter, room, one, colour, c)
         self._paint_fate(painter, QRect(half, 0, middle, rect.height()), of, c)
 
-    def _paint_side(self, painter: QPainter, room: QRect, side: DiffSide, colour: str, c: Colours) -> None:
+    def _paint_narrow(
+        self, painter: QPainter, rect: QRect, row: DiffLine, of: DiffRow, marked: int, c: Colours
+    ) -> None:
+        """One line for both sides: the fate, the message as it is now, or was, and what it counted before and after."""
+        changed = of.fate.name != "kept"
+        if changed and not marked:
+            was, now = grounds(c.window, c.high, c.good)
+            ground = now if row.before is None else was if row.after is None else ink(c.faint)
+            painter.fillRect(rect.adjusted(0, 0, 0, -1), ground)
+        wide = painter.fontMetrics().horizontalAdvance("S") + 12
+        paint_bold(painter, QRect(9, 0, wide, rect.height()), LETTERS[of.fate.name], fate_colour(c, of.fate.name))
+        side = row.after or row.before
+        assert side is not None
+        tokens = (
+            grouped(side.tokens)
+            if row.before is None or row.after is None or not of.delta
+            else (f"{grouped(of.tokens_before)} → {grouped(of.tokens_after)}")
+        )
+        self._paint_side(painter, rect.adjusted(wide, 0, 0, 0), side, c.text if changed else c.quiet, c, tokens)
+
+    def _paint_side(
+        self, painter: QPainter, room: QRect, side: DiffSide, colour: str, c: Colours, tokens: str = ""
+    ) -> None:
         """Number, role, tool, first line, tokens."""
         metrics = painter.fontMetrics()
         digit, high, x = metrics.horizontalAdvance("0"), room.height(), room.left() + 8
@@ -193,15 +221,15 @@ class DiffDelegate(PaintedRow):
         x += 4 * digit + 9
         right = room.right() - 8
         painter.setPen(ink(colour))
-        tokens = grouped(side.tokens)
+        tokens, roomy = tokens or grouped(side.tokens), room.width() >= ROOMY * digit
         width = max(metrics.horizontalAdvance(tokens), 4 * digit)
         painter.drawText(QRect(right - width, 0, width, high), RIGHT, tokens)
         role, tool = side.row.role, visible(side.row.tool).text
         who = metrics.horizontalAdvance("assistant") + 10
-        first = role if room.width() >= ROOMY or role != "tool" else tool or role
+        first = role if roomy or role != "tool" else tool or role
         paint_text(painter, QRect(x, 0, min(who - 6, right - width - 6 - x), high), first, role_colour(c, role))
         x += who
-        if room.width() >= ROOMY:
+        if roomy:
             paint_text(painter, QRect(x, 0, 8 * digit, high), tool, c.quiet)
             x += 9 * digit
         paint_text(painter, QRect(x, 0, right - width - 8 - x, high), visible(side.row.line).text, colour)

@@ -110,7 +110,8 @@ class AnswerCard(Guarded, QFrame):
     def show_answer(self, answer: ShortAnswer | None) -> None:
         """None while nobody knows it."""
         self.answer = answer
-        self.words.setText(answer.text if answer is not None else _AWAITED)
+        words = answer.text if answer is not None else _AWAITED
+        self.words.setText(words.replace(" %", "\N{NO-BREAK SPACE}%"))
         self.setAccessibleName(f"{self._caption.capitalize()}: {answer.text if answer is not None else ''}")
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtWidgets import QButtonGroup, QToolButton
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QMenu, QToolButton
 
 from inspector.core.facts.fact import KINDS, FactKind, by_kind
 from inspector.core.findings.lost import CompactionLoss, LostRow, lost_between, lost_by_compactions
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import delayed, small_button
+from inspector.gui.look.build import column, delayed, holding, menu_button, small_button
 from inspector.gui.look.number_formats import grouped, short
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
@@ -93,8 +94,11 @@ class LostPanel(ListPanel[LossRow]):
         self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
         self.setFocusProxy(self.table)
         self.say_at_length()
-        kinds = flow(*self.kinds.values(), margins=(8, 4, 8, 0))
-        self.lay_out((self.says, 1), self.copy_button(), margins=(13, 2, 8, 2), above=[kinds])
+        self._flow = flow(*self.kinds.values(), margins=(8, 4, 8, 0))
+        self._chips = holding(self._flow)
+        self.menu = menu_button("all", self._offer, name="Which kind of fact", anew=True)
+        head = column(self._chips, gap=0)
+        self.lay_out((self.says, 1), self.menu, self.copy_button(), margins=(13, 2, 8, 2), above=[head])
         self._show_losses(())
 
     def _chip(self, kind: FactKind | None) -> QToolButton:
@@ -102,6 +106,21 @@ class LostPanel(ListPanel[LossRow]):
         chip.setChecked(kind is None)
         self._group.addButton(chip)
         return chip
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Chips where they take a quarter of the room at most, else a menu."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        high = self._flow.heightForWidth(self.width())
+        self._chips.setVisible(high * 4 <= self.height())
+        self.menu.setVisible(high * 4 > self.height() and bool(self._losses))
+
+    def _offer(self, menu: QMenu) -> None:
+        for chip in self.kinds.values():
+            if not chip.isHidden():
+                menu.addAction(chip.text(), chip.click)
 
     # -- State -------------------------------------------------------------------------------------------------------
 
@@ -158,7 +177,7 @@ class LostPanel(ListPanel[LossRow]):
             chip.setText("all" if kind is None else plural(many, *_NAMES[kind]))
             chip.setVisible(bool(many))
         gone = sum(loss.lost.fate != "paraphrased" for loss in found)
-        count = grouped(gone) if gone < 10_000 else short(round(gone, -3))  # other tabs need room, too
+        count = grouped(gone) if gone < 1_000 else short(round(gone, -2))  # other tabs need room, too
         self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
         self.kinds[kind].setChecked(True)
@@ -166,6 +185,8 @@ class LostPanel(ListPanel[LossRow]):
 
     def _show_kind(self, kind: FactKind | None) -> None:
         self._kind = kind
+        self.menu.setText(self.kinds[kind].text())
+        self._fit()
         kept = [loss for loss in self._losses if kind is None or loss.lost.fact.kind == kind]
         self.show_rows(kept, self._says())
 

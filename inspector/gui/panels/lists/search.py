@@ -66,7 +66,7 @@ class SearchPanel(ListPanel[MessageHit]):
         self._job = LatestJob(desk.bridge)
         self._searched: tuple[object, ...] = ()
         self._soon = delayed(self, 180, self._search)
-        self.field = field("Search the messages")
+        self.field = field("Search the messages", "Search")
         self.field.textChanged.connect(self._soon.start)
         self.field.returnPressed.connect(self._first)
         self.setFocusProxy(self.field)

@@ -41,7 +41,7 @@ class SessionsPanel(ListPanel[FoundSession]):
         self._on_disk: Sequence[FoundSession] | None = None
         self._open = ""
         self._held: Sequence[HeldSession] = ()
-        self.filter = field("Filter by title, project or path", "Filter sessions")
+        self.filter = field("Filter by title, project or path", "Filter", name="Filter sessions")
         self.filter.textChanged.connect(lambda _: self._show())
         self.filter.returnPressed.connect(lambda: self.open(0))
         self.setFocusProxy(self.filter)

@@ -55,13 +55,12 @@ class MessageHeader(QWidget):
         self._size = ""
         self._number = label(role="quiet")
         self._role = label(role="strong")
-        self._badges = label(role="quiet")
         self._where, self._tokens = Elided("quiet"), Elided()
         self.counter = small_button(
             "count", self._count, about="Count it with tiktoken o200k", name="count with tiktoken"
         )
         self.together = menu_button("")
-        who = row(self._number, self._role, self._badges, (self._where, 1), gap=8)
+        who = row(self._number, self._role, (self._where, 1), gap=8)
         self.tools = flow(margins=(0, 0, 0, 0))
         column(who, self._tokens, self.tools, of=self, margins=(13, 6, 8, 2), gap=2)
 
@@ -72,8 +71,7 @@ class MessageHeader(QWidget):
         self._number.setText("elsewhere" if number is None else f"{number:,}")
         self._number.setToolTip(tip("It does not stand in the buffer that is looked at") if number is None else "")
         self._role.setText(message.role)
-        self._badges.setText(" · ".join(_badges(message)))
-        self._where.show_text(" · ".join(_where(message)))
+        self._where.show_text(" · ".join((*_badges(message), *_where(message))))
         self._size = _tokens(message, size)
         self._show_counted()
         self._show_others(others)

@@ -161,7 +161,7 @@ class ExchangeFilter(QWidget):
         super().__init__()
         self.which = Chips("Exchanges", CHOICES)
         self.which.take(ALL)
-        self.text = field("Filter", "Filter the exchanges")
+        self.text = field("Filter", name="Filter the exchanges")
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * 20)
         self.save = button("Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools")
         self._which = ALL

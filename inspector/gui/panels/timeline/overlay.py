@@ -2,10 +2,10 @@
 itself, playhead; and of the stepper's making:
 where each tier would have fired, and what our steps did."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
 
@@ -88,6 +88,8 @@ class TimelineOverlay(Overlay):
         compactions = self._paint_compactions(painter, area, both)
         if not lower.isNull():
             self._paint_key(painter, lower)
+        for _, _, before, after in self._placed_ghosts(area):
+            self.labels.take(QRectF(before, after).normalized().adjusted(-4.5, -4.5, 4.5, 4.5))
         self._paint_here(painter, area, both)
         painter.setClipRect(area)
         self._paint_firings(painter, area)
@@ -173,6 +175,8 @@ class TimelineOverlay(Overlay):
         c, at = self._theme.colours, self._at
         height = self._end if at is None else self._heights[at] if at < count else None
         point = self._point(self._place(at, count), height or 0)
+        if height is not None:
+            self.labels.take(QRectF(point - QPointF(6, 6), QSizeF(12, 12)))
         if not area.left() - 1 <= point.x() <= area.right() + 1:
             return
         plain, bold = painter.font(), QFont(painter.font())
@@ -204,8 +208,9 @@ class TimelineOverlay(Overlay):
             colour = line_colour(self._theme.colours, n)
             self._paint_label(painter, fired_words(firing), corners, colour, slides=True)
 
-    def _paint_ghosts(self, painter: QPainter, area: QRectF) -> None:
-        c, place = self._theme.colours, 0
+    def _placed_ghosts(self, area: QRectF) -> Iterator[tuple[int, StepEffect, QPointF, QPointF]]:
+        """How many stand at the same request before it, and where each begins and ends."""
+        place = 0
         for n, ghost in enumerate(self.ghosts):
             place = place + 1 if n and self.ghosts[n - 1].at == ghost.at else 0
             x = self._place(ghost.at, self._count)
@@ -213,7 +218,11 @@ class TimelineOverlay(Overlay):
             shift = QPointF(APART * (place + 1), 0)
             if before.x() + shift.x() + 6 > area.right():
                 shift = -shift
-            before, after = before + shift, after + shift
+            yield place, ghost, before + shift, after + shift
+
+    def _paint_ghosts(self, painter: QPainter, area: QRectF) -> None:
+        c = self._theme.colours
+        for n, (place, ghost, before, after) in enumerate(self._placed_ghosts(area)):
             painter.setPen(QPen(ink(c.accent), 1.2, Qt.PenStyle.DashLine))
             painter.drawLine(before, after)
             painter.setPen(QPen(ink(c.accent), 1.4))

@@ -61,7 +61,7 @@ class Timeline(PlotPanel):
         self._caption = label("PRESSURE", role="caption")
         self._here = Elided("quiet")
         self._here.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._key = _CurveKey(desk.theme)
+        self._key = CurveKey(desk.theme)
         self.way = choice("How the timeline is drawn", _WAYS)
         self.way.currentIndexChanged.connect(self._draw_areas)
         self._filled: tuple[object, ...] = ()
@@ -221,7 +221,7 @@ class Timeline(PlotPanel):
         self._key.update()
 
 
-class _CurveKey(Guarded, QWidget):
+class CurveKey(Guarded, QWidget):
     """Which curve is which: three strokes with their names, which differ in stroke, not in colour alone. Before them
     the marks, where there is room."""
 

@@ -1,5 +1,6 @@
 """The tank of the gauge: filled by category, with its watermarks, the reserve hatched; and its numbers in words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
@@ -144,19 +145,24 @@ class Tank(Guarded, QWidget):
         colours, metrics, x = self._theme.colours, painter.fontMetrics(), body.right() + 20
         plain, bold = QFont(painter.font()), QFont(painter.font())
         bold.setWeight(QFont.Weight.DemiBold)
-        floor = float(self.height())  # labels of lower lines come first; higher ones keep clear of them
         coloured = [(line, line_colour(colours, n)) for n, line in enumerate(reading.lines)]
-        for line, colour in sorted(coloured, key=lambda one: one[0].tokens):
+        lowest_first = sorted(coloured, key=lambda one: one[0].tokens)
+        ys = [self._y(line.tokens) for line, _ in lowest_first]
+        above, below = metrics.ascent() + 1, metrics.height() + metrics.descent()
+        places = label_places(ys, above, below, self.height())
+        alone = not places  # so many lines, or so large letters, that only their names have room
+        places = places or label_places(ys, above, metrics.descent(), self.height()) or ys
+        for (line, colour), baseline in zip(lowest_first, places, strict=True):
             pen = QPen(ink(colour), 1.5)
-            y = self._across(painter, line.tokens, body.left() - 4, body.right() + 16, pen)
-            baseline = min(y, floor - metrics.height() - 4)
-            floor = baseline - metrics.ascent()
+            self._across(painter, line.tokens, body.left() - 4, body.right() + 16, pen)
             painter.setFont(bold)
             name = painter.fontMetrics().elidedText(line.label, Qt.TextElideMode.ElideRight, int(self.width() - x))
             painter.drawText(QPointF(x, baseline - 1), name)
             painter.setFont(plain)
             painter.setPen(ink(colours.quiet))
-            painter.drawText(QPointF(x, baseline + metrics.height() - 1), headroom(reading, line))
+            if not alone:
+                painter.drawText(QPointF(x, baseline + metrics.height() - 1), headroom(reading, line))
+        floor = places[-1] - above if places else self.height()
         if reading.window.tokens and reading.reserve:
             painter.setPen(ink(colours.quiet))
             rim = self._y(reading.window.tokens) + metrics.ascent()
@@ -225,6 +231,20 @@ class Tank(Guarded, QWidget):
         if window and y < self._y(window - reading.reserve):
             return f"{grouped(reading.reserve)} tokens that clients usually keep free for the answer"
         return f"{grouped(window - (reading.pressure.tokens or 0))} tokens free" if window else ""
+
+
+def label_places(ys: Sequence[float], above: float, below: float, height: float) -> list[float]:
+    """Baselines of labels for lines at these heights, the lowest line first: each at its line, or as near as it can be
+    without lying on another or leaving what is so high. Empty where there is no room for all."""
+    places, floor = list[float](), height
+    for y in ys:
+        places.append(min(y, floor - below))
+        floor = places[-1] - above
+    roof = 0.0
+    for n in reversed(range(len(places))):
+        places[n] = max(places[n], roof + above)
+        roof = places[n] + below
+    return places if roof <= height else []
 
 
 def _flag(x: float, y: float, lowest: float) -> QPainterPath:
