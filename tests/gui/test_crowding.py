@@ -119,6 +119,23 @@ def test_all_of_a_real_session_can_be_read(
         assert not cramped(window, qtbot, monkeypatch)
 
 
+def test_a_window_that_was_resized_elsewhere_can_be_read(
+    application: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Larger, smaller, with larger letters, while another workspace is shown."""
+    with shown(resource("sample.jsonl"), "small", 9, qtbot, tmp_path) as window:
+        window.choose_workspace("Read")
+        assert not unreadable(window, qtbot, monkeypatch)
+        for size, steps in (("large", 0), ("small", 0), ("small", 2)):
+            window.choose_workspace("Compact")
+            window.resize(*SIZES[size])
+            if steps:
+                window.theme.zoom(steps)
+            qtbot.wait(30)
+            window.choose_workspace("Read")
+            assert not unreadable(window, qtbot, monkeypatch), (size, steps)
+
+
 def test_painted_words_without_room_are_found(
     application: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame
 
@@ -13,7 +13,7 @@ from inspector.core.tokens.estimators import estimator
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import column, row
+from inspector.gui.look.build import column, delayed, row
 from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel
 from inspector.workbench.state import State
@@ -41,6 +41,7 @@ class GlancePanel(Panel):
         super().__init__(desk)
         self._of: tuple[Session | None, Thread | None] = (None, None)
         self._job = LatestJob(desk.bridge)
+        self._soon = delayed(self, 0, self._fit)
         self.cards = {name: AnswerCard(caption, self._go) for name, (caption, _) in _ASKED.items()}
         row(*((card, 1) for card in self.cards.values()), of=self, margins=(_SIDE, _EDGE, _SIDE, _EDGE), gap=_GAP)
 
@@ -78,9 +79,15 @@ class GlancePanel(Panel):
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """As high as the longest sentence."""
+        """As high as the longest sentence; in the midst of it the cards would keep their old height."""
         super().resizeEvent(event)
-        self._fit()
+        self._soon.start()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Other letters: the sentences have them only when this is over."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._soon.start()
 
     def _fit(self) -> None:
         wide = (self.width() - 2 * _SIDE - (len(self.cards) - 1) * _GAP) // len(self.cards)
