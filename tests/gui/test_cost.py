@@ -11,6 +11,7 @@ from inspector.cli.cost import describe
 from inspector.core.findings.spending import BILL_KINDS, Bill
 from inspector.core.session import Session, Thread
 from inspector.gui.desk import Desk
+from inspector.gui.look.number_formats import dollars_up_to
 from inspector.gui.panels.cost.figures import stacked
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.resources import resource
@@ -132,3 +133,18 @@ def test_many_requests_are_drawn_in_groups_by_their_dearest() -> None:
     assert max(tops[0]) == 6
     assert max(tops[-1]) == 7
     assert stacked([])[0] == [-0.5]
+
+
+@pytest.mark.parametrize(
+    ("top", "amount", "said"),
+    [
+        (0.00004, 0.00003, "$0.000030"),
+        (0.004, 0.0015, "$0.0015"),
+        (0.4, 0.3, "$0.30"),
+        (3, 1.5, "$1.50"),
+        (90, 40, "$40"),
+    ],
+)
+def test_an_axis_says_amounts_as_people_read_them(top: float, amount: float, said: str) -> None:
+    assert dollars_up_to(top)(amount) == said
+    assert dollars_up_to(top)(0) == "$0"

@@ -1,6 +1,7 @@
 """The gauge: one number with its kind, what the policy believes beside it, rows that add up, lines like verdicts."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from PySide6.QtWidgets import QLabel
@@ -11,7 +12,7 @@ from inspector.core.session import Request, Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.panels.diff.bar import headline, in_short
 from inspector.gui.panels.timeline.gauge import Gauge
-from inspector.gui.panels.timeline.tank import headroom
+from inspector.gui.panels.timeline.tank import headroom, label_places
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import compared, sides
@@ -193,3 +194,13 @@ def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) ->
     assert state.previews.verdicts[0].tokens == now.believed
     assert state.previews.tokens < 100, "Pulse counts what was said"
     assert "too low" not in shown(gauge), "an estimate is no truth to be wrong about"
+
+
+def test_labels_of_lines_stay_inside_and_apart() -> None:
+    above, below, high = 10, 18, 200
+    for ys in ([190, 100, 5], [30, 20, 10, 5], [199, 198, 197], [2]):
+        places = label_places(ys, above, below, high)
+        assert all(place - above >= 0 and place + below <= high for place in places)
+        assert all(lower - above >= higher + below for lower, higher in pairwise(places))
+    assert label_places([150, 60], above, below, high) == [150, 60], "where nothing is in the way it is at its line"
+    assert not label_places([*range(9)], above, below, high), "nine have no room"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QLabel, QTableView, QTextEdit
 from pytestqt.qtbot import QtBot
 
@@ -14,12 +14,14 @@ from inspector.core.message import Message, Text, ToolResult
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
+from inspector.gui.look.fonts import mono_font
 from inspector.gui.panels.lists.compactions import CompactionsPanel
 from inspector.gui.panels.lists.problems import ProblemsPanel
 from inspector.gui.panels.lists.search import SearchPanel
 from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel
 from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.small import cut_words
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press, write
 
@@ -245,3 +247,21 @@ def test_sessions_are_found_filtered_and_opened(
     click_cell(panel.table, 0, double=True)
     press(panel.filter, Qt.Key.Key_Return)
     assert asked.opened == [str(folder / "two.jsonl")] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "letters", "said"),
+    [
+        ("all of it · 100.0 % · 138 messages", 99, "all of it · 100.0 % · 138 messages"),
+        ("all of it · 100.0 % · 138 messages", 30, "all of it · 100.0 % …"),
+        ("all of it · 100.0 % · 138 messages", 14, "all of it …"),
+        ("122,765 tokens", 6, "…"),
+        ("before request 1,234 and later", 18, "before request…"),
+        ("a sentence without a number", 12, "a sentence …"),
+    ],
+)
+def test_a_text_is_cut_between_its_parts_and_never_in_a_number(
+    qapp: object, text: str, letters: int, said: str
+) -> None:
+    metrics = QFontMetrics(mono_font(10))
+    assert cut_words(text, metrics, letters * metrics.horizontalAdvance("0")) == said

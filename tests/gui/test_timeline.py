@@ -17,6 +17,7 @@ from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.panels.timeline.plot import LOWER_HEIGHT
 from inspector.gui.widgets.plot import Axis, token_axis
 from inspector.gui.window import MainWindow
+from tests.gui.drawn import drawn
 from tests.gui.hands import press
 from tests.gui.stepping import session
 
@@ -143,6 +144,25 @@ def test_no_label_lies_on_another(opened: Timeline, qtbot: QtBot, height: int, l
     assert len(rooms) >= 3
     for one, other in combinations(rooms, 2):
         assert not one.intersects(other)
+
+
+def test_the_number_of_the_playhead_lies_on_no_circle(
+    opened: Timeline, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after a compaction the curve is at the floor, where the number stands; there our step has its circle."""
+    window = opened.window()
+    assert isinstance(window, MainWindow)
+    bench, overlay = window.workbench, opened.plot.overlay
+    bench.move(79)
+    qtbot.wait(10)
+    for stepped in (False, True):
+        if stepped:
+            bench.stepping.choose(policy="roku")
+            bench.stepping.step("L4")
+            qtbot.waitUntil(lambda: bool(overlay.ghosts))
+        number = next(one.covers for one in drawn(overlay, monkeypatch) if one.words == "79")
+        dot, *ghosts = (room for room in overlay.labels.taken if room.width() < 14)
+        assert not any(number.intersects(circle) for circle in (dot, *ghosts))
 
 
 def test_the_lower_plot_gives_way_before_the_pressure_does(opened: Timeline, qtbot: QtBot) -> None:

@@ -42,10 +42,10 @@ class CostPlot(Plot):
         self.show_count(len(figures.found.bills) if figures else 0)
         self.show_all()
         highest = max(figures.tops[-1], default=0.0) if figures else 0.0
-        top = (highest or 0.01) * HEADROOM
-        spell = dollars_up_to(top)
-        self._dollars.respell(spell, spell(top))
-        self.plot.setYRange(0, top, padding=0)
+        reach = (highest or 0.01) * HEADROOM
+        spell = dollars_up_to(reach)
+        self._dollars.respell(spell, spell(reach))
+        self.plot.setYRange(0, reach, padding=0)
         self.overlay.show_figures(figures)
 
     def about(self, at: int) -> str:
