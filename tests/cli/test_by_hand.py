@@ -244,7 +244,9 @@ def test_compactions_in_a_row_that_never_pay(made: MadeSession, ask: Asked) -> N
     assert [(one["from"], one["to"], one["compactions"]) for one in found["thrash"]] == [(1, 4, 4)]
     assert {one["cause"] for one in found["breaks"]} == {"compaction"}
     said = ask("info", made)["summary"][2]
-    assert said.startswith("$2.79; the cache broke at compactions only; 0 of 4 compactions paid (−$")
+    assert said.startswith(
+        "$2.79; the cache broke at compactions only; 0 of 4 compactions paid ($2.22 more than in an endless window"
+    )
 
 
 def test_a_sub_agent_that_compacts_by_itself(made: MadeSession, ask: Asked) -> None:

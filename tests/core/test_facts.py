@@ -74,6 +74,19 @@ def test_errors_are_what_a_tool_printed_not_source(line: str, told: bool) -> Non
     assert not [fact for fact in facts(said(f"x\n{line}\ny")) if fact.kind == "error"]
 
 
+def test_what_failed_without_a_known_form_is_told_by_the_line_that_says_so() -> None:
+    """A commit hook prints what it runs, and then what it found."""
+
+    def told(text: str) -> list[str]:
+        result = Message("m", "tool", (ToolResult("c", text, is_error=True),))
+        return [fact.text for fact in facts(result) if fact.kind == "error"]
+
+    hook = "[fmt] $ gofmt -w .\n[lint] $ golangci-lint run\nledger.go has been changed\n"
+    assert told(f"{hook}the hook failed on 2 files\ndone") == ["the hook failed on 2 files"]
+    assert told(f"{hook}done") == []
+    assert told("permission was withheld here") == ["permission was withheld here"]
+
+
 def wanted(text: str) -> list[tuple[str, str]]:
     kinds = ("instruction", "constraint")
     return [(fact.kind, fact.text) for fact in facts(said(text, "user")) if fact.kind in kinds]

@@ -113,6 +113,13 @@ def test_the_call_for_a_summary_reads_nothing_after_a_long_pause() -> None:
     )
 
 
+def test_a_summary_that_is_not_in_the_file_was_a_call_without_a_known_answer() -> None:
+    one = with_summary(20_000)
+    (made,) = one.compactions
+    hidden = recorded(Ground(replace(one, compactions=(replace(made, summary=None),)))).rows[2].spent
+    assert (hidden.summariser_calls, hidden.summariser_input, hidden.summariser_output) == (1, 20_050, 0)
+
+
 def test_a_call_for_a_summary_that_the_file_holds_costs_what_it_did() -> None:
     one = with_summary(20_000)
     own = Usage(7, 19_000, 500, 300)

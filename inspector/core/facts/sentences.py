@@ -51,9 +51,19 @@ _ERROR = pattern(
     re.MULTILINE,
 )
 _SOURCE = pattern(
-    r"^The user doesn't want|^File (?:does not exist|has not been|has been)|[;{,(\\]$|^\S+: (?:string|Error"
+    r"^The user doesn't want|^Sibling tool call errored|^File (?:does not exist|has not been|has been)"
+    r"|[;{,(\\]$|^\S+: (?:string|Error"
     r"|boolean|any|null)\b|^error: \w+$"
 )
+_FAILS = pattern(
+    r"(?i)\b(?:errors?|fail(?:s|ed|ure)?|fatal|conflict|cannot|can[\u2019']t|could not|couldn[\u2019']t|denied"
+    r"|not (?:found|exist)|refused|unable"
+    r"|invalid|missing|panic|exception|abort(?:ed|ing)?|reject(?:ed)?|tim(?:ed|e) ?out|no such|unknown"
+    r"|unexpected|must|required|illegal|not)\b"
+    r"|[\u9519\u8aa4\u8bef]|\u5931\u8d25|\u5931\u6557|\u65e0\u6cd5|\u7121\u6cd5"
+)
+_FEW, _SEARCHED = 3, 200
+"""Lines of a result that failed: so few are the failure, in so many it is looked for."""
 _EXIT = pattern(r"(?i)^(?:exit code:? \d+|error: exit status \d+|<[^>]*>|\s)*")
 
 
@@ -118,10 +128,18 @@ def failed(text: str, is_error: bool) -> Iterator[Fact]:
         if not _SOURCE.search(line):
             found = True
             yield Fact("error", line[:LONGEST])
-    if is_error and not found and (told := text[_EXIT.match(text).end() :].split("\n", 1)[0].strip()):  # type: ignore[union-attr]
+    if is_error and not found and (told := _first_failure(text)):
         line = re.sub(r"</?\w+>", "", told)
         if " " in line and len(line) >= 12 and not _SOURCE.search(line):
             yield Fact("error", line[:LONGEST])
+
+
+def _first_failure(text: str) -> str:
+    """The first line of a result that failed which says so; of a few lines simply the first."""
+    begin = _EXIT.match(text)
+    lines = text[begin.end() if begin else 0 :].split("\n", _SEARCHED)[:_SEARCHED]
+    told = next((line for line in lines if _FAILS.search(line)), lines[0] if len(lines) <= _FEW else "")
+    return told.strip()
 
 
 def _prose(text: str) -> Iterator[str]:

@@ -164,7 +164,8 @@ def _paid(threads: Sequence[ThreadCost]) -> str:
         return f"; the compaction {paid_after}"
     paid = sum(one.paid is True for one in made)
     saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in made), Decimal(0))
-    return f"; {paid:,} of {len(made):,} compactions paid ({'−' if saved < 0 else ''}${abs(saved):,.2f} saved by all)"
+    than = f"${abs(saved):,.2f} {'more' if saved < 0 else 'less'} than in an endless window"
+    return f"; {paid:,} of {len(made):,} compactions paid ({than})"
 
 
 def _share(node: BreakdownNode, tree: BreakdownNode) -> str:

@@ -7,7 +7,8 @@ the sums over the requests, exactly.
 Of what happened sizes, cache and prices are those that the provider reported. A call that reports nothing is worked out
 as in a replay. The file seldom holds the call for a recorded summary: it is taken for one more request on the buffer
 that was summarised, reading from the cache what still lives there, which is the cheapest that it can have been. What
-was compacted before the first request is where every policy begins, too: it is left out.
+was compacted before the first request is where every policy begins, too: it is left out. Of a summary that is not in
+the file nobody knows the output: it counts as none.
 """
 
 from collections import defaultdict
@@ -365,7 +366,7 @@ class _RecordedBook(_ReportBook):
         return found
 
     def _summary(self, index: int, one: Compaction) -> Usage | None:
-        if one.summary is None or one.kind != "summary":
+        if one.kind != "summary":
             return None
         sent, _ = compaction_sizes(self._thread, one)
         last = self.rows[index - 1].tokens
@@ -373,7 +374,8 @@ class _RecordedBook(_ReportBook):
         expired = pause is not None and pause > self._cache[index - 1].ttl_s
         sent = last if sent is None else sent
         read = 0 if expired or not self._cache[0].caches else min(sent, last)
-        return Usage(sent - read, read, 0, self._sizes.tokens(self._sizes.weigh((one.summary,))))
+        written = 0 if one.summary is None else self._sizes.tokens(self._sizes.weigh((one.summary,)))
+        return Usage(sent - read, read, 0, written)
 
 
 def _is_readable(made: Iterable[tuple[int, Compaction]]) -> bool:
