@@ -7,13 +7,13 @@ one sentence (NothingToRead, UnknownFormat).
 import gc
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePath
 
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
-from inspector.core.formats.format import Reader
+from inspector.core.formats.format import Format, Reader
 from inspector.core.formats.many import place_of
 from inspector.core.message import Opaque
 from inspector.core.session import Problem, Session
@@ -38,7 +38,7 @@ class TranscriptReading:
         self.path = first_in_folder(path, self._folder) if is_folder else path
         self.progress, self._growing = progress, growing
         main = source_of(self.path, progress, growing)
-        self.format = detect(main.head(), format, all_formats()[0])
+        self.format = _format_of(main, format)
         self.reader = self.format.start()
         if self.format.is_text and isinstance(main, TranscriptFile):
             main.read_as_text()
@@ -167,6 +167,20 @@ def path_of(path: Path, wanted: str) -> Path:
     if place is None:
         raise NothingToRead(f"{path} holds no file {wanted!r}")
     return Path(held[place].path)
+
+
+def _format_of(main: TranscriptFile | DatabaseSession, wanted: str | None) -> Format:
+    """What the file is: as it is, else as the records that it lists. Raises UnknownFormat."""
+    known = all_formats()[0]
+    try:
+        return detect(main.head(), wanted, known)
+    except UnknownFormat:
+        spread = main.spread() if isinstance(main, TranscriptFile) else None
+        if spread is None:
+            raise
+        with suppress(UnknownFormat):
+            return detect(spread, wanted, known)
+        raise
 
 
 def _read_companions(transcript: TranscriptReading, companions: list[tuple[Path, str]]) -> list[Problem]:

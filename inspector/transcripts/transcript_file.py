@@ -133,6 +133,14 @@ class TranscriptFile:
         values = [value for _, value in self._kept[:_HEAD_VALUES]]
         return Head(values, self._document, self._data)
 
+    def spread(self) -> Head | None:
+        """The objects of the one list that the file is, as if each stood on a line; None where it is no such list."""
+        items = self._document
+        if not isinstance(items, list) or not items or not all(isinstance(one, Mapping) for one in items):
+            return None
+        self._document, self._kept, self._feeder.values = None, list(enumerate(items, 1)), len(items)
+        return Head(items[:_HEAD_VALUES], None, self._data)
+
     def _read_head(self) -> None:
         while not self._known() and self._next():
             pass

@@ -68,6 +68,19 @@ def test_a_zipped_folder_opens_the_same_way(archive: Path) -> None:
         open_transcript(path_of(archive, "9"))
 
 
+def test_records_in_a_list_are_read_as_lines(folder: Path) -> None:
+    records = [json.loads(one) for one in (folder / "a.jsonl").read_text().splitlines()]
+    path = folder / "list.json"
+    for indent in (None, 1):
+        path.write_text(json.dumps(records, indent=indent))
+        listed, lines = open_transcript(path), open_transcript(folder / "a.jsonl")
+        assert listed.format == lines.format
+        assert [one.parts for one in listed.main.end] == [one.parts for one in lines.main.end]
+    path.write_text(json.dumps([{"no": "transcript"}]))
+    with pytest.raises(UnknownFormat, match="no transcript"):
+        open_transcript(path)
+
+
 def test_a_zipped_file_of_many_sessions_opens_each(tmp_path: Path) -> None:
     rows = [{"task_id": n, "reward": 1, "traj": [{"role": "user", "content": f"task {n}"}]} for n in range(3)]
     one, two = tmp_path / "one.zip", tmp_path / "two.zip"

@@ -37,7 +37,7 @@ def sniff(head: Head) -> float:
     history, steps = value.get("history"), value.get("trajectory")
     if isinstance(steps, list) and (isinstance(history, list) or "info" in value):
         return 0.97 if not steps or "action" in first_of(steps) or "response" in first_of(steps) else 0.0
-    if isinstance(history, list) and "role" in first_of(history):
+    if isinstance(history, list) and {"role", "content"} <= first_of(history).keys():
         return 0.95 if any(key in one for one in history[:4] if isinstance(one, Mapping) for key in _OWN[:4]) else 0.5
     return 0.0
 

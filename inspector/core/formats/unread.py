@@ -29,6 +29,8 @@ def _by_bytes(data: bytes) -> str:
         return "an Inspect .eval log" if inspect else "a zip archive"
     if data[:4] in (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"):
         return _WAL
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        return _ZSTD
     if data.startswith(b"SQLite format 3\x00"):
         return "an SQLite database of no agent that is known"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
@@ -44,9 +46,14 @@ _ANSWER = (
     " both (HAR, for one), or record the calls with `context-inspector proxy`"
 )
 _NOTE = "the note beside a sub-agent of Claude Code: open the .jsonl of that name"
+_PRINTED = (
+    "what an agent printed of a run: what it sent is not in it. Open the session that it wrote under its own folder"
+    " (`context-inspector sessions` lists them)"
+)
+_ZSTD = "a file packed with zstd: unpack it to open it"
 _ANSWERS = "the answers of a batch alone: what was asked stands in the file that was sent for them"
 _WAL = "the write-ahead log of a database: open the database beside it, whose name it has"
-_WHOLE = ("", _NOTE, _ANSWER, _ANSWERS, _WAL)
+_WHOLE = ("", _NOTE, _ANSWER, _ANSWERS, _PRINTED, _WAL, _ZSTD)
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (
@@ -55,6 +62,11 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
         ("agentType toolUseId", _NOTE),
         ("custom_id response error", _ANSWERS),
         ("custom_id result", _ANSWERS),
+        ("chat_messages uuid name", "an export of claude.ai's chats"),
+        ("mapping current_node title", "an export of ChatGPT's chats"),
+        ("type subtype session_id result num_turns", _PRINTED),
+        ("response stats session_id", _PRINTED),
+        ("type timestamp sessionID part", _PRINTED),
         ("turn timestamp messages response", "a list of captured turns (claude-tap)"),
     )
 )
@@ -65,6 +77,8 @@ def _object(first: Mapping[str, Any], values: Sequence[Any]) -> str:
         return "a HAR web capture in which no model is asked in words that are known here"
     if first.get("type") == "session" and "trace_id" in first:
         return "an LHAR capture"
+    if first.get("type") == "thread.started" and "thread_id" in first:  # codex exec --json
+        return _PRINTED
     request = first.get("request")
     if isinstance(request, Mapping) and "response" in first and ("method" in request or "headers" in request):
         return "a proxy log in which no model is asked in words that are known here"

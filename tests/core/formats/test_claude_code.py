@@ -372,6 +372,38 @@ def test_a_history_copied_under_new_uuids_is_read_once() -> None:
     assert len(main.requests) == 3
 
 
+def test_what_a_run_printed_has_its_sub_agents_apart() -> None:
+    def said(name: str, *blocks: dict[str, Any], agent: str | None = None) -> dict[str, Any]:
+        message = {"id": name, "role": "assistant", "model": "m", "content": list(blocks), "usage": {"input_tokens": 9}}
+        return {"type": "assistant", "message": message, "parent_tool_use_id": agent, "session_id": "s", "uuid": name}
+
+    def came(call: str, agent: str | None = None) -> dict[str, Any]:
+        content = [{"type": "tool_result", "tool_use_id": call, "content": f"result of {call}"}]
+        about = {"parent_tool_use_id": agent, "session_id": "s", "uuid": f"r-{call}"}
+        return {"type": "user", "message": {"role": "user", "content": content}, **about}
+
+    def used(call: str, tool: str) -> dict[str, Any]:
+        return {"type": "tool_use", "id": call, "name": tool, "input": {"prompt": "look"}}
+
+    lines = [
+        {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Task", "Read"], "uuid": "i"},
+        {"type": "stream_event", "event": {}, "session_id": "s"},
+        said("m1", used("c1", "Task")),
+        said("m2", used("c2", "Read"), agent="c1"),
+        came("c2", "c1"),
+        said("m3", {"type": "text", "text": "found"}, agent="c1"),
+        came("c1"),
+        said("m4", {"type": "text", "text": "done"}),
+        {"type": "result", "subtype": "success", "session_id": "s", "num_turns": 2},
+    ]
+    session = read_values(list(enumerate(lines, 1)))
+    assert (session.id, session.problems) == ("s", ())
+    main, agent = session.threads
+    assert (agent.parent, agent.parent_call) == ("main", "c1")
+    assert (buffers(main), buffers(agent)) == ([[], ["m1", "r-c1"]], [[], ["m2", "r-c2"]])
+    assert any("`claude -p` printed" in note for note in session.notes)
+
+
 def test_a_file_with_a_hole_says_so() -> None:
     lines = values(DATA / "plain.jsonl")
     assert not read_values(lines).notes

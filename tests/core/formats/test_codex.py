@@ -76,6 +76,21 @@ def test_the_prompt_is_in_the_file_and_the_tools_are_not() -> None:
     assert (session.client, session.id, session.format) == ("Codex 0.142.0", "thread-main", "codex")
 
 
+def test_a_rollout_of_old_has_its_items_bare() -> None:
+    head = {"id": "c", "timestamp": "2025-05-01T00:00:00Z", "instructions": "Be kind."}
+    items = [says("user", "hi"), call("t"), answer("t"), says("assistant", "hello")]
+    bare = [head, {"record_type": "state"}, *(one["payload"] for one in items)]
+    meta = {"type": "session_meta", "payload": head}
+    assert FORMAT.sniff(Head(bare)) == 1.0
+    old, new = (
+        told(FORMAT, numbered(lines)) for lines in (bare, [meta, {"type": "world_state", "payload": {}}, *items])
+    )
+    assert not old.problems
+    assert [one.parts for one in old.main.end] == [one.parts for one in new.main.end]
+    assert (len(old.main.end), old.main.prompt) == (4, new.main.prompt)
+    assert FORMAT.sniff(Head([says("assistant", "an answer of an API")["payload"]])) == 0.0
+
+
 def test_texts_that_the_client_writes_in_the_users_name_are_marked() -> None:
     marks = {message.id: message.mark for message in sample("turns.jsonl").main.messages}
     assert [marks["L3"], marks["L4"], marks["L6"]] == ["", "meta", ""]

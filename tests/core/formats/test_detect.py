@@ -102,7 +102,23 @@ UNREAD: list[tuple[str, Any]] = [
     ("LHAR", {"type": "session", "trace_id": "t", "tool": "x"}),
     ("proxy log", {"request": {"method": "POST", "path": "/", "body": {}}, "response": {"status": 200}}),
     ("claude-tap", [{"turn": 1, "timestamp": "t", "messages": [USER], "response": {}}]),
+    ("claude.ai", [{"uuid": "c", "name": "n", "chat_messages": []}]),
+    ("ChatGPT", [{"title": "t", "mapping": {}, "current_node": "b"}]),
 ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "result", "subtype": "success", "session_id": "s", "num_turns": 2, "result": "done"},
+        {"session_id": "s", "response": "done", "stats": {"models": {}}},
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "step_start", "timestamp": 1, "sessionID": "ses_1", "part": {"type": "step-start"}},
+    ],
+)
+def test_what_an_agent_printed_says_where_its_session_is(value: Any) -> None:
+    with pytest.raises(UnknownFormat, match="what an agent printed of a run"):
+        detect(head_of(value))
 
 
 @pytest.mark.parametrize(("title", "value"), UNREAD, ids=[f"{n}-{r[0]}" for n, r in enumerate(UNREAD)])
@@ -119,6 +135,8 @@ def test_known_but_not_read_yet(title: str, value: Any) -> None:
         ("Inspect .eval", b"PK\x03\x04\x14\x00header.json"),
         ("zip", b"PK\x03\x04\x14\x00word/document.xml"),
         ("SQLite", b"SQLite format 3\x00\x10"),
+        ("write-ahead log", b"\x37\x7f\x06\x82" + bytes(40)),
+        ("packed with zstd: unpack it", b"\x28\xb5\x2f\xfd\x00"),
         ("VCR", b"interactions:\n- request:\n"),
         ("VCR", b"# made by a test\ninteractions:\n"),
         ("Aider", b"\n# aider chat started at 2025-01-01\n\n#### hello\n"),

@@ -134,6 +134,8 @@ def test_swe_agent_with_its_history_alone() -> None:
     history = json.loads((HERE / "swe-agent.traj").read_text())["history"]
     value = {"history": history}
     assert detect(Head([value], value)).name == "swe-agent"
+    saved = {"history": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [{"text": "yes"}]}]}
+    assert detect(Head([saved], saved)).name == "gemini"  # a chat that Gemini CLI saved
     assert buffers(told(detect(Head([value], value)), [(1, value)]).main) == buffers(opened("swe-agent.traj").main)
 
 

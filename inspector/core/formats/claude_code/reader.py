@@ -41,6 +41,8 @@ _SILENT = frozenset(
         "permission-mode",
         "pr-link",
         "queue-operation",
+        "result",
+        "stream_event",
         "summary",
         "tag",
         "task-summary",
@@ -102,7 +104,7 @@ class ClaudeCodeReader:
         agent = self._agent(record)
         value = record.value
         if not record.file:
-            self._id = value.get("sessionId", self._id)
+            self._id = value.get("sessionId", value.get("session_id", self._id))
             if not self._begun:
                 self._begin(record)
             version = value.get("version")
@@ -143,6 +145,8 @@ class ClaudeCodeReader:
             self._notes.append(f"The file begins in the middle: what came before line {record.line} is not in it.")
         if text(record.value, "sessionId").startswith("session-"):
             self._main.chain.listed = True  # iFlow: all answers of a turn name the prompt as their parent
+        if record.value.get("subtype") == "init" and "tools" in record.value:
+            self._notes.append("This is what `claude -p` printed: what was typed is in it only where it was asked for.")
 
     def _take_answer(self, record: ChainRecord, agent: AgentRecords) -> None:
         agent.chain.request = text(record.value, "requestRef")
@@ -178,6 +182,9 @@ class ClaudeCodeReader:
     # ---- which agent -----------------------------------------------------------------------------------------------
 
     def _agent(self, record: ChainRecord) -> AgentRecords:
+        if call := text(record.value, "parent_tool_use_id"):  # as `claude -p` prints a sub-agent's
+            self._call_of[call] = call
+            return self._named(call, self._agents)
         if record.value.get("isSidechain") is not True and not record.file:
             return self._main
         id_ = text(record.value, "agentId") or record.file.rpartition("/")[2].removesuffix(".jsonl")

@@ -1,4 +1,4 @@
-"""Codex rollouts, 0.40 to 0.169: one JSONL file a thread, items in list order, no links between records.
+"""Codex rollouts, up to 0.169: one JSONL file a thread, items in list order, no links between records.
 
 A sub-agent's thread is a file of its own beside its parent's; its first record names the parent.
 """
@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.formats.codex.reader import NAME, CodexReader
-from inspector.core.formats.codex.rollout import parent_of
+from inspector.core.formats.codex.rollout import as_head, parent_of
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.session import Session
 
@@ -17,6 +17,8 @@ _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compact
 
 def sniff(head: Head) -> float:
     """Sure where the head of a rollout stands first; nearly so for records without it."""
+    if head.values and as_head(head.values[0]) is not None:
+        return 1.0
     records = [value for value in head.values if _payload(value) is not None]
     kinds = [value.get("type") for value in records]
     if not records or not all(isinstance(kind, str) for kind in kinds):

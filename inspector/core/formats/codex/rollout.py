@@ -66,6 +66,26 @@ def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
     )
 
 
+def as_record(value: Any) -> Any:
+    """Before 0.30 the head of a rollout and its items stood on their lines as they are."""
+    if not isinstance(value, dict) or "payload" in value:
+        return value
+    if (head := as_head(value)) is not None:
+        return head
+    if value.get("type") in _BARE:
+        return {"type": "response_item", "payload": value}
+    return {"type": "world_state", "payload": value} if "record_type" in value else value
+
+
+def as_head(value: Any) -> Mapping[str, Any] | None:
+    """The head of such a rollout as a record; None for any other value."""
+    is_head = isinstance(value, dict) and "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
+    return {"type": "session_meta", "timestamp": value["timestamp"], "payload": value} if is_head else None
+
+
+_BARE = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call")
+
+
 def parent_of(payload: Mapping[str, Any]) -> tuple[str, str]:
     """(parent thread, title) of a sub-agent; ("", title) where the parent is not named; ("", "") for the user's own."""
     source = payload.get("source")
@@ -179,6 +199,7 @@ class Rollout:
 
     def take(self, line: int, value: Any) -> None:
         """Take the record on `line`. O(record), but for a compaction: O(buffer)."""
+        value = as_record(value)
         payload = value.get("payload") if isinstance(value, dict) else None
         if not isinstance(payload, dict):
             self._problem(line, "not a rollout record", value)

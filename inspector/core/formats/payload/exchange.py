@@ -51,6 +51,9 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
         return BodyPair({key: told for key, told in value.items() if key != "response"}, answer, line)
     if response := _response(dialect, value):
         return BodyPair(None, response, line)
+    kept = value.get("history")  # a chat that Gemini CLI saved
+    if isinstance(kept, list) and kept and isinstance(kept[0], Mapping) and "parts" in kept[0]:
+        return BodyPair({dialect.key: kept}, None, line) if dialect.is_message(kept[0]) else None
     return BodyPair(value, None, line) if _is_body(dialect, value) else None
 
 
