@@ -194,8 +194,9 @@ class Docks(WorkspacePage):
             self.show_only(title)
 
     def maximise_focused(self) -> None:
-        """The panel with the focus."""
-        self.maximise(self.focused)
+        """The panel with the focus; none has it before they are placed."""
+        if title := self.focused:
+            self.maximise(title)
 
     def restore_all(self) -> None:
         """No panel is maximised any more."""
@@ -209,13 +210,13 @@ class Docks(WorkspacePage):
     def float(self) -> None:
         """The panel with the focus into a window of its own, or back."""
         self.restore_all()
-        if dock := self.dock(self.focused):
+        if (title := self.focused) and (dock := self.dock(title)):
             dock.setFloating(not dock.isFloating())
 
     def close_panel(self) -> None:
         """Put the panel with the focus away; it comes back when it is asked for."""
         self.restore_all()
-        if dock := self.dock(self.focused):
+        if (title := self.focused) and (dock := self.dock(title)):
             dock.hide()
 
     # -- State ---------------------------------------------------------------------------------------------------------

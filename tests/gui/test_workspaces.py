@@ -63,6 +63,13 @@ def test_a_panel_that_is_asked_for_brings_its_workspace(opened: MainWindow) -> N
         assert title in seen(opened)
 
 
+def test_keys_that_come_before_the_panels_do_nothing(window: MainWindow) -> None:
+    assert not window.docks.ready
+    for act in (window.docks.maximise_focused, window.docks.float, window.docks.close_panel):
+        act()
+    assert not seen(window)
+
+
 def test_one_panel_takes_all_the_room_and_gives_it_back(opened: MainWindow) -> None:
     before = seen(opened)
     opened.docks.panels["Buffer"].setFocus()
