@@ -35,7 +35,10 @@ LONG = 0.3
 """Seconds of a job that may have made many objects."""
 
 EVERY_MS = 100
-"""Between two looks for garbage: a job makes a million objects a second, and looking through them takes 0.3 s."""
+"""Between two looks for garbage."""
+
+MOST = 30_000
+"""Objects that are looked through for garbage, which takes 5 ms: a job makes a million a second, and they stay."""
 
 
 class Task:
@@ -282,9 +285,13 @@ class Garbage(QObject):
 def collect() -> None:
     """Collect the oldest generation that is full by Python's own thresholds, and with it the younger ones.
 
-    While a job computes only the youngest: in the older ones is what the job has made so far.
+    While a job computes only the youngest: in the older ones is what the job has made so far. Too many young ones are
+    a job's, too.
     """
     counts, thresholds = gc.get_count(), gc.get_threshold()
+    if counts[0] > MOST:
+        gc.freeze()
+        return
     full = [n for n in range(1 if _computing else 3) if thresholds[n] and counts[n] > thresholds[n]]
     if full:
         gc.collect(full[-1])

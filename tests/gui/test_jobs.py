@@ -1,9 +1,12 @@
 """Jobs beside the window: of many that a held key asks for, the first and the last are done."""
 
+import weakref
+from time import thread_time
+
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.bridge import LatestJob, Task
+from inspector.gui.bridge import LatestJob, Task, collect
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.mark_row import MarkRow
 from inspector.workbench.timeline import Mark
@@ -32,6 +35,24 @@ def test_of_the_jobs_of_a_held_key_the_first_and_the_last_are_done(desk: Desk, q
     assert not latest.busy
     ask(31)
     qtbot.waitUntil(lambda: shown == [30, 31])
+
+
+class _Cycle:
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_garbage_is_found_and_a_look_for_it_is_short_however_much_a_job_made(desk: Desk) -> None:
+    collect()
+    gone = weakref.ref(_Cycle())
+    few = [[n] for n in range(2_000)]
+    collect()
+    assert gone() is None
+    many = [[n] for n in range(1_000_000)]
+    began = thread_time()
+    collect()
+    assert thread_time() - began < 0.01
+    assert len(few) + len(many) == 1_002_000
 
 
 def test_marks_that_are_the_same_are_not_painted_again(desk: Desk, qtbot: QtBot) -> None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
+from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, forget, tool_calls
 from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
 from inspector.core.findings.pins import PinFinding, ban_of, pin_findings
 from inspector.core.findings.repeats import Repeat, repeats
@@ -203,6 +203,9 @@ def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> t
     calls = tool_calls(session, thread)
     found, again = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
     fills = filled(found, again, size.pressure.kind, None if is_end else at)
+    trees = [found.tree]
+    del found
+    forget(trees)
     losses = lost_by_compactions(session, thread)
     pins = pin_findings(thread, [one for one in find_pins(thread) if ban_of(one)]) if losses else ()
     begins = any(one.kind == "summary" and not one.before_request for one in thread.compactions)

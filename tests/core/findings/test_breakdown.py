@@ -1,10 +1,12 @@
 """What fills a buffer: sums that are exact on every real transcript, and names as clients spell them."""
 
+import sys
+
 import pytest
 
 from inspector.cli.select import Selection
 from inspector.core.buffer import Buffer, Prompt, Stretch, Tool
-from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
+from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, forget, tool_calls
 from inspector.core.findings.client_text import pieces
 from inspector.core.findings.composition import sized
 from inspector.core.findings.naming import server_of, subject_of
@@ -199,3 +201,13 @@ def test_requests_that_grow_by_less_than_they_hold() -> None:
         check_sums(found.tree, at + 1)
         assert sum(one.tokens for one in found.tree.children) == found.tree.tokens == 900 + at
         assert sum(gauge.values()) <= 900 + at
+
+
+def test_a_tree_is_forgotten_node_by_node() -> None:
+    leaf = BreakdownNode("leaf", "text", 1)
+    held = sys.getrefcount(leaf)
+    trees = [BreakdownNode("root", "buffer", 2, children=(leaf, BreakdownNode("file", "file", 1, children=(leaf,))))]
+    assert sys.getrefcount(leaf) == held + 2
+    forget(trees)
+    assert not trees
+    assert sys.getrefcount(leaf) == held

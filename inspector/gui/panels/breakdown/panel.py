@@ -5,7 +5,7 @@ from typing import ClassVar
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QStackedWidget, QTabBar
 
-from inspector.core.findings.breakdown import OfferedTool, ToolCalls
+from inspector.core.findings.breakdown import OfferedTool, ToolCalls, forget
 from inspector.core.findings.repeats import LEAST, Repeat
 from inspector.core.session import Thread
 from inspector.gui.bridge import LatestJob, Task
@@ -109,8 +109,10 @@ class BreakdownPanel(Panel):
             return calls, filling(state, calls, task.cancelled)
 
         def done(found: tuple[ToolCalls, Filling]) -> None:
+            trees = [self.filling.tree] if self.filling is not None else []
             self._calls, self.filling = (thread, found[0]), found[1]
             self._show_filling()
+            self.desk.bridge.work(lambda: forget(trees), lambda _: None)
 
         self._job.run(job, done)
 
