@@ -117,6 +117,29 @@ def test_those_that_travelled_together_are_a_click_away(show: Show, desk: Desk) 
     assert desk.workbench.state.selected == "m2"
 
 
+def test_a_low_panel_leaves_its_room_to_the_text(show: Show, desk: Desk, qtbot: QtBot) -> None:
+    other = Message("m2", "user", (ToolResult("t", "the other result"),), together="t1")
+    view = show(Text("hello"), others=(other,), together="t1")
+    assert view.pin.isVisible()
+    assert not view.header.more.isVisible()
+    view.resize(600, 8 * view.fontMetrics().height())
+    qtbot.waitUntil(view.header.more.isVisible)
+    assert not any(
+        one.isVisible() for one in (view.pin, view.edit, view.wrap, view.header.counter, view.header.together)
+    )
+    menu = view.header.more.menu()
+    menu.aboutToShow.emit()
+    assert [action.text() for action in menu.actions()] == [
+        "wrap", "edit", "find", "pin", "count", "travelled together with 1 other",
+    ]  # fmt: skip
+    before = view.wrap.isChecked()
+    menu.actions()[0].trigger()
+    assert view.wrap.isChecked() != before
+    assert menu.actions()[-1].menu() is view.header.together.menu()
+    view.header.together.menu().actions()[0].trigger()
+    assert desk.workbench.state.selected == "m2"
+
+
 def test_markup_is_shown_as_it_is_and_nothing_is_fetched(show: Show, qtbot: QtBot, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)  # whoever opens it waits for ever

@@ -8,8 +8,8 @@ from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
 
 from inspector.core.buffer import Buffer, View
 from inspector.core.facts.reading import texts
@@ -40,6 +40,8 @@ from inspector.workbench.state import State
 from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 
 COUNTED = "tiktoken"
+LINES = 13
+"""Of text, from which on the panel has room for all buttons."""
 _FORMS: dict[str, CopyForm] = {"Copy as text": "text", "Copy as JSON": "json", "Copy as Markdown": "markdown"}
 _BACK, _ON = "The use of the same tool before this one", "The next use of the same tool"
 _MARKS = {"meta": "written by the client", "attachment": "added by the client", "placeholder": "content was cleared"}
@@ -60,6 +62,10 @@ class MessageHeader(QWidget):
             "count", self._count, about="Count it with tiktoken o200k", name="count with tiktoken"
         )
         self.together = menu_button("")
+        self.rare: tuple[QToolButton, ...] = ()
+        """What a low panel has in a menu, to leave room for the text."""
+        self.more = menu_button("more", self._fill_more, about="What else can be done with it", anew=True)
+        self.is_low, self._has_others = False, False
         who = row(self._number, self._role, (self._where, 1), gap=8)
         self.tools = flow(margins=(0, 0, 0, 0))
         column(who, self._tokens, self.tools, of=self, margins=(13, 6, 8, 2), gap=2)
@@ -76,6 +82,24 @@ class MessageHeader(QWidget):
         self._show_counted()
         self._show_others(others)
         self.restyle()
+
+    def be_low(self, low: bool) -> None:
+        """Is there little room for the text?"""
+        self.is_low = low
+        for button in self.rare:
+            button.setVisible(not low)
+        self.more.setVisible(low)
+        self.together.setVisible(self._has_others and not low)
+        self._show_counted()
+
+    def _fill_more(self, menu: QMenu) -> None:
+        for button in (*self.rare, self.counter):
+            action = menu.addAction(button.text(), button.click)
+            action.setEnabled(button.isEnabled())
+            action.setCheckable(button.isCheckable())
+            action.setChecked(button.isChecked())
+        if self._has_others:
+            menu.addMenu(self.together.menu()).setText(self.together.text().removesuffix(" ▾"))
 
     def restyle(self) -> None:
         sheet = f"color: {role_colour(self._desk.theme.colours, self._message.role if self._message else '')}"
@@ -100,7 +124,7 @@ class MessageHeader(QWidget):
         known = message is not None and COUNTED in message.counts
         self.counter.setText("count")
         self.counter.setEnabled(True)
-        self.counter.setVisible(not known)
+        self.counter.setVisible(not known and not self.is_low)
         words = self._size
         if message is not None and known:
             refused = refusals(estimator(COUNTED), (message,))
@@ -110,7 +134,8 @@ class MessageHeader(QWidget):
         self._tokens.show_text(words, words.replace(" of the prompt", ""))
 
     def _show_others(self, others: Sequence[Message]) -> None:
-        self.together.setVisible(bool(others))
+        self._has_others = bool(others)
+        self.together.setVisible(self._has_others and not self.is_low)
         self.together.setText(f"travelled together with {plural(len(others), 'other')} ▾")
         menu = self.together.menu()
         menu.clear()
@@ -273,8 +298,16 @@ class MessageView(Panel):
         self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.text.customContextMenuRequested.connect(self._show_menu)
         tools = (self.back, self.on, self.wrap, self.edit, find, self.copy, self.forms, self.pin)
-        for button in (*tools, self.header.counter, self.header.together):
+        for button in (*tools, self.header.counter, self.header.together, self.header.more):
             self.header.tools.addWidget(button)
+        self.header.rare = (self.wrap, self.edit, find, self.pin)
+        self.header.be_low(False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A low panel has few buttons: its room is the text's."""
+        super().resizeEvent(event)
+        if (low := self.height() < LINES * self.fontMetrics().height()) != self.header.is_low:
+            self.header.be_low(low)
 
     def _fill_forms(self, menu: QMenu) -> None:
         for words, form in _FORMS.items():
