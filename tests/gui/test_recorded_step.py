@@ -1,5 +1,7 @@
 """Key C: the next recorded compaction, micro-compaction or drop, shown at once in diff, buffer, lost and steps."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
@@ -54,6 +56,7 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     press(buffer.view, Qt.Key.Key_C)
     assert window.workbench.state.at == 4
     text = headline_at(diff, qtbot, "as recorded: auto compaction")
+    assert ": ≈" in text  # what came after the last report is predicted
     assert "→ 500 tokens" in text
     assert "2 inserted" in text
     assert diff.bar.accept.text() == "Go before"
@@ -63,6 +66,15 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     assert [row.name for row in steps.model.rows] == ["the buffer before it, request 4", "as recorded: auto compaction"]
     assert steps.windowTitle() == "Steps"
     qtbot.waitUntil(lambda: window.docks.panels["Lost"].windowTitle() != "Lost")
+
+
+def test_a_size_that_is_recorded_is_no_guess(window: MainWindow, qtbot: QtBot) -> None:
+    made = compacted(before=4, after=3, kept=2, swallowed=2)
+    (one,) = made.compactions
+    made = replace(made, compactions=(replace(one, tokens_before=1_400),))
+    buffer, diff, _ = opened(window, qtbot, Session("test", (made,), path="made.jsonl"))
+    press(buffer.view, Qt.Key.Key_C)
+    assert ": 1,400 → 500 tokens" in headline_at(diff, qtbot, "as recorded: auto compaction")
 
 
 def test_a_tier_of_ones_own_beside_it_by_clicks(window: MainWindow, qtbot: QtBot) -> None:

@@ -153,7 +153,7 @@ def headline(comparison: Diff) -> str:
     parts = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
     if comparison.sides.whole is not None:
         parts += [f"{signed(comparison.rest)} not in this file"] * bool(comparison.rest)
-        return f"{_name(comparison)}: {_sizes(comparison.sides.whole)} tokens, {', '.join(parts) or 'nothing changed'}"
+        return f"{_name(comparison)}: {_sizes(comparison)} tokens, {', '.join(parts) or 'nothing changed'}"
     if not parts:
         return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
     unseen = comparison.sides.sizer.scale.unseen
@@ -164,7 +164,7 @@ def headline(comparison: Diff) -> str:
 def in_short(comparison: Diff) -> str:
     """`L0 preview: −73,815 · 36,015 not in file`: where the room is narrow. The chips say how many of each fate."""
     if comparison.sides.whole is not None:
-        return _sizes(comparison.sides.whole)
+        return _sizes(comparison)
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen
@@ -181,8 +181,11 @@ def payback_words(economics: "Economics | None") -> str:
     return f"cost {dollars(economics.cost_usd)}, saves {dollars(economics.saved_per_request_usd)} a request: {ended}"
 
 
-def _sizes(whole: tuple[int, int]) -> str:
-    return " → ".join(map(grouped, whole))
+def _sizes(comparison: Diff) -> str:
+    """With ≈ where the answer and what came after the last report are predicted: other places give that report."""
+    before, after = comparison.sides.whole or (0, 0)
+    about = "≈" if comparison.sides.sizer.pressure.kind == "predicted" else ""
+    return f"{about}{grouped(before)} → {grouped(after)}"
 
 
 def _name(comparison: Diff) -> str:
