@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from inspector.core.findings.breakdown import breakdown, tool_calls
 from inspector.core.session import Session
 from inspector.core.tokens.estimators import estimator
-from inspector.core.tokens.prediction import quantile
+from inspector.core.tokens.prediction import prior, quantile
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 
@@ -32,6 +32,8 @@ class Explained:
     """Share that the provider made of the tools beyond what was counted of their schemas."""
     unseen: float
     """Share of the breakdown that no part of the file accounts for."""
+    over: bool
+    """Its rows weigh less than half of what is expected: the file holds more than was sent, or numbers are made up."""
 
 
 def explained_calls(session: Session, name: str) -> Iterator[Explained]:
@@ -56,7 +58,8 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
         tree = breakdown(size, size.pressure, request.buffer(), calls).tree
         unseen = sum(one.tokens for one in tree.children if one.name == "unseen")
         counted = size.counted(request.view, request.prompt)
-        yield Explained(session.format, name, counted / reported, size.scale.around / reported, unseen / reported)
+        over = size.scale.slope < prior(COUNTER, request.model or thread.model) / 2
+        yield Explained(session.format, name, counted / reported, size.scale.around / reported, unseen / reported, over)
 
 
 def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> list[str]:
@@ -71,7 +74,7 @@ def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> li
 
 def _row(title: str, some: Sequence[Explained]) -> str:
     counted = [one.counted for one in some]
-    within = sum(one.unseen <= BAR for one in some)
+    within = sum(one.unseen <= BAR and not one.over for one in some)
     cells = [
         title,
         f"{len({one.session for one in some})}",

@@ -243,12 +243,14 @@ Some files hold system prompt and tools beside the messages: there nothing is *u
 sum to the reported number without such a part. Asked: within 3 % of it. *Counted / reported* (median) is the tokenizer
 alone, without anything learned: 1 where the model has that tokenizer (o200k), 0.6 to 0.9 with Claude's. Where it is far
 above 1, the provider charges less for tool schemas than their text is long (Gemini), or the file holds more than was
-sent. Messages weigh what their growth was reported at. What that leaves over the provider made of the tools, and it is
-shown as theirs (*beyond the schemas*): its instructions for tools (Anthropic names 346 tokens for Claude 4), the way
-in which it writes schemas, descriptions of tools of its own (`web_search` is two words of a body). Where that would be
-more than 500 tokens and as much again as the schemas' text, the file holds less than it seems to, and the rest stays
-unseen: those are the calls that are not within 3 %. At most 12 calls of a session are looked at; sessions
-that were cut (texts down to their first words: "2025 characters left out") or made up, and those of a single call, are
+sent. Messages weigh what their growth was reported at. What that leaves over, or counts too much, the provider made of
+the tools, and it is shown as theirs (*beyond the schemas*): its instructions for tools (Anthropic names 346 tokens for
+Claude 4), the way in which it writes schemas (below 0: shorter), descriptions of tools of its own (`web_search` is two
+words of a body). Schemas keep at least a tenth of their weight; where that does not do, all rows weigh
+less. Where it would be more than 500 tokens and as much again as the schemas' text, the file holds less than it seems
+to, and the rest stays unseen: such calls are not within 3 %, nor are those whose rows weigh less than half of what is
+expected (a test's made-up numbers, more in the file than was sent). At most 12 calls of a session are looked at;
+sessions that were cut (texts down to their first words: "2025 characters left out") or made up, and those of a single call, are
 not.
 """.splitlines()
 
