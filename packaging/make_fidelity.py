@@ -250,8 +250,8 @@ words of a body). Schemas keep at least a tenth of their weight; where that does
 less. Where it would be more than 500 tokens and as much again as the schemas' text, the file holds less than it seems
 to, and the rest stays unseen: such calls are not within 3 %, nor are those whose rows weigh less than half of what is
 expected (a test's made-up numbers, more in the file than was sent). At most 12 calls of a session are looked at;
-sessions that were cut (texts down to their first words: "2025 characters left out") or made up, and those of a single call, are
-not.
+sessions that were cut (texts down to their first words: "2025 characters left out") or made up, and those of a single
+call, are not.
 """.splitlines()
 
 BODIES = """\
