@@ -33,7 +33,7 @@ def read_message(message: Any, id: str, line: int = 0, time: str = "") -> tuple[
 
     A legacy `function_call` and the `function` message that answers it carry no id: see `_name_legacy_calls`.
     """
-    if not isinstance(message, Mapping):
+    if type(message) is not dict and not isinstance(message, Mapping):
         return ()
     role = _ROLES.get(text_of(message.get("role")), "user")
     parts: list[Part] = []
@@ -91,7 +91,7 @@ def _part(part: Any) -> Part:
 def _calls(message: Mapping[str, Any]) -> list[Part]:
     found: list[Part] = [_call(call) for call in objects_of(message.get("tool_calls"))]
     legacy = message.get("function_call")
-    if isinstance(legacy, Mapping):
+    if legacy is not None and isinstance(legacy, Mapping):
         found.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments") or None)))
     return found
 
@@ -272,7 +272,7 @@ def _name_legacy_calls(units: Units) -> Units:
     """A legacy call has no id: its answer is the function message after it."""
     name = ""
     for n, unit in enumerate(units):
-        if any(call.id == "" for message in unit for call in message.calls):
+        if any(type(part) is ToolCall and not part.id for message in unit for part in message.parts):
             name = f"function-call-{n}"
         yield [_named(message, name) for message in unit] if name else unit
 

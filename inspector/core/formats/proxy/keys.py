@@ -20,9 +20,9 @@ def read_headers(value: Any) -> Mapping[str, str]:
     """Name to value, of `[[name, value], ...]`; the first of several. Never raises."""
     found: dict[str, str] = {}
     for pair in value if isinstance(value, list) else ():
-        match pair:
-            case [str(name), str(told)] if told != _HIDDEN:
-                found.setdefault(name.lower(), told)
+        name, told = pair if isinstance(pair, list) and len(pair) == 2 else (None, None)
+        if isinstance(name, str) and isinstance(told, str) and told != _HIDDEN:
+            found.setdefault(name.lower(), told)
     return found
 
 
@@ -122,7 +122,9 @@ def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], sys
 
 def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
     """What Codex says of a turn: in the body, else in a header (over a WebSocket that is about its first frame)."""
-    inside = object_of(body, "client_metadata") if "client_metadata" in body else {}
+    if "client_metadata" not in body and "x-codex-turn-metadata" not in headers:
+        return {}
+    inside = object_of(body, "client_metadata")
     return object_in(inside.get("x-codex-turn-metadata")) or object_in(headers.get("x-codex-turn-metadata"))
 
 

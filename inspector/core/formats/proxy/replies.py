@@ -8,7 +8,7 @@ from inspector.core.dialects.anthropic import read_edits
 from inspector.core.dialects.catalogue import assemble, events
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.quick import quick
-from inspector.core.untyped import text_of
+from inspector.core.untyped import fields_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 CUT = "cut"
@@ -86,9 +86,10 @@ def _body(dialect: Dialect | None, record: Mapping[str, Any]) -> tuple[Mapping[s
 
 def unwrapped(value: Any) -> Mapping[str, Any] | None:
     """The response where the value is an event around one (`response.completed`), else the value itself."""
-    inner = value.get("response") if isinstance(value, Mapping) and "output" not in value else None
-    body = inner if isinstance(inner, Mapping) else value
-    return body if isinstance(body, Mapping) else None
+    told = fields_of(value)
+    inner = told.get("response") if "output" not in told else None
+    body = inner if isinstance(inner, dict) else value
+    return body if type(body) is dict or isinstance(body, Mapping) else None
 
 
 def _error(body: Mapping[str, Any]) -> Mapping[str, Any]:
