@@ -145,12 +145,12 @@ def _cut(one: QWidget) -> Iterator[str]:
 def _elided(one: Elided) -> Iterator[str]:
     """It may be cut, but between its parts: no number that is half a number, no more than dots."""
     shown, whole = one.text(), one.whole
-    if not shown.endswith("…") or shown in (whole, one._short):
+    if not shown.endswith("…") or shown in (whole, *one.shorts):
         return
     begun = shown.removesuffix("…")
     if len(begun.strip()) < LEAST:
         yield f"of {whole!r} only {shown!r} is seen"
-    for text in (whole, one._short):
+    for text in (whole, *one.shorts):
         if text.startswith(begun) and re.search(r"\d[.,]?$", begun) and re.match(r"[.,]?\d|\s?%", text[len(begun) :]):
             yield f"number in {shown!r} of {whole!r}"
 

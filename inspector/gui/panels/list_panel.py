@@ -31,8 +31,8 @@ class ListPanel(Panel, Generic[T]):
     def lay_out(
         self, *head: Item, margins: Margins = (13, 4, 8, 2), gap: int | None = None, above: Sequence[QLayout] = ()
     ) -> None:
-        """`head` in a row, the table below it."""
-        column(*above, row(*head, margins=margins, gap=gap), (self.table, 1), of=self, gap=0)
+        """`head` in a row, the table below it; without rows what is said has all the room, at its top."""
+        column(*above, (row(*head, margins=margins, gap=gap), 1), (self.table, 1_000), of=self, gap=0)
 
     def copy_button(self) -> QToolButton:
         """It copies the selected rows, else all."""

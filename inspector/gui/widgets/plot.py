@@ -237,15 +237,17 @@ class LabelSpace:
         """Nothing else there."""
         self.taken.append(room)
 
-    def place(self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False) -> QRectF | None:
-        """The first of these top left corners where it is free, taken; None where there is none.
+    def place(self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False, apart: float = 0) -> QRectF | None:
+        """The first of these top left corners where it is free, and so many pixels on either side, taken; None where
+        there is none.
 
         `slides`: also right of what stands there.
         """
         for corner in corners:
             room = QRectF(corner, size)
             while self._area.contains(room):
-                right = max((one.right() for one in self.taken if room.intersects(one)), default=None)
+                wide = room.adjusted(-apart, 0, apart, 0)
+                right = max((one.right() for one in self.taken if wide.intersects(one)), default=None)
                 if right is None:
                     self.take(room)
                     return room
@@ -326,7 +328,7 @@ class Overlay(Guarded, QWidget):
         self, painter: QPainter, words: str, corners: Iterable[QPointF], colour: str, slides: bool = False
     ) -> None:
         """At the first corner where it lies on no other, else not at all."""
-        room = self.labels.place(label_size(painter, words), corners, slides)
+        room = self.labels.place(label_size(painter, words), corners, slides, LABELS_APART / 2)
         if room is not None:
             self._paint_on_ground(painter, room, words, colour)
 

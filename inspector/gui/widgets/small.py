@@ -26,20 +26,20 @@ class Elided(Guarded, QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         if role:
             self.setProperty("role", role)
-        self.whole, self._short = "", ""
+        self.whole, self.shorts = "", tuple[str, ...]()
 
-    def show_text(self, text: str, short: str = "") -> None:
-        """Show this, or what is `short` where there is no room for it."""
-        if (text, short) != (self.whole, self._short):
-            self.whole, self._short = text, short
+    def show_text(self, text: str, *shorts: str) -> None:
+        """Show this, or where there is no room for it the first of the shorter ones that has."""
+        if (text, shorts) != (self.whole, self.shorts):
+            self.whole, self.shorts = text, shorts
             self.setToolTip(tip(text))
             self.setAccessibleName(text)
             self._cut()
 
     @property
     def least(self) -> int:
-        """Pixels in which what is short can be read."""
-        return self.fontMetrics().horizontalAdvance(self._short or self.whole)
+        """Pixels in which the first of the shorter ones can be read."""
+        return self.fontMetrics().horizontalAdvance(next(iter(self.shorts), self.whole))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -47,8 +47,9 @@ class Elided(Guarded, QLabel):
 
     def _cut(self) -> None:
         room, metrics = max(0, self.contentsRect().width() - 4), self.fontMetrics()
-        text = self._short if self._short and metrics.horizontalAdvance(self.whole) > room else self.whole
-        self.setText(cut_words(text, metrics, room))
+        texts = (self.whole, *self.shorts)
+        fits = (text for text in texts if metrics.horizontalAdvance(text) <= room)
+        self.setText(cut_words(next(fits, texts[-1]), metrics, room))
 
 
 def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:

@@ -120,7 +120,8 @@ class DiffBar(Guarded, QWidget):
         if comparison is not None:
             known = paid and comparison.sides.whole is not None
             short = f" · {paid.rpartition(': ')[2]}" if known else ""
-            self.headline.show_text(headline(comparison) + f", {paid}" * bool(known), in_short(comparison) + short)
+            sizes, change = in_short(comparison), signed(comparison.delta + comparison.rest)
+            self.headline.show_text(headline(comparison) + f", {paid}" * bool(known), sizes + short, sizes, change)
             self._fit()
 
     def _chip(self, name: FateName) -> QToolButton:

@@ -91,13 +91,13 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     NAME = "Recorded compactions"
     COLUMNS: ClassVar[Sequence[Column[CompactionRow]]] = (
         Column("request", lambda one: grouped(one.request), 6, figures=True),
-        Column("trigger", lambda one: one.trigger, 8, least=8),
-        Column("kind", lambda one: one.kind, 9, least=9),
+        Column("trigger", lambda one: one.trigger, 8, least=10),
+        Column("kind", lambda one: one.kind, 9, least=12),
         Column("before", lambda one: _tokens(one.before), 7, figures=True),
         Column("after", lambda one: _tokens(one.after), 6, figures=True),
         Column("freed", lambda one: _freed(one), 7, figures=True),
-        Column("what stayed", lambda one: one.stayed, 24, least=15),
-        Column("evidence", lambda one: one.evidence, least=14),
+        Column("what stayed", lambda one: one.stayed, 24, least=14),
+        Column("evidence", lambda one: one.evidence, least=13),
         Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
         Column("time", lambda one: one.time[:16].replace("T", " "), 16, least=16),
     )
