@@ -40,6 +40,9 @@ EVERY_MS = 100
 MOST = 30_000
 """Objects that are looked through for garbage, which takes 5 ms: a job makes a million a second, and they stay."""
 
+LATE = 0.25
+"""Seconds since the last look after which a job has made too many, whatever is counted."""
+
 
 class Task:
     """One job on its way."""
@@ -277,21 +280,29 @@ class Garbage(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         gc.disable()
+        self._looked = monotonic()
         self._timer = QTimer(self)
-        self._timer.timeout.connect(collect)
+        self._timer.timeout.connect(self._look)
         self._timer.start(EVERY_MS)
+
+    def _look(self) -> None:
+        before, self._looked = self._looked, monotonic()
+        if _computing and self._looked - before > LATE:
+            gc.freeze()
+        else:
+            collect()
 
 
 def collect() -> None:
     """Collect the oldest generation that is full by Python's own thresholds, and with it the younger ones.
 
-    While a job computes only the youngest: in the older ones is what the job has made so far. Too many young ones are
-    a job's, too.
+    While a job computes only the youngest, each time: in the older ones is what it has made so far, and what it forgets
+    of them counts against what it makes. Too many young ones are a job's, too.
     """
     counts, thresholds = gc.get_count(), gc.get_threshold()
     if counts[0] > MOST:
         gc.freeze()
-        return
-    full = [n for n in range(1 if _computing else 3) if thresholds[n] and counts[n] > thresholds[n]]
-    if full:
+    elif _computing:
+        gc.collect(0)
+    elif full := [n for n in range(3) if thresholds[n] and counts[n] > thresholds[n]]:
         gc.collect(full[-1])
