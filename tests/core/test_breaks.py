@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.findings.answers import costs
 from inspector.core.findings.breaks import Rebilling, cache_breaks
 from inspector.core.findings.session_cost import session_cost
 from inspector.core.findings.spending import sum_bills, thread_bills, what_ifs, written_ttl
@@ -212,6 +213,13 @@ def test_what_the_provider_did_was_not_avoidable() -> None:
     found = session_cost(Session("made", (thread,)))
     assert found.breaks_usd
     assert not found.avoidable
+
+
+def test_the_short_answer_says_no_more_than_the_evidence() -> None:
+    """Where no message reads otherwise, none is said to have changed."""
+    twice = session(*GREW, used(10_100, 43_000), used(53_102, 500), used(10_100, 44_000))
+    found = costs(session_cost(Session("made", (twice,)))).text
+    assert "2 cache breaks sent 85,406 tokens anew, all because something early in the prompt changed" in found
 
 
 # -- money

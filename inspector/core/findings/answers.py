@@ -30,6 +30,8 @@ _NAME = re.compile(r"[\w./~-]{6}")
 """Begins what names a file or a command, not a bracket or a tag."""
 _LARGE = 0.5
 """A tool with this share of its category is named."""
+_LEAST = 0.005
+"""A category with less is none that fills it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ def filled(found: Breakdown, again: Sequence[Repeat], kind: str, at: int | None)
     first, *others = sorted(tree.children, key=lambda child: -child.tokens)
     verb = "is" if first.name in ("user", "system", "assistant", "thinking") else "are"
     words = f"Of {tree.tokens:,} tokens {place} ({kind}), {_share(first, tree)} {verb} {_named(first)}{_mostly(first)}"
-    words += f", {_share(others[0], tree)} {_named(others[0])}{_mostly(others[0])}" if others else ""
+    if others and others[0].tokens >= _LEAST * tree.tokens:
+        words += f", {_share(others[0], tree)} {_named(others[0])}{_mostly(others[0])}"
     free = sum(one.free for one in again)
     if again and free >= _MUCH_REPEATED * tree.tokens:
         words += f"; {free:,} stand there more than once"
@@ -80,12 +83,14 @@ def lost(
         drops = sum(one.kind == "drop" for one in losses)
         counts = ((len(losses) - drops, "compaction"), (drops, "silent drop"))
         listed = [plural(count, noun) for count, noun in counts if count]
-        words = f"{' and '.join(listed)} lost {bound}{gone:,} facts"
+        words = f"{' and '.join(listed)} lost {bound}{plural(gone, 'fact')}"
     facts = [row.fact for one in losses for row in one.rows if row.fate == "lost"]
     if len(set(facts)) < len(facts):  # said again after one, and lost by the next
         words += ", some more than once"
     said = sum(fact.kind in ("instruction", "constraint") for fact in facts)
-    words += f", {said:,} of them the user's instructions" if said else ""
+    words += f", {said:,} of them the user's instruction{'s' if said > 1 else ''}" if said else ""
+    if again > gone:  # of what is said in other words, too
+        words += f", and left {sum(one.paraphrased for one in losses):,} in other words only"
     if again:
         words += f"; {again:,} {'was' if again == 1 else 'were'} needed again"
         most = len(losses) > 1 and worst.needed_again < again
@@ -111,7 +116,10 @@ def costs(found: SessionCost) -> ShortAnswer:
         count = plural(len(breaks), "cache break")
         count += " besides compactions" if len(breaks) < len(found.breaks) else ""
         causes = {one.cause for one in breaks}
-        why = f", all {_CAUSES.get(dearest.cause, dearest.cause)}" if len(causes) == 1 and len(breaks) > 1 else ""
+        why = _CAUSES.get(dearest.cause, dearest.cause)
+        if dearest.cause == "prefix-changed" and any(one.inferred for one in breaks):  # no message shows it
+            why = "because something early in the prompt changed"
+        why = f", all {why}" if len(causes) == 1 and len(breaks) > 1 else ""
         words += f"; {count} sent {again:,} tokens anew{why}"
         words += f", ${found.avoidable:,.2f} of it avoidable" if found.avoidable else ""
     elif sum(told) > 1:

@@ -142,6 +142,18 @@ def test_a_drop_that_nobody_announced_is_listed() -> None:
     assert short_answer([one, one]).text.startswith("2 silent drops lost 18 facts, some more than once")
 
 
+def test_more_is_needed_than_was_lost_where_the_rest_stood_in_other_words() -> None:
+    again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
+    (one,) = losses(thread("Work goes on.", again))
+    (needed,) = (row for row in one.rows if row.needed)
+    said = next(row for row in one.rows if row.fact.kind == "constraint")
+    other = replace(one, rows=(said, replace(needed, fate="paraphrased"), replace(needed, fate="paraphrased")))
+    text = short_answer([other]).text
+    assert "lost 1 of 3 facts, 1 of them the user's instruction, and left 2 in other words only; 2 were needed" in text
+    assert "lost 2 facts" in short_answer([replace(one, rows=(said,))] * 2).text
+    assert "in other words" not in short_answer([one]).text
+
+
 def test_a_step_loses_by_the_same_rule() -> None:
     buffer = thread("Work goes on.").requests[1].view.messages()
     rows = lost_between(buffer, [Message("s", "user", (Text("Work goes on."),), summary=True)])
