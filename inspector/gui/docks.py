@@ -1,9 +1,10 @@
 """All panels: gauge and timeline, which are always there, around the workspaces, of which one is shown.
 
-The panel that is asked for brings its workspace with it. Layouts are remembered, one a workspace.
+The panel that is asked for brings its workspace with it. Panels are built with their workspace: when it is shown, when
+something in it may ask for the user, or before that, while nobody waits. Layouts are remembered, one a workspace.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
 
@@ -23,6 +24,9 @@ _LIVE = ("run", "proxy")
 _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure", *_LIVE))
 """What of a State is for all panels: how far a reading is and what failed is shown above them."""
 
+_CALLING = {"run": "Live", "proxy": "Live", "receiver": "Live", "asking": "Compact"}
+"""Workspace whose panels come to the front by themselves, by what of a State is there then."""
+
 
 LINES = 38
 """Lines of text from which on a window is high enough for panels one below the other above the one in the middle."""
@@ -41,6 +45,8 @@ class Docks(WorkspacePage):
         self._stack = QStackedWidget()
         self.setCentralWidget(self._stack)
         self.panels: dict[str, Panel] = {}
+        """By title, those that were built."""
+        self._unbuilt: list[tuple[str, Place, type[Panel]]] = []
         self.workspaces = {name: WorkspacePage(name, self.maximise) for name in WORKSPACES}
         for one in self.workspaces.values():
             self._stack.addWidget(one)
@@ -50,25 +56,42 @@ class Docks(WorkspacePage):
         self._maximised: tuple[str, QByteArray, QByteArray] | None = None
         """Title, and the layouts from before."""
 
+    def announce(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
+        """These are all panels, in the order of their tabs."""
+        self._unbuilt = list(panels)
+        self._home = {kind.TITLE: workspace for workspace, _, kind in panels}
+
     @property
     def ready(self) -> bool:
-        """Have all panels been placed?"""
-        return not self.fresh.isEmpty()
+        """Has all that is shown been built?"""
+        return self.is_placed and self.current.is_placed
 
-    def put(self, workspace: str, place: Place, make: type[Panel]) -> None:
-        """Build one panel and put it where it belongs. One by one, so that nobody waits for all of them."""
+    def build(self, *workspaces: str) -> None:
+        """Build what is missing of them; the empty name is the frame."""
+        for name in workspaces:
+            while any(home == name for home, _, _ in self._unbuilt):
+                self._build_first(name)
+
+    def build_next(self) -> bool:
+        """Build one more panel, of what is shown first of all. False: there is none left."""
+        missing = {home for home, _, _ in self._unbuilt}
+        if missing:
+            self._build_first(next(name for name in ("", self.current.name, *WORKSPACES) if name in missing))
+        return bool(self._unbuilt)
+
+    def _build_first(self, workspace: str) -> None:
+        at = next(n for n, (home, _, _) in enumerate(self._unbuilt) if home == workspace)
+        _, place, make = self._unbuilt.pop(at)
         made: list[Panel] = []
         bridge = self._desk.bridge.for_part(lambda error: made[0].fall(error) if made else None)
         made.append(panel := make(replace(self._desk, bridge=bridge)))
         self.panels[panel.TITLE] = panel
-        self._home[panel.TITLE] = workspace
-        (self.workspaces[workspace] if workspace else self).place(panel, place)
-
-    def placed(self) -> None:
-        """That was the last one."""
-        for one in self.workspaces.values():
-            one.placed()
-        super().placed()
+        page = self.workspaces[workspace] if workspace else self
+        page.place(panel, place)
+        if self._shown is not None:
+            _tell(panel, self._shown)
+        if all(home != workspace for home, _, _ in self._unbuilt):
+            page.placed()
 
     # -- workspaces ----------------------------------------------------------------------------------------------------
 
@@ -80,6 +103,8 @@ class Docks(WorkspacePage):
     def choose(self, name: str) -> None:
         """Show that workspace."""
         if self._stack.currentWidget() is not self.workspaces[name]:
+            if self.isVisible():
+                self.build(name)
             self.restore_all()
             self._stack.setCurrentWidget(self.workspaces[name])
             self.changed.emit(name)
@@ -143,7 +168,12 @@ class Docks(WorkspacePage):
     @property
     def titles(self) -> tuple[str, ...]:
         """Of all panels."""
-        return tuple(self.panels)
+        return tuple(self._home)
+
+    def panel(self, title: str) -> Panel:
+        """The panel of that title. Raises KeyError for an unknown one."""
+        self.build(self._home[title])
+        return self.panels[title]
 
     def home(self, title: str) -> str:
         """Name of a panel's workspace; empty for those that are always there."""
@@ -164,7 +194,7 @@ class Docks(WorkspacePage):
         if dock is not None:
             dock.show()
             dock.raise_()
-        self.panels[title].setFocus()
+        self.panel(title).setFocus()
 
     @property
     def focused(self) -> str:
@@ -224,14 +254,15 @@ class Docks(WorkspacePage):
     def tell(self, state: State) -> None:
         """Every panel is given what concerns it; those that cannot be seen show it later."""
         told, self._shown = self._shown, state
+        self.build(*(home for field, home in _CALLING.items() if getattr(state, field) is not None))
         if told is None or any((getattr(told, one) is None) != (getattr(state, one) is None) for one in _LIVE):
             self._make_room_for_run()
         same = told is not None and _is_same(told, state)
         if same and told is not None and _is_same(told, state, _LIVE):
             return
-        for panel in self.panels.values():
-            if (panel.LIVE or not same) and (failure := attempt(partial(panel.receive, state))):
-                panel.fall(failure)
+        for panel in list(self.panels.values()):  # one of them may bring another, which is built then
+            if panel.LIVE or not same:
+                _tell(panel, state)
 
     def is_current(self, panel: Panel) -> bool:
         """Does the panel show what it was last given, and is that the state?"""
@@ -242,6 +273,11 @@ class Docks(WorkspacePage):
         """The colours have changed."""
         for panel in self.panels.values():
             attempt(panel.restyle)
+
+
+def _tell(panel: Panel, state: State) -> None:
+    if failure := attempt(partial(panel.receive, state)):
+        panel.fall(failure)
 
 
 def _is_same(one: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bool:

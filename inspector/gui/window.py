@@ -38,6 +38,9 @@ from inspector.workbench.state import State
 from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
+_REST = 400
+"""Milliseconds between two panels that nobody sees yet, while somebody works."""
+
 
 class MainWindow(Guarded, QMainWindow):
     """One window, one workbench. The docks are built when there is something to show in them."""
@@ -100,7 +103,7 @@ class MainWindow(Guarded, QMainWindow):
         self.bridge.run(
             lambda task: _user_windows(), self.workbench.use_windows, lambda error: self.notice.say(str(error))
         )
-        self.bridge.run(lambda task: _panels(), self._place_next)
+        self.bridge.run(lambda task: _panels(), self._know_panels)
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -125,33 +128,31 @@ class MainWindow(Guarded, QMainWindow):
         self.runs.show()
         self.show_panel("Run")
 
-    def _place_next(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
-        """One panel at a time, while nobody needs them yet."""
-        count = len(self.docks.panels)
-        if count < len(panels):
-            self.docks.put(*panels[count])
-            QTimer.singleShot(0, self, lambda: self._place_next(panels))
-        elif not self.docks.ready:
-            self._all_placed()
+    def _know_panels(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
+        if not self.docks.titles:
+            self.docks.announce(panels)
+            if (last := self.settings.text("workspace")) in WORKSPACES:
+                self.docks.choose(last)
+            show = self.show_panel
+            self.commands += tuple(
+                Command(f"Show {name.lower()}", partial(show, name), (), "View") for name in self.docks.titles
+            )
+            self._build_next()
 
-    def _all_placed(self) -> None:
-        self.docks.placed()
-        if (last := self.settings.text("workspace")) in WORKSPACES:
-            self.docks.choose(last)
-        show = self.show_panel
-        self.commands += tuple(
-            Command(f"Show {name.lower()}", partial(show, name), (), "View") for name in self.docks.titles
-        )
+    def _build_next(self) -> None:
+        """One panel at a time, while nobody needs them; those out of sight slowly once somebody works."""
+        state, rests = self.workbench.state, self.docks.ready
+        if self.docks.build_next():
+            waits = rests and (state.session is not None or state.opening is not None)
+            QTimer.singleShot(_REST if waits else 0, self, self._build_next)
 
     def _show_docks(self) -> None:
-        if not self.docks.ready:  # something was opened very soon
-            for one in _panels()[len(self.docks.panels) :]:
-                self.docks.put(*one)
-            self._all_placed()
+        self._know_panels(_panels())  # something may have been opened very soon
+        self.docks.build("", self.docks.current.name)
         if self.pages.currentWidget() is not self.docks:
             self.pages.setCurrentWidget(self.docks)
             self.docks.show_layout()
-            self.docks.panels["Buffer"].setFocus()
+            self.docks.panel("Buffer").setFocus()
 
     def _restyle(self) -> None:
         self.top.update()
@@ -278,40 +279,40 @@ class MainWindow(Guarded, QMainWindow):
         """Search the whole session for a text."""
         if self.workbench.state.session is not None:
             self.docks.bring("Search")
-            self.docks.panels["Search"].take(text)
+            self.docks.panel("Search").take(text)
 
     def step_message(self, rows: int) -> None:
         """Select another message of the buffer."""
         if self.workbench.state.session is not None:
-            self.docks.panels["Buffer"].step(rows)
+            self.docks.panel("Buffer").step(rows)
 
     def step_mark(self, rows: int) -> None:
         """To the next mark of the timeline, or the one before."""
         if self.workbench.state.session is not None:
-            self.docks.panels["Timeline"].step(rows)
+            self.docks.panel("Timeline").step(rows)
 
     def step_change(self, rows: int) -> None:
         """To the next change of the diff, or the one before."""
         if self.workbench.state.session is not None:
             self.docks.bring("Diff")
-            self.docks.panels["Diff"].step(rows)
+            self.docks.panel("Diff").step(rows)
 
     def compare_policies(self) -> None:
         """Drive the chosen policies over the whole thread, and show them side by side."""
         if self.workbench.state.session is not None:
             self.docks.bring("Compare")
-            self.docks.panels["Compare"].take("")
+            self.docks.panel("Compare").take("")
 
     def pin_sentence(self) -> None:
         """Follow what is selected in the message, or its sentence that holds the cursor."""
         if self.workbench.state.session is not None:
-            self.docks.panels["Message"].take("")
+            self.docks.panel("Message").take("")
 
     def filter_messages(self) -> None:
         """Type a filter for the buffer list."""
         if self.workbench.state.session is not None:
             self.docks.bring("Buffer")
-            self.docks.panels["Buffer"].take("")
+            self.docks.panel("Buffer").take("")
 
     def show_keys(self) -> None:
         """The list of keys."""
@@ -335,10 +336,10 @@ class MainWindow(Guarded, QMainWindow):
     def _offer_sessions(self, tries: int = 40) -> None:
         """Bring the sessions of the open file to the front; once more while the panels still find their places."""
         panel = self.docks.panels.get("Sessions")
-        if panel is not None and not panel.seen:
+        if panel is None or not panel.seen:
             self.show_panel("Sessions")
-        if tries and (panel is None or not panel.seen):
-            QTimer.singleShot(50, self, lambda: self._offer_sessions(tries - 1))
+            if tries:
+                QTimer.singleShot(50, self, lambda: self._offer_sessions(tries - 1))
 
     def tell_trouble(self, sentence: str, report: str) -> None:
         """A bug, once, with a button that copies what helps to mend it."""

@@ -73,6 +73,11 @@ class WorkspacePage(Guarded, QMainWindow):
         dock.visibilityChanged.connect(panel.come_forward)
         dock.visibilityChanged.connect(lambda _: self._retitle())
 
+    @property
+    def is_placed(self) -> bool:
+        """Has it all its panels?"""
+        return not self.fresh.isEmpty()
+
     def placed(self) -> None:
         """That was the last one."""
         for place in _AREAS:

@@ -115,7 +115,7 @@ def walking() -> list[float]:
 def scrolling() -> list[float]:
     """Seconds of a frame while the buffer list of one request with very many messages is scrolled."""
     window, spin = opened(session(2, ROWS // 2))
-    panel = window.docks.panels["Buffer"]
+    panel = window.docks.panel("Buffer")
     assert isinstance(panel, BufferPanel)
     view = panel.view
     bar = view.verticalScrollBar()

@@ -64,7 +64,7 @@ class Stage:
         """A key of the window's, which has to be the active one."""
         self.window.activateWindow()
         self.until(self.window.isActiveWindow)
-        press(self.window.docks.panels["Buffer"], key, modifier)
+        press(self.window.docks.panel("Buffer"), key, modifier)
 
     @property
     def bar(self) -> RunBar:
@@ -77,6 +77,6 @@ class Stage:
         """The dock, brought to the front where something is open."""
         self.until(lambda: self.window.docks.ready)
         self.window.show_panel("Run")
-        found = self.window.docks.panels["Run"]
+        found = self.window.docks.panel("Run")
         assert isinstance(found, RunPanel)
         return found

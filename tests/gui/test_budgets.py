@@ -125,6 +125,6 @@ def test_many_records_are_opened_without_a_stall(
     assert len(state().session.main.requests) == records // 2  # type: ignore[union-attr]
     assert max(gaps.work) < 0.25
     assert all(panel.cover is None for panel in window.docks.panels.values())
-    timeline = window.docks.panels["Timeline"]
+    timeline = window.docks.panel("Timeline")
     assert len(timeline.plot._drawn.series.reported) == records // 2  # type: ignore[attr-defined]
-    assert window.docks.panels["Buffer"].model._tools  # type: ignore[attr-defined]
+    assert window.docks.panel("Buffer").model._tools  # type: ignore[attr-defined]

@@ -410,7 +410,7 @@ def test_the_palette_compares_the_sample(window: MainWindow, qtbot: QtBot) -> No
     window.open_palette()
     write(window.palette_box.line, "compare pol")
     press(window.palette_box.line, Qt.Key.Key_Return)
-    panel = window.docks.panels["Compare"]
+    panel = window.docks.panel("Compare")
     assert isinstance(panel, ComparePanel)
     qtbot.waitUntil(lambda: len(panel.table.rows) == len(DEFAULT) + 1 and not panel._job.busy)
     assert "claude-code" in names(panel)  # whose session it is

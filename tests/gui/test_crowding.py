@@ -65,7 +65,7 @@ def unreadable(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> l
 
 def compared(window: MainWindow, qtbot: QtBot) -> None:
     """The chosen policies stand side by side."""
-    compare: Any = window.docks.panels["Compare"]
+    compare: Any = window.docks.panel("Compare")
     window.choose_workspace("Compare")
     qtbot.waitUntil(lambda: compare._found.base is not None and not window.bridge.busy)
     click(compare.bar.button)
@@ -140,7 +140,7 @@ def test_painted_words_without_room_are_found(
     application: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with shown(resource("sample.jsonl"), "small", 10, qtbot, tmp_path) as window:
-        gauge: Any = window.docks.panels["Pressure"]
+        gauge: Any = window.docks.panel("Pressure")
         qtbot.waitUntil(lambda: window.workbench.state.pressures is not None and not window.bridge.busy)
         assert not list(painted_over(gauge, monkeypatch))
         assert "84% compact" in {one.words for one in drawn(gauge.tank, monkeypatch)}

@@ -178,7 +178,7 @@ def test_f7_walks_from_anywhere_in_the_window(window: MainWindow, qtbot: QtBot) 
     window.workbench.stepping.step("L0")
     qtbot.waitUntil(lambda: window.workbench.state.stepped)
     window.show_panel("Problems")
-    diff = window.docks.panels["Diff"]
+    diff = window.docks.panel("Diff")
     assert isinstance(diff, DiffPanel)
     recorded = window.workbench.state.recorded().messages
     press(window, Qt.Key.Key_F7)

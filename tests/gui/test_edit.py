@@ -29,7 +29,7 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 
 def buffer_of(window: MainWindow) -> BufferPanel:
-    panel = window.docks.panels["Buffer"]
+    panel = window.docks.panel("Buffer")
     assert isinstance(panel, BufferPanel)
     return panel
 
@@ -135,7 +135,7 @@ def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: MainWindo
 @pytest.mark.parametrize(("row", "alone"), [(0, False), (0, True), (1, False)])
 def test_a_drop_asks_about_what_pairs_with_it(opened: MainWindow, qtbot: QtBot, row: int, alone: bool) -> None:
     message = pick(opened, row)
-    valid = opened.docks.panels["Valid"]
+    valid = opened.docks.panel("Valid")
 
     def act(dialog: DropDialog) -> None:
         click(dialog.alone if alone else dialog.pair)
@@ -177,7 +177,7 @@ def test_the_context_menu_offers_it_all(opened: MainWindow, qtbot: QtBot) -> Non
 def test_the_message_view_has_an_edit_button(opened: MainWindow, qtbot: QtBot) -> None:
     message = pick(opened, 0)
     opened.docks.bring("Message")
-    view = opened.docks.panels["Message"]
+    view = opened.docks.panel("Message")
     assert isinstance(view, MessageView)
     qtbot.waitUntil(view.edit.isVisible)
 

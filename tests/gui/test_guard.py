@@ -96,8 +96,9 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 def everything(window: MainWindow) -> Iterator[QWidget]:
     """Every widget of every panel, each brought to light."""
-    for title, panel in window.docks.panels.items():
+    for title in window.docks.titles:
         window.docks.bring(title)
+        panel = window.docks.panel(title)
         QApplication.processEvents()
         yield panel
         yield from (widget for widget in panel.findChildren(QWidget) if widget.isVisible())

@@ -37,7 +37,7 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 
 def panel(window: MainWindow, title: str, kind: type[P]) -> P:
-    found = window.docks.panels[title]
+    found = window.docks.panel(title)
     assert isinstance(found, kind)
     return found
 

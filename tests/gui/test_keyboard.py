@@ -89,10 +89,10 @@ def test_the_order_is_that_of_reading(opened: MainWindow, qtbot: QtBot) -> None:
 def test_gauge_and_timeline_carry_their_numbers(opened: MainWindow, qtbot: QtBot) -> None:
     opened.workbench.move(131)
     spoken = "61.4 percent, 122,765 of 200,000, reported"
-    plot = opened.docks.panels["Timeline"].findChild(QWidget, "PlotView")
+    plot = opened.docks.panel("Timeline").findChild(QWidget, "PlotView")
     assert isinstance(plot, QWidget)
     description = QAccessible.Text.Description
-    assert name_of(opened.docks.panels["Pressure"], description) == spoken
+    assert name_of(opened.docks.panel("Pressure"), description) == spoken
     assert name_of(plot, description).startswith(f"request 131 of 132 requests: {spoken}. Marks: 1 compaction")
     opened.workbench.move(0)
     assert name_of(plot, description).startswith("request 0 of 132 requests: ")

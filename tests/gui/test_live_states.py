@@ -26,7 +26,7 @@ def test_a_tier_breakpoint_opens_compact_with_that_tiers_preview(stage: Stage, m
     assert standing.verdict is not None
     tier, bench, docks = standing.verdict.tier, stage.window.workbench, stage.window.docks
     stage.until(lambda: docks.current.name == "Compact")
-    tiers = docks.panels["Tiers"]
+    tiers = docks.panel("Tiers")
     assert isinstance(tiers, TierPanel)
     stage.until(lambda: tiers.seen and bench.state.preview is not None)
     assert bench.state.preview is not None
@@ -91,7 +91,7 @@ def test_a_run_that_is_over_leaves_with_its_session(stage: Stage, monkeypatch: p
     stage.until(lambda: bench.state.run is None)
     assert not stage.bar.isVisible()
     stage.window.choose_workspace("Live")
-    assert not stage.window.docks.panels["Run"].seen
+    assert not stage.window.docks.panel("Run").seen
 
 
 def test_a_run_that_goes_on_stays_whatever_is_opened(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

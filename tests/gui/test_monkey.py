@@ -32,7 +32,7 @@ def test_the_look_for_what_is_stale_sees_it(window: MainWindow, qtbot: QtBot, mo
     qtbot.waitUntil(lambda: bench.state.session is not None and not window.bridge.busy)
     qtbot.wait(1_000)
     assert list(stale(window)) == []
-    gauge = window.docks.panels["Pressure"]
+    gauge = window.docks.panel("Pressure")
     with monkeypatch.context() as patched:
         patched.setattr(gauge, "receive", lambda state: None)
         bench.move(0)

@@ -214,8 +214,8 @@ def test_a_log_with_many_samples_asks_which(window: MainWindow, qtbot: QtBot) ->
     """The first one is shown, the others are listed, and a double click opens one."""
     log = DATA / "harnesses" / "inspect.json"
     window.open_path(str(log))
-    qtbot.waitUntil(lambda: "Sessions" in window.docks.panels and window.docks.panels["Sessions"].seen)
-    panel = window.docks.panels["Sessions"]
+    qtbot.waitUntil(lambda: "Sessions" in window.docks.panels and window.docks.panel("Sessions").seen)
+    panel = window.docks.panel("Sessions")
     assert isinstance(panel, SessionsPanel)
     qtbot.waitUntil(
         lambda: [one.title for one in panel.table.rows[:2]] == ["1_epoch_1  Question 1", "2_epoch_1  Question 2"]

@@ -33,7 +33,7 @@ def opened(window: MainWindow, qtbot: QtBot, path: Path) -> None:
 
 def test_a_session_opens_with_its_own_agents_policy_and_line(window: MainWindow, qtbot: QtBot) -> None:
     opened(window, qtbot, resource("sample.jsonl"))
-    tiers, timeline, gauge = (window.docks.panels[name] for name in ("Tiers", "Timeline", "Pressure"))
+    tiers, timeline, gauge = (window.docks.panel(name) for name in ("Tiers", "Timeline", "Pressure"))
     assert isinstance(tiers, TierPanel)
     assert isinstance(timeline, Timeline)
     assert isinstance(gauge, Gauge)
@@ -87,7 +87,7 @@ def test_the_words_stand_apart_from_all_others(window: MainWindow, qtbot: QtBot,
     window.workbench.set_window(200_000)
     window.workbench.open(replace(one, format="claude-code", client="Claude Code 2.1.14", threads=(main,)))
     window.workbench.set_window(200_000)
-    timeline = window.docks.panels["Timeline"]
+    timeline = window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None)
     overlay = timeline.plot.overlay

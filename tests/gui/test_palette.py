@@ -73,12 +73,12 @@ def test_a_text_is_searched(opened: MainWindow, qtbot: QtBot) -> None:
     write(opened.palette_box.line, "needle-7")
     assert offered(opened.palette_box) == ["Search the session for “needle-7”"]
     press(opened.palette_box.line, Qt.Key.Key_Return)
-    assert opened.docks.panels["Search"].seen
+    assert opened.docks.panel("Search").seen
 
 
 def test_letters_belong_to_whoever_types(opened: MainWindow) -> None:
     opened.workbench.move(5)
-    press(opened.docks.panels["Buffer"], Qt.Key.Key_Slash)
+    press(opened.docks.panel("Buffer"), Qt.Key.Key_Slash)
     field = opened.focusWidget()
     assert field is not None
     assert field.accessibleName() == "Filter messages by text"

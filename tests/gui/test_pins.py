@@ -159,12 +159,12 @@ def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
     window.workbench.move(0)
     window.workbench.select("u0")
     window.docks.bring("Message")
-    view = window.docks.panels["Message"]
+    view = window.docks.panel("Message")
     assert isinstance(view, MessageView)
     qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText())
     put_cursor(view, "migrations")
     view.text.setFocus()
     press(view.text, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))
-    panel = window.docks.panels["Pins"]
+    panel = window.docks.panel("Pins")
     qtbot.waitUntil(lambda: panel.isVisible())

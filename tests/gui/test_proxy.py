@@ -82,7 +82,7 @@ class Stage:
 
     @property
     def panel(self) -> ProxyPanel:
-        return cast(ProxyPanel, self.window.docks.panels["Proxy"])
+        return cast(ProxyPanel, self.window.docks.panel("Proxy"))
 
     def box(self) -> HoldBox:
         """The one held request, as soon as the window stands at it."""
@@ -221,7 +221,7 @@ def test_box_gauge_and_follow_say_the_same_size(stage: Stage, capsys: pytest.Cap
         assert size is not None
         assert f"about {size:,} tokens" in box.size_.text()
         stage.until(lambda: (now := reading(stage.bench.state)) and now.pressure.tokens == size)  # noqa: B023
-        gauge = stage.window.docks.panels["Pressure"]
+        gauge = stage.window.docks.panel("Pressure")
         stage.until(lambda: any(one.text().startswith(f"{size:,}") for one in gauge.findChildren(QLabel)))  # noqa: B023
         assert _followed(stage.record, capsys)[turn] == size
         stage.bench.move(None)  # the same buffer ends the thread

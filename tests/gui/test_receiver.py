@@ -32,7 +32,7 @@ def panel(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
     window.open_path(str(sample_path()))
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and window.docks.ready)
     window.docks.choose("Live")
-    found = cast(ProxyPanel, window.docks.panels["Proxy"])
+    found = cast(ProxyPanel, window.docks.panel("Proxy"))
     qtbot.waitUntil(lambda: found.begin_receiving.isVisible())
     yield found
     window.proxies.close()
@@ -135,7 +135,7 @@ def test_the_welcome_page_offers_it(window: MainWindow, qtbot: QtBot, tmp_path: 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     click(window.welcome.receive)
     qtbot.waitUntil(lambda: window.workbench.state.receiver_is_open)
-    qtbot.waitUntil(lambda: window.docks.ready and window.docks.panels["Proxy"].seen)
+    qtbot.waitUntil(lambda: window.docks.ready and window.docks.panel("Proxy").seen)
     window.proxies.close()
 
 

@@ -24,7 +24,7 @@ def opened(window: MainWindow, qtbot: QtBot, session: Session) -> tuple[BufferPa
     window.workbench.first()
     window.show_panel("Steps")
     window.show_panel("Diff")
-    buffer, diff, steps = window.docks.panels["Buffer"], window.docks.panels["Diff"], window.docks.panels["Steps"]
+    buffer, diff, steps = window.docks.panel("Buffer"), window.docks.panel("Diff"), window.docks.panel("Steps")
     assert isinstance(buffer, BufferPanel)
     assert isinstance(diff, DiffPanel)
     assert isinstance(steps, StepsPanel)
@@ -65,7 +65,7 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     qtbot.waitUntil(lambda: steps.model.rowCount() == 2)
     assert [row.name for row in steps.model.rows] == ["the buffer before it, request 4", "as recorded: auto compaction"]
     assert steps.windowTitle() == "Steps"
-    qtbot.waitUntil(lambda: window.docks.panels["Lost"].windowTitle() != "Lost")
+    qtbot.waitUntil(lambda: window.docks.panel("Lost").windowTitle() != "Lost")
 
 
 def test_a_size_that_is_recorded_is_no_guess(window: MainWindow, qtbot: QtBot) -> None:

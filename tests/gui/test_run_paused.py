@@ -11,6 +11,7 @@ from inspector.gui.panels.run.bar import GO, GO_WITH
 from inspector.gui.panels.run.breaks import BreakRows
 from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.timeline.panel import Timeline
+from inspector.gui.runs.controller import kept_breakpoints
 from inspector.simulated.call import SimulatedAnswer
 from tests.agent.running import call, opened, script, texts
 from tests.gui.hands import click, write
@@ -230,7 +231,7 @@ def test_a_need_is_met_by_hand_in_the_need_panel(stage: Stage, monkeypatch: pyte
     stage.state("needing")
     bench = stage.window.workbench
     stage.until(lambda: bench.state.asking is not None)
-    need = stage.window.docks.panels["Need"]
+    need = stage.window.docks.panel("Need")
     assert isinstance(need, NeedPanel)
     stage.until(need.answer.isVisible)
     bench.stepping.give_up()  # it was put aside, not answered: the run still waits
@@ -261,7 +262,7 @@ def test_breakpoints_are_remembered_and_a_share_that_is_none_is_mended(stage: St
     stops.share.editingFinished.emit()
     wanted = Breakpoints(watermark=0.725, tiers=frozenset({"L1"}), errors=True)
     assert stage.run.breakpoints == wanted
-    again = BreakRows(stage.window.settings, ["read_file"])
+    again = BreakRows(["read_file"], kept_breakpoints(stage.window.settings))
     again.name_tiers(["L0", "L1"])
     assert again.breakpoints == wanted
 
@@ -272,7 +273,7 @@ def test_what_the_timeline_offers_at_a_request(stage: Stage, monkeypatch: pytest
     stage.state("ended")
     bench = stage.window.workbench
     stage.until(lambda: bench.state.thread is not None and len(bench.state.thread.requests) == 2)
-    timeline = stage.window.docks.panels["Timeline"]
+    timeline = stage.window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     menu = timeline.menu_at(0)
     assert [action.text() for action in menu.actions()] == ["Go to request 0", "Run from here…", "Resume this run"]

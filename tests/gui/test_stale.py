@@ -66,8 +66,7 @@ def test_a_panel_that_fails_says_so_and_starves_no_other(
 
 def _one_fails(window: MainWindow, until: Until, qtbot: QtBot, following: Path, kind: type[Panel]) -> None:
     """This kind of panel throws while the next file opens."""
-    panels = window.docks.panels
-    broken = panels[kind.TITLE]
+    broken = window.docks.panel(kind.TITLE)
     window.docks.bring(kind.TITLE)
     until(lambda: broken.isVisible() and idle(window))
     with qtbot.captureExceptions() as caught, thrown_in(kind.show_state):
@@ -78,7 +77,7 @@ def _one_fails(window: MainWindow, until: Until, qtbot: QtBot, following: Path, 
         assert broken.cover.geometry() == broken.rect()
         assert kind.TITLE in broken.cover.words.text()
     assert {kind for kind, _, _ in caught} == {Thrown}
-    others = [one for one in panels.values() if one is not broken]
+    others = [one for one in window.docks.panels.values() if one is not broken]
     assert [one.TITLE for one in others if one.cover is not None] == []
     window.workbench.move(0)
     window.workbench.set_window(77_000)
@@ -87,7 +86,7 @@ def _one_fails(window: MainWindow, until: Until, qtbot: QtBot, following: Path, 
 
 
 def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: MainWindow, until: Until, qtbot: QtBot) -> None:
-    diff = opened.docks.panels["Diff"]
+    diff = opened.docks.panel("Diff")
 
     with qtbot.captureExceptions() as caught:
         diff.desk.bridge.run(fall, lambda _: None)
@@ -99,7 +98,7 @@ def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: MainWindow, until: 
 def test_a_double_click_anywhere_in_the_timeline_leaves_it_whole(
     opened: MainWindow, until: Until, tmp_path: Path
 ) -> None:
-    timeline = opened.docks.panels["Timeline"]
+    timeline = opened.docks.panel("Timeline")
     timeline.setFixedHeight(420)  # a low one leaves the lower plot no room
     plot = timeline.plot  # type: ignore[attr-defined]
     viewport = plot._graphics.viewport()
@@ -118,7 +117,7 @@ def test_a_double_click_anywhere_in_the_timeline_leaves_it_whole(
 
 
 def test_the_plots_of_calibration_and_comparison_too(opened: MainWindow, until: Until) -> None:
-    calibration = opened.docks.panels["Calibration"]
+    calibration = opened.docks.panel("Calibration")
     assert isinstance(calibration, CalibrationPanel)
     opened.docks.bring("Calibration")
     until(lambda: calibration.plot is not None and idle(opened))
@@ -234,7 +233,7 @@ def test_a_save_that_fails_names_the_file(tmp_path: Path) -> None:
 def test_a_save_that_fails_in_the_window_names_the_file(
     opened: MainWindow, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = opened.docks.panels["Steps"]
+    steps = opened.docks.panel("Steps")
     monkeypatch.setattr(ask, "ask_new_file", lambda *arguments: str(tmp_path / "gone" / "buffer.json"))
     steps.files.export_buffer("anthropic")  # type: ignore[attr-defined]
     until(lambda: str(tmp_path / "gone" / "buffer.json") in opened.notice.words.text())

@@ -237,7 +237,7 @@ def test_replaying_opens_the_transcript_first(
     window.open_path(str(path))
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and window.workbench.state.opening is None)
     window.show_panel("Steps")
-    panel = window.docks.panels["Steps"]
+    panel = window.docks.panel("Steps")
     assert isinstance(panel, StepsPanel)
     window.workbench.stepping.step("L1")
     qtbot.waitUntil(lambda: window.workbench.state.stepped)

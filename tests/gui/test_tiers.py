@@ -30,7 +30,7 @@ def stepper(window: MainWindow, qtbot: QtBot) -> TierPanel:
     open_it(window.workbench)
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
     window.docks.bring("Tiers")
-    panel = window.docks.panels["Tiers"]
+    panel = window.docks.panel("Tiers")
     assert isinstance(panel, TierPanel)
     assert panel.seen
     foreseen(window, qtbot)
@@ -124,7 +124,7 @@ def enter(widget: QWidget) -> None:
 
 def test_walking_on_the_verdicts_follow(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     before = stepper.rows["L1"].why.text()
-    press(window.docks.panels["Buffer"].focusProxy() or window, Qt.Key.Key_Left)
+    press(window.docks.panel("Buffer").focusProxy() or window, Qt.Key.Key_Left)
     assert stepper.rows["L1"].property("stale")
     foreseen(window, qtbot)
     assert stepper.rows["L1"].why.text() != before
@@ -151,7 +151,7 @@ def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: 
     ("key", "tier"), [("0", "L0"), ("1", "L1"), ("2", "L2"), ("3", "L3b"), ("4", "L4"), ("D", ""), ("E", "turn")]
 )
 def test_each_tier_by_its_key(window: MainWindow, stepper: TierPanel, qtbot: QtBot, key: str, tier: str) -> None:
-    list_ = window.docks.panels["Buffer"].focusProxy()
+    list_ = window.docks.panel("Buffer").focusProxy()
     assert list_ is not None
     list_.setFocus()
     assert stepped(window, qtbot, lambda: press(list_, getattr(Qt.Key, f"Key_{key}"))).tier == tier
@@ -165,7 +165,7 @@ def test_the_number_of_two_is_the_one_for_this_provider(window: MainWindow, step
 
 
 def test_letters_typed_in_a_field_are_no_steps(window: MainWindow, stepper: TierPanel) -> None:
-    panel = window.docks.panels["Buffer"]
+    panel = window.docks.panel("Buffer")
     assert isinstance(panel, BufferPanel)
     panel.text.setFocus()
     write(panel.text, "d03")
@@ -176,7 +176,7 @@ def test_letters_typed_in_a_field_are_no_steps(window: MainWindow, stepper: Tier
 def test_what_is_due_undo_redo(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     step = stepped(window, qtbot, lambda: click(stepper.due))
     assert step.fired[0] == "L0"
-    gauge, panel = window.docks.panels["Pressure"], window.docks.panels["Buffer"]
+    gauge, panel = window.docks.panel("Pressure"), window.docks.panel("Buffer")
     assert isinstance(gauge, Gauge)
     assert isinstance(panel, BufferPanel)
     window.docks.bring("Buffer")
@@ -312,11 +312,11 @@ def test_any_policy_can_be_stepped(window: MainWindow, stepper: TierPanel, qtbot
 
 
 def test_enter_on_a_row_of_the_buffer_shows_the_message(window: MainWindow, stepper: TierPanel) -> None:
-    panel = window.docks.panels["Buffer"]
+    panel = window.docks.panel("Buffer")
     assert isinstance(panel, BufferPanel)
     panel.view.setFocus()
     press(panel.view, Qt.Key.Key_Return)
-    assert window.docks.panels["Message"].seen
+    assert window.docks.panel("Message").seen
     assert not taken(window)
 
 
@@ -325,5 +325,5 @@ def test_a_message_of_a_step_is_read_in_full(window: MainWindow, stepper: TierPa
     cleared = next(message for message in step.buffer.messages if message.mark == "placeholder")
     window.workbench.select(cleared.id)
     window.docks.bring("Message")
-    qtbot.waitUntil(lambda: cleared.text in window.docks.panels["Message"].text.toPlainText())  # type: ignore[attr-defined]
+    qtbot.waitUntil(lambda: cleared.text in window.docks.panel("Message").text.toPlainText())  # type: ignore[attr-defined]
     assert replace(window.workbench.state, selected="").stepped

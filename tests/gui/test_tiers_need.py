@@ -81,7 +81,7 @@ def ask(window: MainWindow, qtbot: QtBot) -> None:
 
 
 def panel_of(window: MainWindow) -> NeedPanel:
-    panel = window.docks.panels["Need"]
+    panel = window.docks.panel("Need")
     assert isinstance(panel, NeedPanel)
     return panel
 
@@ -122,7 +122,7 @@ def test_an_answer_is_pasted(waiting: MainWindow, qtbot: QtBot) -> None:
     assert any("mend the reader" in message.text for message in step.buffer.messages)
     assert [one.reply.by for one in step.asked if isinstance(one.reply, Answer)] == ["person"]
     assert panel.windowTitle() == "Need"
-    assert waiting.docks.panels["Diff"].seen
+    assert waiting.docks.panel("Diff").seen
 
 
 def test_control_enter_uses_the_answer(waiting: MainWindow, qtbot: QtBot) -> None:
@@ -219,14 +219,14 @@ def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: MainWindow
     stepping.choose(answer_by="offline")
     stepping.step("L3b")
     qtbot.waitUntil(lambda: waiting.workbench.state.stepped)
-    assert waiting.docks.panels["Calibration"].seen
+    assert waiting.docks.panel("Calibration").seen
     stepping.undo()
     stepping.choose(answer_by="slow")
     stepping.step("L3b")
     qtbot.waitUntil(lambda: panel_of(waiting).seen)
     slow.go.set()
     ended(waiting, qtbot)
-    assert waiting.docks.panels["Diff"].seen
+    assert waiting.docks.panel("Diff").seen
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_who_answers_is_told_by_name_and_the_cost_is_of_the_tier_that_waits(
 ) -> None:
     """Whatever stood in the panel before, and whatever would fire next."""
     panel, bench = panel_of(waiting), waiting.workbench
-    tiers = waiting.docks.panels["Tiers"]
+    tiers = waiting.docks.panel("Tiers")
     assert isinstance(tiers, TierPanel)
     bench.stepping.give_up()
     panel.who.setCurrentText("offline")

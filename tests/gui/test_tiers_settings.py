@@ -35,7 +35,7 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
 def form(opened: MainWindow) -> SettingsForm:
     """The form, in front."""
     opened.docks.bring("What if")
-    panel = opened.docks.panels["What if"]
+    panel = opened.docks.panel("What if")
     assert isinstance(panel, SettingsForm)
     return panel
 
@@ -192,7 +192,7 @@ def on_tank(tank: QWidget, tokens: int) -> QPoint:
 
 
 def test_a_line_is_dragged_on_the_gauge(opened: MainWindow) -> None:
-    gauge = opened.docks.panels["Pressure"]
+    gauge = opened.docks.panel("Pressure")
     assert isinstance(gauge, Gauge)
     tank = gauge.tank
     hold(tank, on_tank(tank, line(opened)))
@@ -209,7 +209,7 @@ def test_a_line_is_dragged_on_the_gauge(opened: MainWindow) -> None:
 
 
 def test_escape_brings_it_back(opened: MainWindow) -> None:
-    gauge = opened.docks.panels["Pressure"]
+    gauge = opened.docks.panel("Pressure")
     assert isinstance(gauge, Gauge)
     tank = gauge.tank
     opened.workbench.stepping.set(MID, "0.55")
@@ -224,7 +224,7 @@ def test_escape_brings_it_back(opened: MainWindow) -> None:
 
 
 def test_a_press_beside_a_line_drags_nothing(opened: MainWindow) -> None:
-    gauge = opened.docks.panels["Pressure"]
+    gauge = opened.docks.panel("Pressure")
     assert isinstance(gauge, Gauge)
     tank = gauge.tank
     hold(tank, on_tank(tank, 60_000))
@@ -240,7 +240,7 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     qtbot.waitUntil(lambda: opened.workbench.state.place == 1 and not opened.bridge.busy)
     opened.workbench.set_window(3_000)
     qtbot.waitUntil(lambda: line(opened) == 1_800)
-    timeline = opened.docks.panels["Timeline"]
+    timeline = opened.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible())
     # what the policy believes is drawn when it is worked out, and takes its room on the scale
@@ -272,7 +272,7 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
 
 
 def test_the_effect_of_a_step_stays_on_the_timeline(opened: MainWindow, qtbot: QtBot) -> None:
-    timeline = opened.docks.panels["Timeline"]
+    timeline = opened.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None)
     opened.workbench.move(9)

@@ -127,7 +127,7 @@ def opened(window: MainWindow, qtbot: QtBot) -> Timeline:
     window.open_sample()
     bench = window.workbench
     qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
-    timeline = window.docks.panels["Timeline"]
+    timeline = window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None and len(timeline.plot.mark_row.marks) > 1)
     return timeline
@@ -211,7 +211,7 @@ def test_what_the_search_found_and_our_steps_are_marks(opened: Timeline, qtbot: 
     for one, other in pairwise(row.folds):
         assert one.room.right() < other.room.left()
     assert sum(len(one.marks) for one in row.folds) == len(row.marks)
-    window.docks.panels["Search"].take("")
+    window.docks.panel("Search").take("")
     assert not any(mark.kind == "search hit" for mark in row.marks)
 
 

@@ -27,7 +27,7 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 
 def buffer_of(window: MainWindow) -> BufferPanel:
-    panel = window.docks.panels["Buffer"]
+    panel = window.docks.panel("Buffer")
     assert isinstance(panel, BufferPanel)
     return panel
 
@@ -134,7 +134,7 @@ def test_keys_walk_through_the_requests(opened: MainWindow) -> None:
 
 
 def test_a_click_in_the_timeline_moves_the_playhead(opened: MainWindow, qtbot: QtBot) -> None:
-    timeline = opened.docks.panels["Timeline"]
+    timeline = opened.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible())
     QApplication.processEvents()
@@ -148,7 +148,7 @@ def test_a_click_in_the_timeline_moves_the_playhead(opened: MainWindow, qtbot: Q
 
 
 def test_the_gauge_follows(opened: MainWindow) -> None:
-    gauge = opened.docks.panels["Pressure"]
+    gauge = opened.docks.panel("Pressure")
     assert isinstance(gauge, Gauge)
     opened.workbench.move(10)
     shown = [label.text() for label in gauge.findChildren(QLabel)]
@@ -208,7 +208,7 @@ def test_the_theme_toggles_and_is_remembered(opened: MainWindow) -> None:
 def test_problems_are_counted_and_shown(opened: MainWindow) -> None:
     assert opened.status.problems.text() == "1 problem"
     click(opened.status.problems)
-    assert opened.docks.panels["Problems"].seen
+    assert opened.docks.panel("Problems").seen
 
 
 def test_the_layout_is_remembered(opened: MainWindow, qtbot: QtBot) -> None:

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.findings.answers import short_answers
 from inspector.core.tokens.estimators import estimator
+from inspector.gui import window as window_module
 from inspector.gui.panels.glance.panel import GlancePanel
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
@@ -57,6 +58,25 @@ def test_by_a_click_on_its_name(opened: MainWindow) -> None:
     assert "Cost" in seen(opened)
 
 
+def test_panels_are_built_with_their_workspace_or_while_nothing_else_is_at_work(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docks = window.docks
+    window.open_sample()
+    qtbot.waitUntil(lambda: docks.ready)
+    assert {"Pressure", "Timeline", "Buffer", "Message"} <= set(docks.panels)
+    assert not {"Compare", "Calibration", "Proxy"} & set(docks.panels)
+    window.choose_workspace("Compare")
+    assert docks.panels["Compare"].seen
+    assert docks.is_current(docks.panels["Compare"])
+    monkeypatch.setattr(window_module, "_REST", 1)
+    qtbot.waitUntil(lambda: set(docks.panels) == set(docks.titles))
+    window.workbench.move(0)
+    for title in docks.titles:
+        docks.bring(title)
+        assert docks.is_current(docks.panels[title])
+
+
 def test_a_panel_that_is_asked_for_brings_its_workspace(opened: MainWindow) -> None:
     for title in opened.docks.titles:
         opened.show_panel(title)
@@ -72,7 +92,7 @@ def test_keys_that_come_before_the_panels_do_nothing(window: MainWindow) -> None
 
 def test_one_panel_takes_all_the_room_and_gives_it_back(opened: MainWindow) -> None:
     before = seen(opened)
-    opened.docks.panels["Buffer"].setFocus()
+    opened.docks.panel("Buffer").setFocus()
     press(opened, Qt.Key.Key_F11)
     assert seen(opened) == ["Buffer"]
     press(opened, Qt.Key.Key_F11)
@@ -116,7 +136,7 @@ def test_floating_closing_and_the_layout_as_it_was(opened: MainWindow) -> None:
 
 def test_the_thirty_second_answer(opened: MainWindow, qtbot: QtBot) -> None:
     state = opened.workbench.state
-    glance = opened.docks.panels["At a glance"]
+    glance = opened.docks.panel("At a glance")
     assert isinstance(glance, GlancePanel)
     assert state.session is not None
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
@@ -178,6 +198,7 @@ def test_no_tab_bar_stays_where_no_tabs_are(opened: MainWindow, qtbot: QtBot) ->
 
 
 def test_rows_are_as_high_as_their_letters(opened: MainWindow, qtbot: QtBot) -> None:
+    opened.docks.build(*WORKSPACES)
     tables = opened.docks.findChildren(QTableView)
     before = [one.verticalHeader().defaultSectionSize() for one in tables]
     opened.theme.zoom(4)

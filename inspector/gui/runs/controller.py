@@ -21,6 +21,7 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, Failure
 from inspector.gui.bridge import Bridge, Frames
 from inspector.gui.navigation import go_to
+from inspector.gui.settings import Settings
 from inspector.workbench.live import RunView
 from inspector.workbench.state import State
 from inspector.workbench.stepper import ExternalNeed
@@ -39,6 +40,7 @@ PATIENCE = 5_000
 """Milliseconds in which a run that is stopped should have ended."""
 CATCH_UP = 1.5
 """Seconds that the journal may take to show what the run holds; then we stand at its end all the same."""
+_PLACE = "run/stop"
 MakePlan: TypeAlias = "Callable[[], Plan]"
 """Called off the GUI thread. Raises InspectorError."""
 
@@ -46,9 +48,9 @@ MakePlan: TypeAlias = "Callable[[], Plan]"
 class RunController(QObject):
     """What the person wants of the run comes in as method calls; how it stands is `State.run`."""
 
-    def __init__(self, workbench: Workbench, bridge: Bridge, follow: Callable[[str], None]) -> None:
+    def __init__(self, workbench: Workbench, bridge: Bridge, settings: Settings, follow: Callable[[str], None]) -> None:
         super().__init__()
-        self._workbench, self._bridge, self._follow = workbench, bridge, follow
+        self._workbench, self._bridge, self._settings, self._follow = workbench, bridge, settings, follow
         self._runner: Runner | None = None
         self._latest = RunStatus()
         self._closed = self._given_up = False
@@ -59,7 +61,7 @@ class RunController(QObject):
         self._need: ExternalNeed | None = None
         self._pause = Pause(workbench)
         self._frames = Frames(self._show, FRAME)
-        self.breakpoints = Breakpoints()
+        self.breakpoints = kept_breakpoints(settings)
         workbench.subscribe(self._seen)
 
     @property
@@ -197,6 +199,7 @@ class RunController(QObject):
     def break_at(self, breakpoints: Breakpoints) -> None:
         """Stop there from now on, in this run and the next."""
         self.breakpoints = breakpoints
+        keep_breakpoints(self._settings, breakpoints)
         if self._runner is not None:
             self._runner.break_at(breakpoints)
         self._change(breakpoints=breakpoints)
@@ -353,3 +356,29 @@ def _own(message: Message, own: Message | None) -> Message:
     if own is None or message is own:
         return message
     return own if replace(message, line=own.line, time=own.time) == own else message
+
+
+def keep_breakpoints(settings: Settings, now: Breakpoints) -> None:
+    """For the next run."""
+    words = [name for name in ("requests", "overflow", "errors") if getattr(now, name)]
+    words += [f"watermark={now.watermark}"] if now.watermark is not None else []
+    words += [f"tier={name}" for name in sorted(now.tiers)] + [f"tool={name}" for name in sorted(now.tools)]
+    settings.keep_text(_PLACE, " ".join(words))
+
+
+def kept_breakpoints(settings: Settings) -> Breakpoints:
+    """Those of the last run; what cannot be read is left out."""
+    words = settings.text(_PLACE, "").split()
+    told = dict(word.split("=", 1) for word in words if "=" in word)
+    try:
+        watermark = float(told["watermark"]) if "watermark" in told else None
+    except ValueError:
+        watermark = None
+    return Breakpoints(
+        requests="requests" in words,
+        watermark=watermark,
+        tiers=frozenset({told["tier"]} if "tier" in told else ()),
+        overflow="overflow" in words,
+        tools=frozenset({told["tool"]} if "tool" in told else ()),
+        errors="errors" in words,
+    )

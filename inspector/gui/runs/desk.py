@@ -35,7 +35,7 @@ class RunDesk:
         self, workbench: Workbench, bridge: Bridge, settings: Settings, window: QWidget, follow: Callable[[str], None]
     ) -> None:
         self._workbench, self._bridge, self._settings, self._window = workbench, bridge, settings, window
-        self.controller = RunController(workbench, bridge, follow)
+        self.controller = RunController(workbench, bridge, settings, follow)
 
     def ask_new(self) -> None:
         """Ask what is to be run, and run it."""

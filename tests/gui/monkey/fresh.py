@@ -26,7 +26,7 @@ def stale(window: MainWindow) -> Iterator[str]:
     name = Path(state.session.path).name or state.session.format
     if not window.windowTitle().startswith(name):
         yield f"the title is {window.windowTitle()!r}, the session {name!r}"
-    for panel in window.docks.panels.values():
+    for panel in list(window.docks.panels.values()):  # more are built while we look
         if panel.cover is not None:
             yield f"{panel.TITLE}: {panel.cover.words.text()}"
         elif panel.seen and not window.docks.is_current(panel):

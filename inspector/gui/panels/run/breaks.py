@@ -1,4 +1,4 @@
-"""Where a run is to stop by itself: one checkable row a kind of breakpoint, remembered for the next run."""
+"""Where a run is to stop by itself: one checkable row a kind of breakpoint."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
 from inspector.agent.status import ANY, Breakpoints
 from inspector.gui.look.build import choice, line_field
 from inspector.gui.look.labels import tip
-from inspector.gui.settings import Settings
 
 EVERY = "any"
-PLACE = "run/stop"
 USUAL = 0.6
 """Share of the window, until the person names another."""
 
@@ -21,9 +19,8 @@ class BreakRows(QWidget):
 
     chosen = Signal(object)
 
-    def __init__(self, settings: Settings, tools: Sequence[str]) -> None:
+    def __init__(self, tools: Sequence[str], now: Breakpoints) -> None:
         super().__init__()
-        self._settings = settings
         self.requests = _check("each request", "Before every model call")
         self.watermark = _check("a watermark", "Before a call whose buffer has come to this share of the window")
         self.share = line_field("Share of the window to stop at, in percent")
@@ -45,7 +42,7 @@ class BreakRows(QWidget):
             for n, widget in enumerate(widgets):
                 grid.addWidget(widget, n, at)
         grid.setColumnStretch(1, 1)
-        self.show_breakpoints(_read(settings.text(PLACE, "")))
+        self.show_breakpoints(now)
         for box in self._boxes():
             box.clicked.connect(lambda _: self._choose())
         self.share.editingFinished.connect(self._choose_share)
@@ -99,7 +96,6 @@ class BreakRows(QWidget):
         self._choose()
 
     def _choose(self) -> None:
-        self._settings.keep_text(PLACE, _written(self.breakpoints))
         self.chosen.emit(self.breakpoints)
 
 
@@ -116,31 +112,6 @@ def _named(box: QCheckBox, choice: QComboBox) -> frozenset[str]:
     if not box.isChecked():
         return frozenset()
     return frozenset({ANY if choice.currentText() in (EVERY, "") else choice.currentText()})
-
-
-def _written(now: Breakpoints) -> str:
-    words = [name for name in ("requests", "overflow", "errors") if getattr(now, name)]
-    words += [f"watermark={now.watermark}"] if now.watermark is not None else []
-    words += [f"tier={name}" for name in sorted(now.tiers)] + [f"tool={name}" for name in sorted(now.tools)]
-    return " ".join(words)
-
-
-def _read(text: str) -> Breakpoints:
-    """What `_written` wrote; what is none of it is left out."""
-    words = text.split()
-    told = dict(word.split("=", 1) for word in words if "=" in word)
-    try:
-        watermark = float(told["watermark"]) if "watermark" in told else None
-    except ValueError:
-        watermark = None
-    return Breakpoints(
-        requests="requests" in words,
-        watermark=watermark,
-        tiers=frozenset({told["tier"]} if "tier" in told else ()),
-        overflow="overflow" in words,
-        tools=frozenset({told["tool"]} if "tool" in told else ()),
-        errors="errors" in words,
-    )
 
 
 def _check(words: str, what: str) -> QCheckBox:

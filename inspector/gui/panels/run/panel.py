@@ -89,9 +89,8 @@ class RunPanel(Panel):
         self.calls = label(role="quiet", wrap=True)
         self.turns: Rows[TurnReport] = Rows("The last turns", COLUMNS)
         self.turns.chosen.connect(lambda row, column: self._go_to(self.turns.rows[row]))
-        self.stops = BreakRows(desk.settings, [tool.name for tool in TOOLS])
+        self.stops = BreakRows([tool.name for tool in TOOLS], run.breakpoints)
         self.stops.chosen.connect(run.break_at)
-        run.break_at(self.stops.breakpoints)
         self.begin, self.demo = button("Run an agent…", desk.runs.ask_new), button("Run a live demo", desk.runs.demo)
         self._lay_out()
 
