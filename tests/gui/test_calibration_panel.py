@@ -7,9 +7,11 @@ from pytestqt.qtbot import QtBot
 from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text
 from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.calibration import HIGHEST
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.calibration.panel import CalibrationPanel
+from tests.gui.drawn import drawn
 from tests.gui.hands import click, press
 
 
@@ -84,6 +86,28 @@ def test_plots_show_the_chosen_estimator_and_lead_to_a_request(
     press(panel.table, Qt.Key.Key_Return)
     assert desk.workbench.state.estimator == "chars4"
     assert row(panel, "chars4")[0] == "● chars4"
+
+
+@pytest.mark.parametrize("height", [300, 520, 900])
+@pytest.mark.parametrize("larger", [0, 5])
+def test_captions_stand_above_what_is_drawn(
+    panel: CalibrationPanel, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, height: int, larger: int
+) -> None:
+    desk.theme.zoom(larger)
+    panel.resize(1_200, height)
+    desk.workbench.open(session(12))
+    qtbot.waitUntil(lambda: panel.plot is not None and panel.plot.found is not None and not desk.bridge.busy)
+    qtbot.wait(20)
+    plot = panel.plot
+    below = [one.covers.bottom() - 2 for one in drawn(plot.captions, monkeypatch)]
+    assert below
+    drawn_to = [
+        (plot.scatter, max(plot.found.largest)),
+        (plot.scale, HIGHEST),
+        (plot.errors, max(plot._errors.values())),
+    ]
+    tops = [one.getViewBox().mapViewToScene(QPointF(0, value)).y() for one, value in drawn_to]
+    assert all(top >= foot for top, foot in zip(tops, below, strict=False))
 
 
 def test_a_point_of_the_scatter_leads_to_its_request(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:

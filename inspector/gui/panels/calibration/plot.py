@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
 
 from inspector.core.tokens.calibration import HIGHEST, LOWEST
 from inspector.core.tokens.fit import Sample
+from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import grouped, percent, short
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.calibration.fits import EstimatorFit
@@ -61,6 +62,8 @@ class CalibrationPlot(Plot):
         for points in (self._points, self._error_points):
             points.sigClicked.connect(self._point_clicked)
         self._here = _scatter(self.scatter, 11)
+        for plot in (self.scatter, self.scale, self.errors):
+            plot.getViewBox().sigResized.connect(lambda _: self._fit_heights())
         self.captions = CaptionOverlay(self._graphics, theme, self.scatter.getViewBox(), self._captions)
         self.restyle()
 
@@ -120,14 +123,24 @@ class CalibrationPlot(Plot):
 
     def show_all(self) -> None:
         """All of it."""
-        worst = max(map(abs, self._errors.values()), default=0.0)
-        largest = self.found.largest if self.found else (1, 1)
-        self.scatter.setXRange(0, largest[0] * 1.06, padding=0)
-        self.scatter.setYRange(0, max(largest) * 1.14, padding=0)  # the captions stand above what is drawn
-        self.scale.setYRange(LOWEST - 0.1, HIGHEST + 0.35, padding=0)
-        reach = max(CLOSE[0] * 1.5, min(1.5, worst * 1.1))
-        self.errors.setYRange(-reach, reach * 1.3, padding=0)
+        self.scatter.setXRange(0, self._largest[0] * 1.06, padding=0)
+        self._fit_heights()
         super().show_all()
+
+    @property
+    def _largest(self) -> tuple[int, int]:
+        return self.found.largest if self.found else (1, 1)
+
+    def _fit_heights(self) -> None:
+        """All that is drawn, and above it room for the captions."""
+        worst = max(map(abs, self._errors.values()), default=0.0)
+        reach = max(CLOSE[0] * 1.5, min(1.5, worst * 1.1))
+        caption = QFontMetricsF(ui_font(self._theme.small)).height() + 3
+        top = max(self._largest) * 1.02
+        ranges = ((self.scatter, 0, top), (self.scale, LOWEST - 0.1, HIGHEST + 0.02), (self.errors, -reach, reach))
+        for plot, low, high in ranges:
+            share = min(0.5, caption / max(1.0, plot.getViewBox().height()))
+            plot.setYRange(low, low + (high - low) / (1 - share), padding=0)
 
     def show_playhead(self, at: int | None) -> None:
         """Where we stand."""
