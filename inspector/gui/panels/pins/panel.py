@@ -84,7 +84,7 @@ class PinsPanel(ListPanel[PinLine]):
         Column("text", lambda line: line.history.pin.text if line.policy == BASE else ""),
         Column("under", lambda line: line.policy, 10),
         Column("over all requests", _spans, 24, least=18),
-        Column("what became of it", _became),
+        Column("what became of it", _became, least=21),
     )
 
     def __init__(self, desk: Desk) -> None:
