@@ -1,6 +1,7 @@
 """Time and memory of what others wrote: many images, joined emoji, very many records. The window goes on answering."""
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import thread_time
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.core.message import Image
+from inspector.core.session import Compaction
 from inspector.gui.bridge import Bridge
 from inspector.gui.desk import Desk
 from inspector.gui.look.visible import MOST_JOINED, visible
@@ -22,6 +24,7 @@ from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
 from inspector.workbench.state import State
 from tests.gui.gaps import many_records, watched
+from tests.gui.made import session
 
 
 def picture(side: int) -> Image:
@@ -128,3 +131,18 @@ def test_many_records_are_opened_without_a_stall(
     timeline = window.docks.panel("Timeline")
     assert len(timeline.plot._drawn.series.reported) == records // 2  # type: ignore[attr-defined]
     assert window.docks.panel("Buffer").model._tools  # type: ignore[attr-defined]
+
+
+def test_thousands_of_compactions_are_painted_within_a_tenth_of_a_second(window: MainWindow, qtbot: QtBot) -> None:
+    many, made = 8_000, session(2)
+    requests = [replace(made.main.requests[0], index=n) for n in range(many)]
+    compactions = tuple(Compaction(n, "auto", tokens_before=100_000 + n) for n in range(1, many))
+    thread = replace(made.main, requests=requests, compactions=compactions)
+    qtbot.waitUntil(lambda: window.docks.ready)
+    window.workbench.open(replace(made, threads=(thread,), path="many.jsonl"))
+    timeline = window.docks.panels["Timeline"]
+    qtbot.waitUntil(lambda: timeline.plot is not None and not window.bridge.busy, timeout=60_000)  # type: ignore[attr-defined]
+    for painted in (timeline.plot.overlay, window.docks.panels["Pressure"].tank):  # type: ignore[attr-defined]
+        began = thread_time()
+        painted.repaint()
+        assert thread_time() - began < 0.1

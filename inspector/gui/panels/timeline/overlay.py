@@ -22,6 +22,8 @@ from inspector.workbench.timeline import Mark, StepEffect
 
 STRIP, GAP = 4, 2
 """Pixels: height of the strip that marks where a tier would have fired, and of what lies between two."""
+MOST_NAMES = 100
+"""Compactions whose names are tried: of more, every n-th."""
 APART = 7
 """Pixels from one step's mark to the next one's."""
 
@@ -142,12 +144,14 @@ class TimelineOverlay(Overlay):
             x = room.right() + 8
 
     def _paint_compactions(self, painter: QPainter, area: QRectF, both: QRectF) -> list[tuple[float, Mark]]:
-        """Returns where each that is large is."""
-        c, large = self._theme.colours, []
+        """One of a kind a pixel: there may be thousands. Returns where each that is large is."""
+        c, large, drawn = self._theme.colours, [], set[tuple[int, bool, bool]]()
         for mark in self._marks:
             x = self._point(mark.at - 0.5, 0).x()
-            if not area.left() <= x <= area.right():
+            key = round(x), mark.silent, mark.large
+            if key in drawn or not area.left() <= x <= area.right():
                 continue
+            drawn.add(key)
             style = Qt.PenStyle.DashLine if mark.silent else Qt.PenStyle.SolidLine
             style = style if mark.large else Qt.PenStyle.DotLine
             painter.setPen(QPen(ink(c.high if mark.silent and mark.large else c.good), 1, style))
@@ -162,7 +166,7 @@ class TimelineOverlay(Overlay):
         marks tells."""
         c, high = self._theme.colours, QFontMetricsF(painter.font()).height()
         rows = 3 if area.height() > 8 * high else 1
-        for x, mark in large:
+        for x, mark in large[:: len(large) // MOST_NAMES + 1]:
             size = label_size(painter, mark.label)
             sides = (x + 3, x - size.width() - 3)
             corners = [QPointF(left, area.top() + row * high) for row in range(rows) for left in sides]

@@ -95,8 +95,9 @@ class Tank(Guarded, QWidget):
         self._paint_reserve(painter, body, self._reading)
         painter.restore()
         self._paint_levels(painter, body, self._reading)
-        for trigger in self._reading.triggers:  # a notch on the left: the lines belong to the policy
-            self._across(painter, trigger.tokens, 0, body.left() + EDGE, QPen(ink(colours.good), 2))
+        notches = {round(self._y(one.tokens)): one.tokens for one in self._reading.triggers}  # one a pixel of thousands
+        for tokens in notches.values():  # on the left: the lines belong to the policy
+            self._across(painter, tokens, 0, body.left() + EDGE, QPen(ink(colours.good), 2))
         self._paint_lines(painter, body, self._reading)
 
     def _paint_layers(self, painter: QPainter, body: QRectF) -> None:
