@@ -195,6 +195,15 @@ def test_what_ends_or_begins_with_a_compaction(made: MadeSession, ask: Asked) ->
     assert ask("info", made)["summary"][2] == "$0.03."  # nothing came after it that could save
 
 
+def test_a_compaction_that_the_provider_made_while_it_answered(made: MadeSession, ask: Asked) -> None:
+    made.user("go on please")
+    block = {"type": "compaction", "content": "The user wants lib/a.c."}
+    made.record("assistant", message={"role": "assistant", "id": "m1", "model": SONNET, "content": [block]})
+    made.answer(five=900)
+    said = "The provider compacted inside a call; what that lost is not worked out here."
+    assert ask("info", made)["summary"][1] == said
+
+
 def test_a_file_read_by_ranges_of_lines(made: MadeSession, ask: Asked) -> None:
     """Lines 50 to 100 stand there three times, 1 to 49 twice, the rest once."""
     lines = [f"    value_{n} = compute_something({n}, mode='fast')" for n in range(151)]

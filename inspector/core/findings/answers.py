@@ -15,6 +15,7 @@ from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
 from inspector.core.findings.pins import PinFinding, ban_of, pin_findings
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
+from inspector.core.message import Opaque
 from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
@@ -66,11 +67,18 @@ def filled(found: Breakdown, again: Sequence[Repeat], kind: str, at: int | None)
 
 
 def lost(
-    losses: Sequence[CompactionLoss], pins: Sequence[PinFinding] = (), *, begins_compacted: bool = False
+    losses: Sequence[CompactionLoss],
+    pins: Sequence[PinFinding] = (),
+    *,
+    begins_compacted: bool = False,
+    inside_calls: bool = False,
 ) -> ShortAnswer:
-    """What the recorded compactions and silent drops lost. `begins_compacted`: one came before the first request."""
+    """What the recorded compactions and silent drops lost. `begins_compacted`: one came before the first request;
+    `inside_calls`: the provider made one while it answered."""
     if not losses and begins_compacted:
         return ShortAnswer("lost", "It begins after a compaction, and what that lost is not in this file.")
+    if not losses and inside_calls:
+        return ShortAnswer("lost", "The provider compacted inside a call; what that lost is not worked out here.")
     if not losses:
         return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
     worst = max(losses, key=lambda one: (one.needed_again, one.lost))
@@ -217,5 +225,8 @@ def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> t
     losses = lost_by_compactions(session, thread)
     pins = pin_findings(thread, [one for one in find_pins(thread) if ban_of(one)]) if losses else ()
     begins = any(one.kind == "summary" and not one.before_request for one in thread.compactions)
-    gone = lost(losses, pins, begins_compacted=begins) if thread.messages else ShortAnswer("lost", NO_MESSAGES)
+    parts = (part for message in thread.messages for part in message.parts)
+    inside = any(isinstance(part, Opaque) and part.kind == "compaction" for part in parts)
+    gone = lost(losses, pins, begins_compacted=begins, inside_calls=inside)
+    gone = gone if thread.messages else ShortAnswer("lost", NO_MESSAGES)
     return fills, gone, costs(session_cost(session))
