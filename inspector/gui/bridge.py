@@ -3,6 +3,9 @@
 A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often. Its result,
 its reports and what it raises arrive on the GUI thread, in order. What nobody expects is raised there again, so that
 it meets the same hook as any other bug.
+
+No job imports a module that makes classes of Qt's: PySide6 looks its classes up without a lock while the event loop
+runs, and one that is made meanwhile on another thread can end the program.
 """
 
 import gc

@@ -11,6 +11,7 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QIcon, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
+from inspector.core.heavy import load
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.bars import StatusStrip, TopBar
 from inspector.gui.bridge import Bridge
@@ -38,6 +39,8 @@ from inspector.workbench.state import State
 from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
+_BENEATH = ("inspector.transcripts.discover", "inspector.workbench.compare", "inspector.proxy.live_proxy")
+"""What the panels stand on and is not Qt's: two thirds of what loading them takes, off the GUI thread."""
 _REST = 400
 """Milliseconds between two panels that nobody sees yet, while somebody works."""
 
@@ -103,7 +106,7 @@ class MainWindow(Guarded, QMainWindow):
         self.bridge.run(
             lambda task: _user_windows(), self.workbench.use_windows, lambda error: self.notice.say(str(error))
         )
-        self.bridge.run(lambda task: _panels(), self._know_panels)
+        self.bridge.run(lambda task: [load(name) for name in _BENEATH], lambda _: self._know_panels())
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -128,9 +131,9 @@ class MainWindow(Guarded, QMainWindow):
         self.runs.show()
         self.show_panel("Run")
 
-    def _know_panels(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
+    def _know_panels(self) -> None:
         if not self.docks.titles:
-            self.docks.announce(panels)
+            self.docks.announce(_panels())
             if (last := self.settings.text("workspace")) in WORKSPACES:
                 self.docks.choose(last)
             show = self.show_panel
@@ -147,7 +150,7 @@ class MainWindow(Guarded, QMainWindow):
             QTimer.singleShot(_REST if waits else 0, self, self._build_next)
 
     def _show_docks(self) -> None:
-        self._know_panels(_panels())  # something may have been opened very soon
+        self._know_panels()  # something may have been opened very soon
         self.docks.build("", self.docks.current.name)
         if self.pages.currentWidget() is not self.docks:
             self.pages.setCurrentWidget(self.docks)
@@ -373,7 +376,7 @@ class MainWindow(Guarded, QMainWindow):
 
 
 def _panels() -> Sequence[tuple[str, Place, type[Panel]]]:
-    """The list of panels. Half of all that the program imports hangs on it, so it is loaded after the first paint."""
+    """The list of panels. Much of what the program imports hangs on it, so it is loaded after the first paint."""
     from inspector.gui.panels.catalogue import PANELS
 
     return PANELS

@@ -1,6 +1,9 @@
 """Jobs beside the window: of many that a held key asks for, the first and the last are done."""
 
+import subprocess
+import sys
 import weakref
+from pathlib import Path
 from time import thread_time
 
 from PySide6.QtWidgets import QApplication
@@ -9,7 +12,10 @@ from pytestqt.qtbot import QtBot
 from inspector.gui.bridge import LatestJob, Task, collect
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.mark_row import MarkRow
+from inspector.resources import resource
 from inspector.workbench.timeline import Mark
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_of_the_jobs_of_a_held_key_the_first_and_the_last_are_done(desk: Desk, qtbot: QtBot) -> None:
@@ -69,3 +75,10 @@ def test_marks_that_are_the_same_are_not_painted_again(desk: Desk, qtbot: QtBot)
     assert row.folds is before
     row.show_marks(marks[:1])
     qtbot.waitUntil(lambda: len(row.folds) == 1)
+
+
+def test_no_class_of_qt_is_made_on_another_thread(tmp_path: Path) -> None:
+    """PySide6 looks its classes up without a lock: one that is made beside the event loop can end the program."""
+    program = [sys.executable, "-m", "tests.gui.imports_apart", str(tmp_path / "a.ini"), str(resource("sample.jsonl"))]
+    told = subprocess.run(program, check=True, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert told.stdout.split() == ["none"]

@@ -17,12 +17,14 @@ To add one: a file with a `Panel` subclass, named with its place in the list in
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
+from inspector.core.heavy import load
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded, attempt
 from inspector.gui.look.labels import label
@@ -163,13 +165,17 @@ class PlotPanel(Panel):
         self._loading = False
 
     def load_plot(self) -> None:
-        """Once; `place_plot` is called when it is there."""
+        """Once, in pieces; `place_plot` is called when it is there."""
         if not self._loading:
             self._loading = True
-            self.desk.bridge.run(lambda task: self.plot_class(), self._plot_loaded)
+            self.desk.bridge.run(lambda task: load("numpy"), lambda _: self._load_library())
+
+    def _load_library(self) -> None:
+        import_module("pyqtgraph")  # here, since it makes classes of Qt's (inspector/gui/bridge.py)
+        QTimer.singleShot(0, self, lambda: self._plot_loaded(self.plot_class()))
 
     def plot_class(self) -> Callable[[Theme], Any]:
-        """What makes the plot; imported here, on another thread."""
+        """What makes the plot; imported here, when it is needed."""
         raise NotImplementedError
 
     def place_plot(self) -> None:
