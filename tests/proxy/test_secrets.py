@@ -107,6 +107,18 @@ def test_a_key_in_the_path_is_taken_out(tmp_path: Path, path: str, shown: str | 
         assert key not in recorded
 
 
+def test_a_key_before_a_fragment_is_known_by_itself(tmp_path: Path) -> None:
+    """No client should send one; a server leaves it off before it echoes."""
+    reply = answer(dumps({"echo": [SECRET, "Zm9v4b9f8e7d6c5b4a"]}).encode(), "Content-Type: application/json")
+    with proxied(echo([], reply), tmp_path) as (proxy, _), client(proxy) as wire:
+        wire.send(f"GET /key/Zm9v4b9f8e7d6c5b4a#a?access_token={SECRET}#b HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        assert b"200 OK" in wire.message()[0]
+        kinds(proxy, "response", 1)
+        recorded = _whole(proxy.recorder.path)
+    assert SECRET not in recorded
+    assert "Zm9v4b9f8e7d6c5b4a" not in recorded
+
+
 @pytest.mark.parametrize("path", OPEN)
 def test_names_and_ids_in_a_path_stay(path: str) -> None:
     assert redacted_path(path) == path

@@ -92,7 +92,8 @@ def is_secret(name: str) -> bool:
 
 
 def taken_from_head(headers: Iterable[tuple[str, str]], path: str) -> Iterator[tuple[str, str]]:
-    """(name, value) of all that is redacted in a head; of a query both as it was spelled and as it was meant."""
+    """(name, value) of all that is redacted in a head; of a query both as it was spelled and as it was meant, and
+    without a fragment, which a server leaves off."""
     for name, value in headers:
         if not _is_kept(name):
             yield name, value
@@ -100,12 +101,13 @@ def taken_from_head(headers: Iterable[tuple[str, str]], path: str) -> Iterator[t
     for pair in query.split("&"):
         if _redacted_pair(pair) != pair:
             name, mark, value = pair.partition("=")
-            for spelled in {value if mark else name, unquote_plus(value if mark else name)}:
+            held = value if mark else name
+            for spelled in {held, unquote_plus(held), held.partition("#")[0]} - {""}:
                 yield name if mark else "key", spelled
     parts = place.split("/")
     for part, shown in zip(parts, _redacted_parts(parts), strict=True):
         if part != shown:
-            for spelled in {part, unquote(part), part.rpartition("=")[2]}:
+            for spelled in {part, unquote(part), part.rpartition("=")[2], part.partition("#")[0]} - {""}:
                 yield "key", spelled
 
 

@@ -228,8 +228,6 @@ def _origin_form(request: Http1Request) -> Http1Request:
     target = request.target
     if request.method == "CONNECT":
         raise BadMessage(501, "CONNECT is not for a reverse proxy; set the client's base URL, not its HTTP proxy")
-    if "#" in target:
-        raise BadMessage(400, "a fragment is not for a server")
     if target.startswith("/") or target == "*":
         return request
     scheme, mark, rest = target.partition("://")
