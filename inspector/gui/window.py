@@ -25,7 +25,7 @@ from inspector.gui.guard import Guarded, attempt
 from inspector.gui.look.build import column, holding
 from inspector.gui.look.theme import Theme
 from inspector.gui.opening import FileDrop, Follow, Opener
-from inspector.gui.panels.panel import Panel, Place
+from inspector.gui.panels.panel import Panel, Place, PlotPanel
 from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
 from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.reading_order import next_stop
@@ -148,6 +148,8 @@ class MainWindow(Guarded, QMainWindow):
         if self.docks.build_next():
             waits = rests and (state.session is not None or state.opening is not None)
             QTimer.singleShot(_REST if waits else 0, self, self._build_next)
+        elif isinstance(timeline := self.docks.panel("Timeline"), PlotPanel):
+            timeline.load_plot()  # its library is heavy: better now than when a file opens
 
     def _show_docks(self) -> None:
         self._know_panels()  # something may have been opened very soon
