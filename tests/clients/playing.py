@@ -92,7 +92,8 @@ def play(
     """
     dress = actor.dress(wire, limits)
     calls = calls or actor.calls(wire, TASK, limits)
-    places = [f"work-{n}" for n in range(len(calls))] if at_once else ["work"] * len(calls)
+    # In a parent of their own: what `ls -la` says of it follows from how many lie there, where files lie in memory.
+    places = [f"places/work-{n}" for n in range(len(calls))] if at_once else ["places/work"] * len(calls)
     for name in ("tmp", "home", *places):
         (folder / name).mkdir(parents=True, exist_ok=True)
     files = {f"home/{k}": v for k, v in dress.files.items()}
