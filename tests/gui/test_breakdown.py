@@ -15,6 +15,7 @@ from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, shown_name
 from inspector.gui.panels.breakdown.panel import BreakdownPanel
 from inspector.gui.panels.breakdown.tree import MOST, BreakdownTree
 from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.panel import SMALLEST
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.resources import resource
@@ -72,6 +73,15 @@ def test_a_part_is_as_wide_as_its_share(panel: BreakdownPanel) -> None:
         if len(cell.part) == 1:
             share = cell.node.tokens / panel.filling.tree.tokens
             assert cell.rect.width() == pytest.approx(share * panel.icicle.width())
+
+
+@pytest.mark.parametrize("height", [SMALLEST.height(), 130, 170, 420])
+def test_every_row_is_seen_whole(panel: BreakdownPanel, height: int) -> None:
+    panel.setFixedSize(1_100, height)
+    seen = panel.icicle.visibleRegion().boundingRect()
+    assert seen == panel.icicle.rect()
+    lowest = max(cell.rect.bottom() for cell in panel.icicle.cells)
+    assert seen.height() - panel.icicle.fontMetrics().height() < lowest <= seen.height() or height > 300
 
 
 def test_a_click_reduces_the_buffer_and_a_double_click_goes_there(

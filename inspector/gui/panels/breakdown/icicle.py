@@ -81,7 +81,7 @@ class Icicle(Guarded, QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(160, 85)
+        self.setMinimumSize(160, 2 * (self.fontMetrics().height() + 1))
         self.setAccessibleName("What fills the buffer, level by level")
 
     def sizeHint(self) -> QSize:
@@ -118,7 +118,9 @@ class Icicle(Guarded, QWidget):
 
     def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:
         """The ancestors of what is chosen and itself over the whole width, what is in it below."""
-        width, high = float(self.width()), max(self.fontMetrics().height() + 1, min(HIGH, self.height() / LEVELS))
+        width, least = float(self.width()), self.fontMetrics().height() + 1
+        levels = max(1, min(LEVELS, self.height() // least))
+        high = max(least, min(HIGH, self.height() / levels))
         for depth, node in enumerate(tree.along(self.part)):
             cell = IcicleCell(QRectF(0, depth * high, width, high), self.part[:depth], node)
             yield cell
