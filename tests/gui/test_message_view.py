@@ -58,7 +58,7 @@ def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
     view = show(
         Text("hello\nworld"),
         Thinking("let me see", "sig"),
-        ToolCall("call_1", "Bash", {"command": "ls -l", "timeout": 5, "script": "one\n\ttwo\n"}),
+        ToolCall("call_1", "Bash", {"command": "ls -l", "script": "one\n\ttwo\n", "edits": [{"new": "a\nb"}]}),
         ToolResult("call_1", "total 0", is_error=True),
         Opaque("compaction", "gAAAA", 5_000),
     )
@@ -69,9 +69,11 @@ def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
         "thinking · 10 characters · signature of 3 characters, not shown",
         "tool call · Bash · call_1",
         '  "command": "ls -l",',
-        '  "script": "one\\n\\ttwo\\n"',
-        "script · as text",
+        '  "script": "↓ 9 characters",',
+        '      "new": "↓ 3 characters"',
+        "script · 9 characters",
         "\ttwo",
+        "edits[0].new · 3 characters",
         "tool result · error · 7 characters · call_1",
         "opaque · compaction · 5,000 bytes, readable by the provider only",
     ):

@@ -77,8 +77,7 @@ def _paired(found: PairedPart | None, call: ToolCall | None = None) -> Iterator[
         return
     part, text = found.part, part_text(found.part)
     if isinstance(part, ToolCall):
-        yield Section(f"answers the call of {line(part.name)} · message {found.place:,}", text, "code")
-        yield from _as_text(part.arguments)
+        yield from _called(f"answers the call of {line(part.name)} · message {found.place:,}", part)
     else:
         error = "error · " if part.is_error else ""
         heading = f"its result · message {found.place:,} · {error}{plural(len(text), 'character')}"
@@ -96,8 +95,7 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
             case Thinking(signature=signature):
                 yield Section(_thinking(text, signature), text)
             case ToolCall(id=call, name=name):
-                yield Section(f"tool call · {line(name)} · {line(call)}", text, "code")
-                yield from _as_text(part.arguments)
+                yield from _called(f"tool call · {line(name)} · {line(call)}", part)
                 yield from _paired(partner, part)
             case ToolResult(call_id=call, is_error=is_error):
                 error = "error · " if is_error else ""
@@ -114,12 +112,34 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
                 )
 
 
-def _as_text(arguments: Json) -> Iterator[Section]:
-    """Arguments of several lines once more, as the tool reads them: in JSON they are one long escaped line."""
-    if isinstance(arguments, Mapping):
-        for name, value in arguments.items():
-            if isinstance(value, str) and "\n" in value.strip():
-                yield Section(f"{line(str(name))} · as text", value, "code", argument_language(str(name), arguments))
+_DEPTH = 4
+"""Levels of arguments in which a text of several lines is looked for; below, nobody reads it."""
+
+
+def _called(heading: str, call: ToolCall) -> Iterator[Section]:
+    """The arguments as JSON; below it their texts of several lines as the tool reads them (one line each in JSON)."""
+    apart: list[tuple[str, str]] = []
+    whole = call.arguments
+    yield Section(heading, whole if isinstance(whole, str) else dumps(_without_texts(whole, apart)), "code")
+    named = whole if isinstance(whole, Mapping) else {}
+    for name, value in apart:
+        language = argument_language(name.rpartition(".")[2], named)
+        yield Section(f"{line(name)} · {plural(len(value), 'character')}", value, "code", language)
+
+
+def _without_texts(value: Json, apart: list[tuple[str, str]], name: str = "", depth: int = _DEPTH) -> Json:
+    """The value with a sign where a text of several lines stood; the texts with their names, in order."""
+    if isinstance(value, str):
+        if "\n" not in value.strip():
+            return value
+        apart.append((name, value))
+        return f"↓ {plural(len(value), 'character')}"
+    if depth and isinstance(value, Mapping):
+        path = f"{name}." if name else ""
+        return {key: _without_texts(inner, apart, f"{path}{key}", depth - 1) for key, inner in value.items()}
+    if depth and isinstance(value, list):
+        return [_without_texts(inner, apart, f"{name}[{n}]", depth - 1) for n, inner in enumerate(value)]
+    return value
 
 
 def _thinking(text: str, signature: str) -> str:
