@@ -71,13 +71,24 @@ def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
         '  "command": "ls -l",',
         '  "script": "↓ 9 characters",',
         '      "new": "↓ 3 characters"',
-        "script · 9 characters",
+        "script",
         "\ttwo",
-        "edits[0].new · 3 characters",
+        "edits[0] new",
         "tool result · error · 7 characters · call_1",
         "opaque · compaction · 5,000 bytes, readable by the provider only",
     ):
         assert line in text.split("\n")
+
+
+@pytest.mark.parametrize("names", [("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText")])
+def test_what_an_edit_changes_is_a_diff(show: Show, qtbot: QtBot, names: tuple[str, str]) -> None:
+    texts = dict(zip(names, ("one\ntwo\nfour", "one\nthree\nfour"), strict=True))
+    view = show(ToolCall("call_1", "Edit", {"file_path": "a.py", "edits": [texts]}))
+    fill(view, qtbot)
+    rows = displayed(view).split("\n")
+    assert rows[-5:] == [f"edits[0] {names[0]} → {names[1]}", " one", "-two", "+three", " four"]
+    assert '  "file_path": "a.py",' in rows
+    assert "two" not in "".join(rows[:-5])
 
 
 def test_the_header_says_who_where_when_and_how_many(show: Show) -> None:

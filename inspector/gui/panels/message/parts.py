@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from inspector.core.dialects.neutral import write_message
+from inspector.core.diff import line_diff
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.words import plural
@@ -114,32 +115,45 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
 
 _DEPTH = 4
 """Levels of arguments in which a text of several lines is looked for; below, nobody reads it."""
+_CHANGES = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"), ("oldString", "newString"))
+"""What editing tools call the text that they take out and the one that they put in."""
 
 
 def _called(heading: str, call: ToolCall) -> Iterator[Section]:
     """The arguments as JSON; below it their texts of several lines as the tool reads them (one line each in JSON)."""
-    apart: list[tuple[str, str]] = []
+    apart: list[Section] = []
     whole = call.arguments
     yield Section(heading, whole if isinstance(whole, str) else dumps(_without_texts(whole, apart)), "code")
-    named = whole if isinstance(whole, Mapping) else {}
-    for name, value in apart:
-        language = argument_language(name.rpartition(".")[2], named)
-        yield Section(f"{line(name)} · {plural(len(value), 'character')}", value, "code", language)
+    yield from apart
 
 
-def _without_texts(value: Json, apart: list[tuple[str, str]], name: str = "", depth: int = _DEPTH) -> Json:
-    """The value with a sign where a text of several lines stood; the texts with their names, in order."""
-    if isinstance(value, str):
-        if "\n" not in value.strip():
-            return value
-        apart.append((name, value))
-        return f"↓ {plural(len(value), 'character')}"
-    if depth and isinstance(value, Mapping):
-        path = f"{name}." if name else ""
-        return {key: _without_texts(inner, apart, f"{path}{key}", depth - 1) for key, inner in value.items()}
-    if depth and isinstance(value, list):
-        return [_without_texts(inner, apart, f"{name}[{n}]", depth - 1) for n, inner in enumerate(value)]
-    return value
+def _without_texts(value: Json, apart: list[Section], path: str = "", depth: int = _DEPTH) -> Json:
+    """The value with a sign where a text of several lines stood; these texts, the two of a change as a diff."""
+    if not depth:
+        return value
+    if isinstance(value, list):
+        return [_without_texts(inner, apart, f"{path}[{n}]", depth - 1) for n, inner in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    left = {**value}
+    for names in _CHANGES:
+        old, new = (value.get(name) for name in names)
+        if isinstance(old, str) and isinstance(new, str) and (_has_lines(old) or _has_lines(new)):
+            left |= dict.fromkeys(names, "↓ as a diff")
+            text = "\n".join(f"{run.mark}{row}" for run in line_diff(old, new) for row in run.lines)
+            apart.append(Section(line(f"{path} {names[0]} → {names[1]}".strip()), text, "diff"))
+    for name, inner in left.items():
+        if _has_lines(inner):
+            left[name] = f"↓ {plural(len(inner), 'character')}"
+            heading = line(f"{path} {name}".strip())
+            apart.append(Section(heading, inner, "code", argument_language(str(name), value)))
+        else:
+            left[name] = _without_texts(inner, apart, f"{path} {name}".strip(), depth - 1)
+    return left
+
+
+def _has_lines(value: Json) -> TypeGuard[str]:
+    return isinstance(value, str) and "\n" in value.strip()
 
 
 def _thinking(text: str, signature: str) -> str:
