@@ -1,15 +1,16 @@
 """Which facts stand in a buffer, and which were lost between two.
 
 A fact stands where its text stands, in whatever message, as whole words, and a sentence also where its lines are broken
-otherwise or its end signs differ (`wording.Saying`); it is lost where it stands nowhere. The facts and the words of
-messages are read once for any number of buffers made of them.
+otherwise or its end signs differ (`wording.Saying`); it is lost where it stands nowhere. The facts of a message are
+read when it goes, its words when something is looked for in it: once for any number of buffers made of them.
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from inspector.core.facts.fact import SENTENCES, Fact, LostFact
+from inspector.core.facts.names import unescaped
 from inspector.core.facts.reading import facts, texts
 from inspector.core.facts.sentences import LONGEST
 from inspector.core.facts.wording import Saying
@@ -17,9 +18,6 @@ from inspector.core.message import Message
 
 _WORD = re.compile(r"\w+", re.ASCII)
 """Chinese has no spaces: what has no other words is looked for everywhere."""
-
-
-_NONE: frozenset[int] = frozenset()
 
 
 def words(text: str) -> set[str]:
@@ -36,25 +34,20 @@ class FactIndex:
         self.facts: list[Fact] = []
         self._numbers: dict[int, int] = {}
         self._ids: dict[Fact, int] = {}
-        self._of: list[tuple[int, ...]] = []
-        self._texts: list[str] = []
-        self._saying = defaultdict[str, set[int]](set)
+        self._of: dict[int, tuple[int, ...]] = {}
+        self._texts: dict[int, str] = {}
+        self._saying = defaultdict[str, list[int]](list)
         """Messages by word."""
         self._fact_words: list[tuple[str, ...]] = []
         self._sayings: dict[int, Saying] = {}
         """Of the facts that are sentences."""
 
     def number(self, message: Message) -> int:
-        """Its number; a new message is read now. O(text) the first time."""
+        """Its number."""
         found = self._numbers.get(id(message))
         if found is None:
             found = self._numbers[id(message)] = len(self.messages)
             self.messages.append(message)
-            text = "\n".join(texts(message))
-            self._texts.append(text)
-            for word in words(text):
-                self._saying[word].add(found)
-            self._of.append(tuple(map(self._id, facts(message))))
         return found
 
     def number_of(self, identity: int) -> int:
@@ -74,27 +67,34 @@ class FactIndex:
         return found
 
     def facts_of(self, number: int) -> tuple[int, ...]:
-        """The facts of a message, by number, each once."""
-        return self._of[number]
+        """The facts of a message, by number, each once. O(text) the first time."""
+        found = self._of.get(number)
+        if found is None:
+            found = self._of[number] = tuple(map(self._id, facts(self.messages[number])))
+        return found
 
     def words_in(self, fact: int) -> tuple[str, ...]:
         """The words of a fact; none of one that is all Chinese."""
         return self._fact_words[fact]
 
-    def text(self, number: int) -> str:
-        """What the message says."""
-        return self._texts[number]
+    def read(self, numbers: Iterable[int]) -> None:
+        """The words of these messages, from now on. O(text) the first time."""
+        for number in numbers:
+            if number not in self._texts:
+                text = self._texts[number] = unescaped("\n".join(texts(self.messages[number])))
+                for word in words(text):
+                    self._saying[word].append(number)
 
-    def likely(self, fact: int, among: Set[int]) -> Set[int]:
-        """Of these messages, those with the rarest word of the fact: no other can hold it."""
-        listed = (self._saying.get(word, _NONE) for word in self._fact_words[fact])
-        return among & min(listed, key=len, default=among)
-
-    def holds(self, number: int, fact: int) -> bool:
-        """Does the text of the message hold the fact's text?"""
-        saying = self._sayings.get(fact)
-        text = self._texts[number]
-        return saying.stands_in(text) if saying is not None else self.facts[fact].text in text
+    def holding(self, fact: int, among: set[int]) -> Iterator[int]:
+        """Of these messages, all of them read, those whose text holds the fact's: they have its rarest word."""
+        listed: list[Sequence[int]] = [self._saying.get(word, ()) for word in self._fact_words[fact]]
+        rarest = min(listed, key=len, default=None)
+        likely = among if rarest is None else among.intersection(rarest)
+        saying, said = self._sayings.get(fact), self.facts[fact].text
+        for number in likely:
+            text = self._texts[number]
+            if saying.stands_in(text) if saying is not None else said in text:
+                yield number
 
 
 class BufferFacts:
@@ -104,23 +104,22 @@ class BufferFacts:
         self._index = index
         self._numbers = set[int]()
         self._identities = set[int]()
-        self._counts = Counter[int]()
-        """Messages by fact."""
+        self._unread = set[int]()
 
     def __contains__(self, number: object) -> bool:
         return number in self._numbers
 
     def add(self, number: int) -> None:
-        """One more. O(its facts)."""
+        """One more."""
         self._numbers.add(number)
+        self._unread.add(number)
         self._identities.add(id(self._index.messages[number]))
-        self._counts.update(self._index.facts_of(number))
 
     def remove(self, number: int) -> None:
         """One less."""
         self._numbers.discard(number)
+        self._unread.discard(number)
         self._identities.discard(id(self._index.messages[number]))
-        self._counts.subtract(self._index.facts_of(number))
 
     def changes(self, messages: Iterable[Message]) -> tuple[list[int], list[int]]:
         """(numbers that are gone, numbers that came) if these stood now; each in order. O(messages), but quick: of
@@ -133,17 +132,10 @@ class BufferFacts:
 
     def holds(self, fact: int) -> bool:
         """Does the fact stand in one of the messages?"""
-        if self._counts[fact] > 0:
-            return True
-        return any(self._index.holds(number, fact) for number in self._index.likely(fact, self._numbers))
-
-    def standing(self) -> set[int]:
-        """The facts of the messages. O(facts)."""
-        return {fact for fact, count in self._counts.items() if count > 0}
-
-    def texts(self) -> list[str]:
-        """What the messages say."""
-        return [self._index.text(number) for number in sorted(self._numbers)]
+        if self._unread:
+            self._index.read(self._unread)
+            self._unread.clear()
+        return next(self._index.holding(fact, self._numbers), None) is not None
 
 
 def lost(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostFact, ...]:

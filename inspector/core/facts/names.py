@@ -112,7 +112,7 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
         for fact, start, end in _in_run(run) if len(run) <= _LONG else _find(run):
             if fact.kind == "number":
                 if not places:
-                    for match in _RUN.finditer(text):
+                    for match in _NUMBERED.finditer(text):
                         places.setdefault(match.group(), []).append(match.start())
                 if all(
                     _counts(text, at + start, at + end) or (printed and _is_any(text, at + start, at + end))
@@ -122,13 +122,17 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
             yield fact
 
 
-_RUN = pattern(r"\S+")
+_NUMBERED = pattern(r"(?<!\S)[^\s\d]*+\d\S*+")
+_MAY_NAME = pattern(r"[/_\d]|\.\w|[a-z\d][A-Z]")
+"""Something of this is in every name; in most words is nothing."""
 _LONG = 200
 """Characters: a longer run is hardly met twice."""
 
 
 def _find(run: str) -> tuple[tuple[Fact, int, int], ...]:
     """The names in a run of characters without white space, and where they stand in it; of a number, what it may be."""
+    if not _MAY_NAME.search(run):
+        return ()
     found = list[tuple[Fact, int, int]]()
     for match in _NAME.finditer(run):
         kind, name = match.lastgroup, match.group().rstrip(".-")
@@ -160,8 +164,12 @@ def _is_label(run: str, match: re.Match[str]) -> bool:
 
 def plain(text: str) -> str:
     """Without what tools put before the lines that they show."""
-    text = text.replace("\\n", "  ").replace("\\t", "  ")  # a text within a text
-    return _GUTTER.sub(lambda match: f"{match['file'] or ''} ", text)
+    return _GUTTER.sub(lambda match: f"{match['file'] or ''} ", unescaped(text))
+
+
+def unescaped(text: str) -> str:
+    """A text within a text has its lines and words apart."""
+    return text.replace("\\n", "  ").replace("\\t", "  ")
 
 
 def _path(found: str) -> str:

@@ -148,9 +148,9 @@ class LossLedger:
         self._standing, self._speech = BufferFacts(index), Speech()
         self._removed: dict[int, At] = {}
         self._lost: dict[int, Loss] = {}
-        """Facts that are gone now."""
-        self._unsaid: dict[str, set[int]] = {}
-        """Of these, the sentences, by their longest word."""
+        """Facts that are gone; what came back is known when it is referred to, or goes again."""
+        self._unsaid = set[int]()
+        """Of these, the sentences."""
         self._by_word: dict[str, set[int]] = {}
         self._touched = set[int]()
         self._quoted = set[int]()
@@ -167,14 +167,17 @@ class LossLedger:
             if number in self._standing:
                 continue
             self._refer(message, request)
-            self._came(number)
+            self._standing.add(number)
             self._follow(message, number, request)
 
     def change(self, after: Sequence[Message], at: At | None) -> None:
         """The buffer is another now. `at`: the policy's step that made it so; None = the recording did. O(buffer)."""
         removed, came = self._standing.changes(after)
+        if self._unsaid or self._quoted:
+            self._index.read(removed)
+        self._came_back(removed)
         for number in came:
-            self._came(number)
+            self._standing.add(number)
         for number in removed:
             self._standing.remove(number)
         known = len(self._losses)
@@ -184,8 +187,8 @@ class LossLedger:
                 self._lose(number, at)
         for fact in [one for one in self._quoted if not self._standing.holds(one)]:
             self._quoted.remove(fact)
-            held = (number for number in removed if self._index.holds(number, fact))
-            if at is not None and fact not in self._lost and (last := next(held, None)) is not None:
+            last = min(self._index.holding(fact, set(removed)), default=None)
+            if at is not None and fact not in self._lost and last is not None:
                 self._gone(fact, at, self._index.messages[last].id)
         if len(self._losses) > known:
             told = Retelling(after, [self._index.messages[number] for number in came], self._speech)
@@ -231,24 +234,26 @@ class LossLedger:
         self._by_word.setdefault(self._key(fact), set()).add(fact)
         self._ever_lost.add(fact)
         if loss.fact.kind in SENTENCES:
-            self._unsaid.setdefault(self._key(fact), set()).add(fact)
+            self._unsaid.add(fact)
         self._losses.append(loss)
 
     def _found_again(self, facts: Iterable[int]) -> None:
         for fact in facts:
             if fact in self._lost:
                 del self._lost[fact]
-                self._unsaid.get(self._key(fact), set()).discard(fact)
+                self._unsaid.discard(fact)
                 self._by_word[self._key(fact)].discard(fact)
 
-    def _came(self, number: int) -> None:
-        """It stands now, with its facts, and with the sentences that were gone and that it cites."""
-        self._found_again(self._index.facts_of(number))
-        said = self._unsaid.keys() & {"", *words(self._index.text(number))} if self._unsaid else ()
-        cited = {fact for word in said for fact in self._unsaid[word] if self._index.holds(number, fact)}
-        self._found_again(cited)
-        self._quoted |= cited
-        self._standing.add(number)
+    def _came_back(self, removed: Sequence[int]) -> None:
+        """What was gone and stood again, as these messages, which go now, had brought it back or cited it."""
+        if not self._lost or not removed:
+            return
+        self._found_again({fact for number in removed for fact in self._index.facts_of(number)})
+        if self._unsaid:
+            among = set(removed)
+            cited = {fact for fact in self._unsaid if next(self._index.holding(fact, among), None) is not None}
+            self._found_again(cited)
+            self._quoted |= cited
 
     def _key(self, fact: int) -> str:
         """The longest word of a fact: a text that refers to the fact holds it."""
@@ -260,10 +265,9 @@ class LossLedger:
         if not said:
             return
         named = set[int]()
-        for word in (*words(said), ""):
-            facts = self._by_word.get(word, ())
-            named.update(fact for fact in facts if _is_used(said, self._index.facts[fact]))
-        calls = [(call, call_text(call)) for call in message.calls]
+        for word in self._by_word.keys() & {"", *words(said)}:
+            named.update(fact for fact in self._by_word[word] if _is_used(said, self._index.facts[fact]))
+        calls = [(call, call_text(call)) for call in message.calls] if named else []
         for fact in sorted(named):
             loss = self._lost[fact]
             if loss.at.is_readable and not self._standing.holds(fact):
