@@ -231,12 +231,18 @@ def describe(stepped: StepReport) -> dict[str, Any]:
         "fired": list(step.fired),
         "succeeded": step.succeeded,
         "error": step.error or None,
-        "before": {"messages": len(before.messages), **_size_document(stepped, before, measured)},
+        "before": {
+            "messages": len(before.messages),
+            **_size_document(stepped, before, measured),
+            **({"listed": steps.recorded.listed} if steps.recorded else {}),
+        },
         "after": {
             "messages": [message_document(message, roku) for message in after.messages],
             **_size_document(stepped, after, measured_after),
         },
-        "fates": [_fate_document(row) for row in sized_rows(steps.fates(), before, after, stepped.sizer)],
+        "fates": [
+            _fate_document(row) for row in sized_rows(steps.fates(), before, after, stepped.sizer, stepped.after)
+        ],
         "events": [{"name": event.name, **event.fields} for event in step.events],
         "needs": [need_document(one) for one in step.asked],
         "state": by.dump(step.running),
@@ -291,6 +297,9 @@ def _size(messages: int, side: dict[str, Any], policy: str) -> str:
     """`13 messages, 41,200 tokens reported (40,100 to 42,300); roku believes 40,950`."""
     band = f" ({number(side['band'][0])} to {number(side['band'][1])})" if side["band"] else ""
     shown = f"{messages} messages, {number(side['predicted'])} tokens {side['kind']}{band}"
+    listed = side.get("listed")
+    if listed is not None and listed != side["predicted"]:
+        shown += f" with the answer ({number(listed)} without)"
     return f"{shown}; {policy} believes {number(side['calibrated'])}"
 
 

@@ -41,11 +41,16 @@ class Sides:
     before: Buffer
     after: Buffer
     sizer: Sizer
-    """What measures both."""
+    """What measures both ..."""
     steps: Steps | None = None
     outcome: Outcome[object] | None = None
+    later: Sizer | None = None
+    """... or only the one before, where the recording came to the one after: each is measured as it is where it
+    stands, so that gauge, buffer and diff show the same numbers of it."""
     whole: tuple[int, int] | None = None
-    """Tokens of both where that is known apart: the recording's own numbers, what no file holds included."""
+    """Tokens of both by these two, what no file holds included."""
+    listed: int | None = None
+    """Tokens before without the last answer, where `whole` predicts them with it: what lists of compactions give."""
 
     @property
     def preview(self) -> bool:
@@ -61,6 +66,7 @@ class Sides:
             and self.after is other.after
             and self.sizer.scale == other.sizer.scale
             and self.sizer.estimator == other.sizer.estimator
+            and (self.later and self.later.scale) == (other.later and other.later.scale)
             and self.whole == other.whole
         )
 
@@ -84,7 +90,10 @@ def sides(state: State) -> Sides | None:
     if steps.is_before(steps.compared) == steps.is_before(steps.at):
         return Sides(name, left, right, sizer_of(state), steps)
     earlier, later = sizer_at(state, steps.compared), sizer_of(state)
-    return Sides(name, left, right, earlier, steps, whole=(earlier.tokens(left), later.tokens(right)))
+    whole = earlier.tokens(left), later.tokens(right)
+    starts = steps.compared == ORIGIN and earlier.pressure.kind == "predicted" and steps.recorded is not None
+    listed = steps.recorded.listed if starts and steps.recorded else None
+    return Sides(name, left, right, earlier, steps, None, later, whole, None if listed == whole[0] else listed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,9 +106,11 @@ class Diff:
     after: Sequence[int]
     counts: Mapping[FateName, int]
     delta: int
-    """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows ..."""
+    """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows that changed ..."""
     rest: int = 0
-    """... and of what the file does not hold, which the recording changed, too."""
+    """... of what the file does not hold, which the recording changed, too ..."""
+    anew: int = 0
+    """... and what was kept counts so much more by the measure of the buffer after."""
     places: Mapping[str, int] = field(default_factory=dict)
     """Row by message id."""
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -108,27 +119,36 @@ class Diff:
 
 def compared(sides: Sides) -> Diff:
     """The rows, worked out. O(messages); token counts are cached on the messages."""
-    told = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer)
+    told = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer, sides.later)
     before, after = _numbers(row.fate.before for row in told), _numbers(row.fate.after for row in told)
     order = _order(told)
     found = tuple(told[n] for n in order)
     counts = Counter(row.fate.name for row in found)
+    delta = sum(row.delta for row in found if row.fate.name != "kept")
+    rest = sides.later.scale.unseen - sides.sizer.scale.unseen if sides.later else 0
     return Diff(
         sides,
         found,
         [before[n] for n in order],
         [after[n] for n in order],
         {name: counts[name] for name in FATES if counts[name]},
-        (delta := sum(row.delta for row in found)),
-        sides.whole[1] - sides.whole[0] - delta if sides.whole else 0,
+        delta,
+        rest,
+        sides.whole[1] - sides.whole[0] - delta - rest if sides.whole else 0,
         {row.fate.id: n for n, row in enumerate(found)},
         tool_names((*sides.before.messages, *sides.after.messages)),
     )
 
 
-def sized_rows(fates: Sequence[Fate], before: Buffer, after: Buffer, size: Sizer) -> tuple[DiffRow, ...]:
-    """Every row in the tokens that the gauge shows. What changed adds up to the difference of the two buffers."""
+def sized_rows(
+    fates: Sequence[Fate], before: Buffer, after: Buffer, size: Sizer, later: Sizer | None = None
+) -> tuple[DiffRow, ...]:
+    """Every row in the tokens that the gauge shows. What changed adds up to the difference of the two buffers; where
+    `later` measures the one after, each side to its own buffer."""
     counted = rows(fates, size.estimator)
+    if later is not None:
+        was, now = size.scale, later.scale
+        return tuple(DiffRow(one.fate, was.rows(one.tokens_before), now.rows(one.tokens_after)) for one in counted)
     changed = [n for n, row in enumerate(counted) if row.fate.name != "kept"]
     delta = size.tokens(after) - size.tokens(before)
     gained = rounded([size.scale.slope * counted[n].delta for n in changed], delta)

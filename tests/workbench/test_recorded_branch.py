@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from inspector.core.session import Session
+from inspector.core.session import Session, compaction_sizes
 from inspector.core.usage import Usage
+from inspector.gui.panels.diff.bar import headline
 from inspector.workbench.diff import compared, sides
 from inspector.workbench.gauge import reading
-from inspector.workbench.policy_input import start_of, step_rows_of
+from inspector.workbench.policy_input import sizer_of, start_of, step_rows_of
 from inspector.workbench.regression import pytest_text
 from inspector.workbench.steps import ORIGIN, RECORDED, Steps
 from inspector.workbench.steps_file import StepsSource, replay_steps, starts_before, write_steps
@@ -60,12 +61,37 @@ def test_it_is_there_at_once_and_takes_no_step(bench: Workbench) -> None:
     assert found.sides.whole is not None
     before, after = found.sides.whole
     assert after == shown(bench) == usage(bench, 4)
-    assert found.delta + found.rest == after - before
+    assert found.delta + found.rest + found.anew == after - before
     rows = step_rows_of(state)
     assert [(row.tokens, row.before) for row in rows] == [(before, None), (after, before)]
     bench.move(3)
     assert bench.state.steps is None
     assert sides(bench.state) is None
+
+
+def test_each_side_of_its_diff_has_the_numbers_of_its_own_buffer(bench: Workbench) -> None:
+    """What a counted token weighs is learned on the way: the buffer after has another measure than the one before."""
+    state = bench.state
+    chosen = sides(state)
+    assert chosen is not None
+    found, now = compared(chosen), sizer_of(state)
+    bench.stepping.go(ORIGIN)
+    was = sizer_of(bench.state)
+    assert was.scale.slope != now.scale.slope
+    for row in found.rows:
+        assert row.tokens_before == (was.row(row.fate.before) if row.fate.before else 0)
+        assert row.tokens_after == (now.row(row.fate.after) if row.fate.after else 0)
+    assert found.rest == now.scale.unseen - was.scale.unseen
+
+
+def test_where_the_size_before_is_predicted_the_one_that_lists_give_is_named_too(bench: Workbench) -> None:
+    thread, chosen = bench.state.thread, sides(bench.state)
+    assert thread is not None
+    assert chosen is not None
+    assert chosen.whole is not None
+    before, _ = compaction_sizes(thread, thread.compactions[0])
+    assert (chosen.listed, chosen.sizer.pressure.kind) == (before, "predicted")
+    assert f": {before:,}, with the answer ≈{chosen.whole[0]:,} → " in headline(compared(chosen))
 
 
 @pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"])
@@ -96,7 +122,7 @@ def test_a_policys_own_compaction_beside_it(bench: Workbench) -> None:
     assert chosen is not None
     assert chosen.whole == (usage(bench, 4), own)
     found = compared(chosen)
-    assert found.delta + found.rest == own - usage(bench, 4)
+    assert found.delta + found.rest + found.anew == own - usage(bench, 4)
     bench.stepping.go(RECORDED)
     assert (shown(bench), bench.state.stepped, steps_of(bench).own) == (usage(bench, 4), False, 1)
     assert step_effects(bench.state) == ()

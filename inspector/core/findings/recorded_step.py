@@ -44,8 +44,10 @@ class RecordedStep:
     """Id after by id before, of messages that stand there under another one."""
     compactions: tuple[int, ...] = ()
     """Indices of the compactions that the thread records there; none for a silent drop."""
+    listed: int | None = None
+    """Tokens before, as lists of compactions and drops give them: as recorded, or what the last call reported."""
     told: int | None = None
-    """Tokens before, as the file records them."""
+    """The same, where the file records it."""
 
     @property
     def before(self) -> Buffer:
@@ -93,9 +95,11 @@ def _step(thread: Thread, drops: Drops, at: int, arrival: Arrival) -> RecordedSt
     drop = next((one for one in drops.found if one.request == at and one.kind != "sub-agent"), None)
     kind, trigger, why = _words(made, drop)
     told = made[0][1].tokens_before if made else None
-    if told is not None and compaction_sizes(thread, made[0][1])[0] != told:
-        told = None
-    return RecordedStep(at, kind, trigger, why, before, after, changed, renamed, tuple(n for n, _ in made), told)
+    listed = compaction_sizes(thread, made[0][1])[0] if made else drop.tokens_before if drop else None
+    told = None if listed != told else told
+    return RecordedStep(
+        at, kind, trigger, why, before, after, changed, renamed, tuple(n for n, _ in made), listed, told
+    )
 
 
 def _words(made: Sequence[tuple[int, Compaction]], drop: Drop | None) -> tuple[DropKind, str, str]:

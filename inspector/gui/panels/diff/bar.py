@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
 _APART = 2
+_ROUNDING = 20
+"""Tokens that rows may lack because each is a whole number."""
 START = "the step's start"
 AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
@@ -103,7 +105,7 @@ class DiffBar(Guarded, QWidget):
             chip.setVisible(bool(count))
         self._comparison = comparison
         self._say()
-        mark(self.headline, "role", "good" if comparison.delta + comparison.rest < 0 else "quiet")
+        mark(self.headline, "role", "good" if _change(comparison) < 0 else "quiet")
         words, about = _offer(comparison.sides)
         self.accept.setText(words)
         self.accept.setToolTip(about)
@@ -120,7 +122,7 @@ class DiffBar(Guarded, QWidget):
         if comparison is not None:
             known = paid and comparison.sides.whole is not None
             short = f" · {paid.rpartition(': ')[2]}" if known else ""
-            sizes, change = in_short(comparison), signed(comparison.delta + comparison.rest)
+            sizes, change = in_short(comparison), signed(_change(comparison))
             self.headline.show_text(headline(comparison) + f", {paid}" * bool(known), sizes + short, sizes, change)
             self._fit()
 
@@ -149,12 +151,17 @@ def _offer(sides: Sides) -> tuple[str, str]:
 def headline(comparison: Diff) -> str:
     """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below.
 
-    Of what was recorded `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not in this file`: the whole.
+    Of what was recorded the whole, `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not in this file`,
+    and where the one before is predicted with the last answer, what lists give without it.
     """
     parts = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
     if comparison.sides.whole is not None:
+        parts = parts or ["nothing changed"]
         parts += [f"{signed(comparison.rest)} not in this file"] * bool(comparison.rest)
-        return f"{_name(comparison)}: {_sizes(comparison)} tokens, {', '.join(parts) or 'nothing changed'}"
+        parts += [f"{signed(comparison.anew)} as the kept are measured anew"] * (abs(comparison.anew) > _ROUNDING)
+        listed = comparison.sides.listed
+        first = f"{grouped(listed)}, with the answer " if listed is not None else ""
+        return f"{_name(comparison)}: {first}{_sizes(comparison)} tokens, {', '.join(parts)}"
     if not parts:
         return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
     unseen = comparison.sides.sizer.scale.unseen
@@ -182,8 +189,13 @@ def payback_words(economics: "Economics | None") -> str:
     return f"cost {dollars(economics.cost_usd)}, saves {dollars(economics.saved_per_request_usd)} a request: {ended}"
 
 
+def _change(comparison: Diff) -> int:
+    """Tokens by which the next prompt is larger."""
+    return comparison.delta + comparison.rest + comparison.anew
+
+
 def _sizes(comparison: Diff) -> str:
-    """With ≈ where the answer and what came after the last report are predicted: other places give that report."""
+    """With ≈ where the answer and what came after the last report are predicted."""
     before, after = comparison.sides.whole or (0, 0)
     about = "≈" if comparison.sides.sizer.pressure.kind == "predicted" else ""
     return f"{about}{grouped(before)} → {grouped(after)}"

@@ -154,7 +154,7 @@ def _left_out(rows: Sequence[DiffRow]) -> str:
     text = ", ".join(f"{grouped(counts[name])} {name}" for name in FATES if counts[name])
     if set(counts) == {"kept"}:
         return f"{text} · {plural(sum(row.tokens_after for row in rows), 'token')}"
-    return f"{text} · {signed(sum(row.delta for row in rows))} tokens"
+    return f"{text} · {signed(sum(row.delta for row in rows if row.fate.name != 'kept'))} tokens"
 
 
 class DiffDelegate(PaintedRow):
@@ -237,7 +237,7 @@ class DiffDelegate(PaintedRow):
     def _paint_fate(self, painter: QPainter, room: QRect, of: DiffRow, c: Colours) -> None:
         """The letter, and by how much the message grew or shrank."""
         paint_bold(painter, room.adjusted(9, 0, 0, 0), LETTERS[of.fate.name], fate_colour(c, of.fate.name))
-        if of.delta:
+        if of.delta and of.fate.name != "kept":
             painter.setPen(ink(c.quiet))
             painter.drawText(room.adjusted(0, 0, -9, 0), RIGHT, signed(of.delta))
 

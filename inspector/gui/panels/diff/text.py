@@ -43,6 +43,8 @@ def diff_sections(of: DiffRow, rival: Message | None = None) -> Sequence[Section
 def _tokens(of: DiffRow) -> str:
     if not of.delta:
         return plural(of.tokens_after, "token")
+    if of.fate.name == "kept":
+        return f"{grouped(of.tokens_before)} tokens by the measure before, {grouped(of.tokens_after)} by the one after"
     return f"{grouped(of.tokens_before)} → {grouped(of.tokens_after)} tokens ({signed(of.delta)})"
 
 
