@@ -36,7 +36,16 @@ from tests.cli import schema
 from tests.shared import TRANSCRIPTS, transcripts
 
 FILES = [path for path in transcripts("**/*") if path.is_file()]
-CAUSES = {"expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"}
+CAUSES = {
+    "expired",
+    "prefix-changed",
+    "model-changed",
+    "tools-changed",
+    "compaction",
+    "restart",
+    "other-cache",
+    "unknown",
+}
 FATES = {"verbatim": "kept", "paraphrased": "paraphrased", "gone": "lost"}
 
 

@@ -1,6 +1,7 @@
 """Why a cache broke: a session by hand for every cause, and what it cost."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -29,8 +30,9 @@ def session(*usages: Usage, minutes: tuple[float, ...] = (), model: str = MODEL,
     stretch, requests = Stretch(), list[Request]()
     for n, usage in enumerate(usages):
         stretch.append(user(f"question {n} " * 40))
-        at = 60 * (minutes[n] if minutes else n)
-        time = f"2026-01-01T{int(at) // 3600:02}:{int(at) // 60 % 60:02}:{int(at) % 60:02}Z"
+        time = (
+            f"{datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes[n] if minutes else n):%Y-%m-%dT%H:%M:%SZ}"
+        )
         usage = replace(usage, cache_write_1h=usage.cache_write) if hourly else usage
         requests.append(Request(n, stretch.view(), usage=usage, model=model, time=time, line=10 * n + 5))
         stretch.append(assistant(f"answer {n} " * 40))
@@ -180,6 +182,35 @@ def test_a_cache_that_the_provider_keeps_by_itself_may_lose_anything() -> None:
     assert (idle.cause, idle.evidence[:12], idle.inferred) == ("expired", "7 min passed", True)
 
 
+@pytest.mark.parametrize(
+    ("model", "minutes", "cause", "words"),
+    [
+        ("gpt-5.4", 8, "expired", "usually lives for 5 to 10 minutes"),
+        ("gpt-5.5", 8, "unknown", "without a promise"),
+        ("gpt-5.5", 1_500, "expired", "documented to live for up to 24 hours"),
+        ("gpt-5.6-sol", 20, "unknown", "without a promise"),
+        ("gpt-5.6-sol", 40, "expired", "documented to live for at least 30 minutes"),
+    ],
+)
+def test_how_long_a_cache_lives_is_as_the_maker_of_the_model_says(
+    model: str, minutes: float, cause: str, words: str
+) -> None:
+    calls = (Usage(10_000, 40_000, output=5), Usage(1_000, 50_000, output=5), Usage(40_000, 12_000, output=5))
+    found = broken(session(*calls, minutes=(0, 1, minutes), model=model))
+    assert (found.cause, words in found.evidence) == (cause, True)
+
+
+def test_a_message_that_reads_otherwise_explains_more_than_a_pause_where_all_before_it_was_read() -> None:
+    calls = (24_100, 2_400), (30_000, 24_000), (40_000, 29_900), (40_500, 29_900)
+    thread = session(*(Usage(sent - got, got, output=5) for sent, got in calls), minutes=(0, 1, 2, 12), model="gpt-5")
+    assert broken(thread).cause == "expired"
+    *before, last = thread.requests
+    messages = list(last.view.messages())
+    messages[4] = Message(messages[4].id, "user", (Text("question 2, put otherwise"),))
+    found = broken(replace(thread, requests=[*before, replace(last, view=Stretch(None, messages).view())]))
+    assert (found.cause, found.place) == ("prefix-changed", 4)
+
+
 def by_itself(*calls: tuple[int, int], minutes: tuple[float, ...] = ()) -> list[Rebilling]:
     """Breaks of calls to a provider that keeps its caches by itself: (tokens sent, tokens read)."""
     thread = session(*(Usage(sent - read, read, output=5) for sent, read in calls), minutes=minutes, model="gpt-5")
@@ -191,10 +222,10 @@ OTHER_CACHE = (24_100, 2_400), (32_000, 24_000), (40_000, 31_900), (42_000, 2_40
 
 def test_a_provider_that_answers_from_a_cache_that_has_seen_less() -> None:
     (found,) = by_itself(*OTHER_CACHE, (50_000, 39_900))
-    assert (found.cause, found.inferred) == ("unknown", True)
+    assert (found.cause, found.inferred) == ("other-cache", True)
     assert "Request 4 read 39,900 tokens again, to where request 2 had ended." in found.evidence
     (found,) = by_itself(*OTHER_CACHE[:3], (48_000, 24_000))
-    assert found.cause == "unknown"
+    assert found.cause == "other-cache"
     assert "where the prompt of request 0 ended. Request 2 had read 31,900 of the same." in found.evidence
 
 

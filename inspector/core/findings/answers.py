@@ -144,6 +144,7 @@ _CAUSES = {
     "model-changed": "because the model changed",
     "tools-changed": "because prompt or tools changed",
     "restart": "because the client was started again",
+    "other-cache": "by the provider's own choice of cache",
     "unknown": "for reasons that the file does not tell",
 }
 

@@ -5,10 +5,12 @@ A cause is what the file shows: a recorded compaction, another model, tools or m
 longer than the entries lived, a client that was started again. Where it shows none of these, the place at which the
 reading stopped tells what changed, but only of a provider that reads exactly what it was told to write (it reports
 writes; documented for Anthropic's). A provider that caches by itself keeps several caches, and may answer from one that
-has seen less (OpenAI documents that calls of one prefix may go to more than one machine): that is the provider's own
-doing where the counts of other calls show that it still held what this one did not read. Else unknown.
+has seen less (OpenAI documents that a call is looked up in the cache of the machine that it is routed to, and that
+calls of one prefix may go to more than one): so it was where the counts of other calls show that it still held what
+this one did not read. Else unknown.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -24,10 +26,12 @@ from inspector.core.tokens.prices import named_models, sum_prices
 from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed
 
 BreakCause: TypeAlias = Literal[
-    "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"
+    "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "other-cache", "unknown"
 ]
-NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "unknown"))
-"""Not counted as avoidable: a compaction was wanted, and of the unknown nobody knows."""
+"""other-cache: the provider held it, and answered from a cache of its own that had seen less."""
+NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "other-cache", "unknown"))
+"""Not counted as avoidable: a compaction was wanted, which cache answers is the provider's choice, and of the unknown
+nobody knows."""
 _NEAR = 700
 """Tokens by which a provider's reading ends before the end of what it was told to keep (blocks, rounding)."""
 _AROUND = 64
@@ -128,7 +132,9 @@ class _Detective:
         if models[0] != models[1]:
             why = f"The model changed from {models[0]} to {models[1]}: each has a cache of its own."
             return _Finding("model-changed", why)
-        if (expired := self._expired(former, usage, models[1], pause)) is not None:
+        exact = models[1] in self._writers
+        expired = self._expired(former, usage, models[1], pause)
+        if exact and expired is not None:
             return expired
         if (told := _prompt_changed(former.prompt, request.prompt)) is not None:
             return told
@@ -138,7 +144,8 @@ class _Detective:
         if changed is not None and unread <= missed / 2:
             return changed
         signs = [one for one in self._signs if former.line < one.line < request.line]
-        found = self._by_place(request, usage, pause, model=models[1], signs=signs)
+        found = None if exact else self._in_another_cache(request, usage, pause)
+        found = found or expired or self._by_place(request, usage, pause, model=models[1], signs=signs)
         if changed is None:
             return found
         why = f"{changed.evidence} But {unread:,} tokens before it were not read either. {found.evidence}"
@@ -163,9 +170,10 @@ class _Detective:
         if pause is None:
             return None
         if model not in self._writers:
-            if pause <= MINUTES:
+            lives_s, words = next((lives, words) for models, lives, words in _KEPT if models.search(model))
+            if pause <= lives_s:
                 return None
-            why = f"{lasted(pause)} passed since the request before; such a cache usually lives for 5 to 10 minutes."
+            why = f"{lasted(pause)} passed since the request before; such a cache {words}."
             return _Finding("expired", why, inferred=True)
         missed = former.usage.cached - usage.cache_read if former.usage else 0
         ttl_s = written_ttl(self.thread, former.index, missed)
@@ -208,9 +216,6 @@ class _Detective:
         for kind, cause in _BY_SIGN.items():
             if (not exact or place == 0) and (words := _words(signs, kind)):
                 return _Finding(cause, f"{words} {where}", message if place == 0 else "", place)
-        if not exact and (held := self._still_held(request, usage)):
-            why = f"{where} {held} So the provider still had it, and answered this call from a cache without it."
-            return _Finding("unknown", why, message, place, inferred=True)
         passed = f"{lasted(pause)} passed" if pause is not None else "nobody knows how much time passed"
         same = "no message up to there reads otherwise in the file"
         beside = _words(signs, "settings")
@@ -227,12 +232,25 @@ class _Detective:
         )
         return _Finding("prefix-changed", why.replace("  ", " "), message, place, inferred=True)
 
-    def _still_held(self, request: Request, usage: Usage) -> str:
-        """What shows, as a sentence, that the provider's caches held more of this very prefix than was read: a later
-        call read up to where a call before this one had ended, which only those before wrote; or reading stopped where
-        an older call had ended, and one in between had read further. Empty where nothing does."""
-        former = [(end, one) for end, one in self._ends[-_AROUND:] if is_prefix(one.view, request.view)]
-        time = request.time
+    def _in_another_cache(self, request: Request, usage: Usage, pause: float | None) -> _Finding | None:
+        """Where the provider still had it, and answered from a cache without it."""
+        held = self._read_again(request, usage)
+        if not held and pause is not None and pause <= MINUTES:  # what is left of a longer entry may end anywhere
+            held = self._read_before(request, usage)
+        if not held:
+            return None
+        where, place, message = self._where(request, usage)
+        why = f"{where} {held} So the provider still had it, and answered this call from a cache without it."
+        return _Finding("other-cache", why, message, place, inferred=True)
+
+    def _former(self, request: Request) -> Sequence[tuple[int, Request]]:
+        """The last calls whose prompt this one begins with, and where they ended."""
+        return [(end, one) for end, one in self._ends[-_AROUND:] if shared(one.view, request.view) == len(one.view)]
+
+    def _read_again(self, request: Request, usage: Usage) -> str:
+        """A later call read up to where a call before this one had ended, which only those before wrote: a sentence;
+        empty where none did."""
+        former, time = self._former(request), request.time
         for later in self.thread.requests[request.index + 1 : request.index + 1 + _AROUND]:
             pause, time = seconds_between(time, later.time), later.time
             if later.usage is None or later.model != request.model or not is_prefix(request.view, later.view):
@@ -243,11 +261,17 @@ class _Detective:
             old = next((one for end, one in reversed(former) if _is_end(end, read)), None)
             if old is not None and read > usage.cache_read + _NEAR and not _is_end(usage.prompt, read):
                 return f"Request {later.index} read {read:,} tokens again, to where request {old.index} had ended."
+        return ""
+
+    def _read_before(self, request: Request, usage: Usage) -> str:
+        """Reading stopped where an older call had ended, and one in between had read further: a sentence; empty where
+        that is not so, or any place is the end of some call."""
+        former = self._former(request)
         reads = [(one.index, one.usage.cache_read) for _, one in former if one.usage is not None]
         further = [(index, read) for index, read in reads if read > usage.cache_read + _NEAR]
         ends = [end for end, _ in former]
-        at = next((n for n, end in enumerate(ends[:-1]) if _is_end(end, usage.cache_read)), None)
-        if further and at is not None and ends[at + 1] - ends[at] > 2 * _NEAR:  # else any place is the end of some call
+        at = next((n for n in reversed(range(len(ends) - 1)) if _is_end(ends[n], usage.cache_read)), None)
+        if further and at is not None and ends[at + 1] - ends[at] > 2 * _NEAR:
             return f"Request {further[-1][0]} had read {further[-1][1]:,} of the same."
         return ""
 
@@ -257,6 +281,12 @@ class _Detective:
         return first.cache_read - _NEAR if first is not None else 0
 
 
+_KEPT: Sequence[tuple[re.Pattern[str], float, str]] = (
+    (re.compile(r"gpt-5\.5(?!\d)"), 24 * HOUR, "is documented to live for up to 24 hours"),
+    (re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"), HOUR / 2, "is documented to live for at least 30 minutes"),
+    (re.compile(""), MINUTES, "usually lives for 5 to 10 minutes"),
+)
+"""How long a cache lives that the provider keeps by itself, by model: as OpenAI documents it for its newer ones."""
 _BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
 
 
