@@ -134,8 +134,9 @@ class Conversation:
 
     def add(self, one: Exchange) -> None:
         """The next step."""
-        last, prompt = self.steps[-1] if self.steps else None, one.body.prompt
-        view, same = _on(last, one.body.view)
+        last, body = self.steps[-1] if self.steps else None, one.body
+        prompt = body.prompt
+        view, same = _on(last, body.view)
         self._compare(last, view, same, one)
         self._settle(one, view)
         self.worked = self.worked or bool(prompt.tools)

@@ -32,10 +32,10 @@ class Conversations:
         self._scopes: dict[Scope, list[Conversation]] = {}
         self._working: dict[Scope | None, dict[int, Conversation]] = {None: {}}
         """The threads of a scope, and all of them, by their numbers: that of the last request is the last."""
-        self._ending: dict[tuple[Scope, str], dict[int, Conversation]] = {}
-        """The threads of which some buffer ended in a message, by its id, the latest last; by their numbers."""
-        self._seen: dict[str, tuple[Conversation, ...]] = {}
-        """The threads that a message of the model's (or a result) stood in, by its id, the latest last."""
+        self._ending: dict[Scope, dict[str, tuple[Conversation, ...]]] = {}
+        """The threads of which some buffer ended in a message, by its id, the latest last."""
+        self._seen: dict[Scope, dict[str, tuple[Conversation, ...]]] = {}
+        """The threads of a scope that a message of the model's (or a result) stood in, by its id, the latest last."""
         self._alone: list[tuple[Conversation]] = []
         """Each thread as the only one that a message stood in: most are."""
         self._tasks: dict[str, dict[tuple[int, str], Conversation]] = {}
@@ -107,13 +107,14 @@ class Conversations:
 
     def saw(self, found: Conversation, view: View, start: int = 0) -> None:
         """The messages of `view` from `start` on stand in that thread."""
+        seen = self._seen.setdefault(found.scope, {})
         for message in view.tail(start) if start else view.backwards():
             if message.role not in ("assistant", "tool"):
                 continue
-            known = self._seen.get(message.id, ())
+            known = seen.get(message.id, ())
             if not start and found in known:
                 break
-            self._seen[message.id] = (*known[-_HOLDERS:], found) if known else self._alone[found.number]
+            seen[message.id] = (*known[-_HOLDERS:], found) if known else self._alone[found.number]
             for call in message.calls:
                 for text in _told(call.arguments):
                     self._tasks.setdefault(text, {})[found.number, call.id] = found
@@ -152,13 +153,15 @@ class Conversations:
 
     def _thread_of(self, one: Exchange) -> Conversation:
         key, among = one.key, self._among(one)
-        if key.strong and key.thread and among:
+        if not among:
+            return self._new(one)
+        if key.strong and key.thread:
             return among[0]
         if found := self._continued(one, among):
             return found
         if self._task(one.body.view):
             return self._new(one)
-        if key.strong and among and not key.sub:
+        if key.strong and not key.sub:
             main = among[0]
             if one.body.prompt.tools or not main.worked:
                 return main
@@ -172,22 +175,19 @@ class Conversations:
 
     def _stood(self, found: Conversation, view: View) -> None:
         """A buffer of that thread: what begins with all of it goes on there."""
-        for message in view.tail(max(0, view.length - 1)):
-            known = self._ending.setdefault((found.scope, message.id), {})
-            known.pop(found.number, None)
-            known[found.number] = found
-            if len(known) > _HOLDERS:
-                del known[next(iter(known))]
+        for message in islice(view.backwards(), 1):
+            ending = self._ending.setdefault(found.scope, {})
+            known = tuple(each for each in ending.get(message.id, ()) if each is not found)
+            ending[message.id] = (*known[1 - _HOLDERS :], found) if known else self._alone[found.number]
 
     def _extended(self, one: Exchange, among: Sequence[Conversation], within: tuple[bool, ...]) -> Conversation | None:
         """The thread whose last buffer is the beginning of this one: the nearest of those that are nearer than
         `within`."""
         view, found = one.body.view, None
         if len(among) > _HOLDERS:  # only those that ended where this one goes on
-            scope = among[0].scope
-            told = (self._ending.get((scope, message.id)) for message in islice(view.backwards(), _BACK))
-            known = {number: each for ending in told if ending for number, each in ending.items()}
-            among = [known[number] for number in sorted(known)]
+            ending = self._ending[among[0].scope]
+            told = {each for message in islice(view.backwards(), _BACK) for each in ending.get(message.id, ())}
+            among = sorted(told, key=lambda each: each.number)
         for each in reversed(among):
             if (distance := _distance(each, one)) >= within:
                 continue
@@ -202,8 +202,8 @@ class Conversations:
 
     def _repeated(self, one: Exchange) -> Conversation | None:
         """By what the model said. One word alone may be said twice: the beginning must be the same, or most of it."""
-        view, scope = one.body.view, self._scope(one)
-        if not any(message.role in ("assistant", "tool") for message in view.backwards()):
+        view, seen = one.body.view, self._seen.get(self._scope(one))
+        if not seen or not any(message.role in ("assistant", "tool") for message in view.backwards()):
             return None
         begun = head(view, _NEAR)
         summed = any(message.summary for message in begun)
@@ -214,7 +214,7 @@ class Conversations:
             if message.role not in ("assistant", "tool"):
                 continue
             said += 1
-            holders = [each for each in reversed(self._seen.get(message.id, ())) if each.scope == scope]
+            holders = seen.get(message.id, ())[::-1]
             if same := [each for each in holders if summed or [m.id for m in head(each.end, 1)] == [begun[0].id]]:
                 return min(same, key=lambda each: _distance(each, one))
             known.update(each.number for each in holders)

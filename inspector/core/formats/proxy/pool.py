@@ -94,7 +94,7 @@ def _leads(message: Message) -> bool:
     return any(type(part) is Text and part.text.lstrip().startswith(SUMMARY_LEADS) for part in message.parts)
 
 
-_LINES = 64
+_LINES = 1_000
 """Stretches whose counts are kept; another is counted anew when it goes on."""
 
 

@@ -6,214 +6,224 @@ may hold JSON as a string.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from inspector.core.formats.traces.flat import Flat, is_number
 from inspector.core.formats.traces.span import Span, SpanKind, first_text, mapping, moment, parsed
 from inspector.core.untyped import list_of, objects_of, text_of
 
 _CALLS = ("chat", "text_completion", "generate_content", "completion", "llm", "generation", "response")
-_AGENTS = ("invoke_agent", "agent", "invoke_workflow")
-_TOOLS = ("execute_tool", "tool")
-_VERCEL = ("ai.generatetext", "ai.streamtext", "ai.generateobject", "ai.streamobject")
-_KINDS = (
-    "gen_ai.operation.name",
-    "openinference.span.kind",
-    "traceloop.span.kind",
-    "langfuse.observation.type",
-    "langsmith.span.kind",
-    "llm.request.type",
-)
-
-
-def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
-    """What the span is about."""
-    for key in _KINDS:
-        word = text_of(attributes.get(key)).lower()
-        if word in _CALLS:
-            return "call"
-        if word in _AGENTS:
-            return "agent"
-        if word in _TOOLS:
-            return "tool"
-    operation = text_of(attributes.get("ai.operationId")).lower()
-    if operation.startswith(_VERCEL):
-        return "call"
-    if operation == "ai.toolcall" or "gen_ai.tool.name" in attributes:
-        return "tool"
-    reported = any(key in attributes for key in ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))
-    if reported and "agent_name" not in attributes and not any(text_of(attributes.get(key)) for key in _KINDS):
-        return "call"
-    return "agent" if agent_of(attributes) else ""
-
-
-def agent_of(attributes: Mapping[str, Any]) -> str:
-    """The agent's name, as far as the attributes say one."""
-    return _first(attributes, "gen_ai.agent.name", "agent_name", "agent.name", "traceloop.entity.name")
-
-
-def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = ()) -> Span:
-    """Put what the attributes (and events) say into the span."""
-    told = by_name(attributes)
-    span.kind = span.kind or kind_of(told)
-    span.agent = agent_of(told) or (span.name if span.kind == "agent" else "")
-    span.conversation = _first(told, "gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId",
-                               "gcp.vertex.agent.session_id")  # fmt: skip
-    span.tool_call = _first(told, "gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id")
-    if not span.kind:
-        return span
-    asked, made, more = _told_by_events(events) if events and span.kind == "call" else ([], [], {})
-    if not asked and not made and "events" in told:  # pydantic-ai until mid-2025
-        asked, made, _ = _told_by_events(list_of(parsed(told["events"])))
-    if more:
-        told = {**by_name(more), **told}
-    span.system = _value(told, "gen_ai.system_instructions", "gen_ai.system.instructions")
-    span.tools = _value(told, "gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools")
-    if span.tools is None:
-        span.tools = _offered(told)
-    if span.kind == "tool":
-        span.input = _value(told, "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters",
-                            "gcp.vertex.agent.tool_call_args", "input.value")  # fmt: skip
-        span.output = _value(told, "gen_ai.tool.call.result", "ai.toolCall.result", "gcp.vertex.agent.tool_response",
-                             "output.value")  # fmt: skip
-        span.name = _first(told, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or span.name
-    elif span.kind == "call":
-        _describe_call(span, told, asked, made)
-    return span
-
-
-def _describe_call(span: Span, told: Mapping[str, Any], asked: list[Any], made: list[Any]) -> None:
-    span.input = _value(told, "gen_ai.input.messages", "llm.input_messages") or asked or _value(told, *_INPUTS)
-    span.output = _value(told, "gen_ai.output.messages", "llm.output_messages") or made or _value(told, *_OUTPUTS)
-    if span.output is None and any(key in told for key in ("ai.response.text", "ai.response.toolCalls")):
-        calls = list_of(parsed(told.get("ai.response.toolCalls")))
-        span.output = [{"role": "assistant", "content": told.get("ai.response.text"), "tool_calls": calls}]
-    span.model = _first(
-        told, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model",
-        "llm.response.model", "llm.request.model", "ai.model.id",
-    )  # fmt: skip
-    span.response = _first(told, "gen_ai.response.id", "llm.response.id", "ai.response.id")
-    span.finish = first_text(
-        _value(told, "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason",
-               "llm.response.finish_reason", "llm.finish_reason")
-    )  # fmt: skip
-    span.first = _begun(span, told)
-    span.report(*[_value(told, *names) for names in _COUNTS])
-
-
-def _begun(span: Span, told: Mapping[str, Any]) -> int:
-    """When the answer began, as it is told: by the seconds or milliseconds until then, or by the clock."""
-    for key, unit in _WAITED.items():
-        waited = told.get(key)
-        if isinstance(waited, int | float) and 0 < waited * unit < _DAY:
-            return span.start + int(waited * unit)
-    return moment(parsed(told.get("langfuse.observation.completion_start_time")))[0]
-
-
-_WAITED = {
-    "gen_ai.response.time_to_first_chunk": 1_000_000_000,
-    "gen_ai.server.time_to_first_token": 1_000_000_000,
-    "ai.response.msToFirstChunk": 1_000_000,
-    "ai.stream.msToFirstChunk": 1_000_000,
+_WORDS: Mapping[str, SpanKind] = {
+    **dict.fromkeys(_CALLS, "call"),
+    **dict.fromkeys(("invoke_agent", "agent", "invoke_workflow"), "agent"),
+    **dict.fromkeys(("execute_tool", "tool"), "tool"),
 }
-"""Nanoseconds in one, by name."""
-_DAY = 24 * 3600 * 1_000_000_000
-
-_INPUTS = ("gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "langfuse.observation.input", "traceloop.entity.input",
-           "gcp.vertex.agent.llm_request", "llm.prompts", "input.value")  # fmt: skip
-_OUTPUTS = ("gen_ai.completion", "langfuse.observation.output", "traceloop.entity.output",
-            "gcp.vertex.agent.llm_response", "output.value")  # fmt: skip
-_COUNTS = (
-    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens",
-     "ai.usage.inputTokens", "ai.usage.promptTokens"),
-    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
-     "llm.usage.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"),
-    ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
-     "gen_ai.usage.details.cache_read_input_tokens", "gen_ai.usage.details.cached_tokens",
-     "llm.token_count.prompt_details.cache_read", "ai.usage.cachedInputTokens"),
-    ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens",
-     "gen_ai.usage.details.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
-     "llm.token_count.prompt_details.cache_write"),
-    ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.details.reasoning_tokens",
-     "llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens"),
-    ("gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens"),
-)  # fmt: skip
-"""Prompt, output, cache read, cache written, reasoning, total: under which names each is reported."""
-
-
-def _first(attributes: Mapping[str, Any], *keys: str) -> str:
-    for key in keys:
-        if (found := attributes.get(key)) and isinstance(found, str):
-            return found
-    return ""
-
-
-def _value(attributes: Mapping[str, Any], *keys: str) -> Any:
-    """The first of these that is there."""
-    for key in keys:
-        if (found := attributes.get(key)) is not None:
-            return found
-    return None
-
-
+_VERCEL = ("ai.generatetext", "ai.streamtext", "ai.generateobject", "ai.streamobject")
+_KINDS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "langfuse.observation.type",
+          "langsmith.span.kind", "llm.request.type")  # fmt: skip
+_TEXTS: Mapping[str, Sequence[str]] = {
+    "agent": ("gen_ai.agent.name", "agent_name", "agent.name", "traceloop.entity.name"),
+    "conversation": ("gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId",
+                     "gcp.vertex.agent.session_id"),
+    "tool_call": ("gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id"),
+    "tool": ("gen_ai.tool.name", "tool.name", "ai.toolCall.name"),
+    "model": ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model",
+              "llm.response.model", "llm.request.model", "ai.model.id"),
+    "response": ("gen_ai.response.id", "llm.response.id", "ai.response.id"),
+}  # fmt: skip
+_COUNTS: Mapping[str, Sequence[str]] = {
+    "prompt": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
+               "llm.usage.prompt_tokens", "ai.usage.inputTokens", "ai.usage.promptTokens"),
+    "completion": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
+                   "llm.usage.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"),
+    "cache read": ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
+                   "gen_ai.usage.details.cache_read_input_tokens", "gen_ai.usage.details.cached_tokens",
+                   "llm.token_count.prompt_details.cache_read", "ai.usage.cachedInputTokens"),
+    "cache written": ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens",
+                      "gen_ai.usage.details.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
+                      "llm.token_count.prompt_details.cache_write"),
+    "reasoning": ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.details.reasoning_tokens",
+                  "llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens"),
+    "total": ("gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens"),
+}  # fmt: skip
+_VALUES: Mapping[str, Sequence[str]] = {
+    **_COUNTS,
+    "system": ("gen_ai.system_instructions", "gen_ai.system.instructions"),
+    "tools": ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools"),
+    "asked": ("gen_ai.input.messages", "llm.input_messages"),
+    "answered": ("gen_ai.output.messages", "llm.output_messages"),
+    "input": ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "gcp.vertex.agent.tool_call_args",
+              "gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "langfuse.observation.input",
+              "traceloop.entity.input", "gcp.vertex.agent.llm_request", "llm.prompts", "input.value"),
+    "output": ("gen_ai.tool.call.result", "ai.toolCall.result", "gcp.vertex.agent.tool_response",
+               "gen_ai.completion", "langfuse.observation.output", "traceloop.entity.output",
+               "gcp.vertex.agent.llm_response", "output.value"),
+    "said": ("ai.response.text",),
+    "called": ("ai.response.toolCalls",),
+    "finish": ("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason",
+               "llm.response.finish_reason", "llm.finish_reason"),
+    "seconds": ("gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"),
+    "milliseconds": ("ai.response.msToFirstChunk", "ai.stream.msToFirstChunk"),
+    "begun": ("langfuse.observation.completion_start_time",),
+    "events": ("events",),
+    "parameters": ("model_request_parameters",),
+    "settings": ("llm.invocation_parameters",),
+}  # fmt: skip
+"""Under which names each is told, the best first."""
 _FLAT = ("llm.input_messages.", "llm.output_messages.", "llm.tools.", "llm.request.functions.", "gen_ai.prompt.",
          "gen_ai.completion.")  # fmt: skip
+"""Lists that some flatten with dots."""
 
 
-_DEEPEST = 6
-"""Words of a name."""
+class Place(NamedTuple):
+    """Where that belongs which an attribute of some name tells."""
+
+    what: str
+    rank: int
+    """How many names tell it better."""
+    is_text: bool
+    number: int = -1
+    """Of the item in a list that was flattened."""
+    field: str = ""
+    """Of that item."""
 
 
-def by_name(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The attributes by their dotted names, also where they were nested; with lists that were flattened with dots put
-    together again."""
-    if dict in map(type, attributes.values()):
-        attributes = dict(_dotted(attributes))
-    flat = [key for key in attributes if key.startswith(_FLAT)]
-    if not flat:
-        return attributes
-    trees: dict[str, dict[str, Any]] = {}
-    for key in flat:
-        prefix = next(one for one in _FLAT if key.startswith(one))
-        here, words = trees.setdefault(prefix[:-1], {}), key.removeprefix(prefix).split(".")
-        for word in words[:-1]:
-            inner = here.get(word)
-            if not isinstance(inner, dict):
-                inner = here[word] = {}
-            here = inner
-        here[words[-1]] = attributes[key]
-    return {**attributes, **{name: list(map(_unpacked, list_of(_listed_again(tree)))) for name, tree in trees.items()}}
+_PLACES: Mapping[str, Place] = {
+    name: Place(what, rank, names is _TEXTS.get(what))
+    for what, names in (*_TEXTS.items(), *_VALUES.items())
+    for rank, name in enumerate(names)
+}
 
 
-def _dotted(told: Mapping[str, Any], before: str = "", depth: int = _DEEPEST) -> Iterator[tuple[str, Any]]:
+@lru_cache(maxsize=1 << 14)
+def _place(name: str) -> Place | None:
+    """Most names come again with every span."""
+    if (found := _PLACES.get(name)) is not None:
+        return found
+    flat = next((one for one in _FLAT if name.startswith(one)), "")
+    number, _, field = name[len(flat) :].partition(".")
+    if not flat or not field or not is_number(number):
+        return None
+    what, rank, *_ = _PLACES[flat[:-1]]
+    return Place(what, rank, False, int(number[:18]), field)
+
+
+def told_by(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """What the attributes tell, each by the best of its names."""
+    found: dict[str, Any] = {}
+    ranks: dict[str, int] = {}
+    lists: dict[str, dict[int, Flat]] = {}
+    for name, value in attributes.items():
+        place = _place(name)
+        if place is None or value is None:
+            continue
+        what, rank, is_text, number, field = place
+        if rank > ranks.get(what, rank) or (is_text and not (value and isinstance(value, str))):
+            continue
+        if number < 0:
+            found[what], ranks[what] = value, rank
+            continue
+        if (items := lists.get(what)) is None:
+            ranks[what], items = rank, lists.setdefault(what, {})
+            found.pop(what, None)
+        if (item := items.get(number)) is None:
+            item = items[number] = Flat()
+        item[field] = value
+    for what, items in lists.items():
+        found.setdefault(what, [item for _, item in sorted(items.items())])
+    return found
+
+
+def _dotted(told: Mapping[str, Any], before: str = "", depth: int = 6) -> Iterator[tuple[str, Any]]:
     for key, value in told.items():
         yield before + key, value
         if type(value) is dict and depth > 1:
             yield from _dotted(value, f"{before}{key}.", depth - 1)
 
 
-def _unpacked(message: Any) -> Any:
-    """OpenLLMetry writes content that is a list of blocks as its JSON."""
-    blocks = parsed(message.get("content")) if isinstance(message, dict) else None
-    if isinstance(blocks, list) and blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
-        return {**message, "content": blocks}
-    return message
+def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
+    """What the span is about."""
+    named = False
+    for key in _KINDS:
+        if (word := attributes.get(key)) and isinstance(word, str):
+            if kind := _WORDS.get(word.lower()):
+                return kind
+            named = True
+    operation = text_of(attributes.get("ai.operationId")).lower()
+    if operation.startswith(_VERCEL):
+        return "call"
+    if operation == "ai.toolcall" or "gen_ai.tool.name" in attributes:
+        return "tool"
+    reported = "gen_ai.usage.input_tokens" in attributes or "gen_ai.usage.prompt_tokens" in attributes
+    if reported and "agent_name" not in attributes and not named:
+        return "call"
+    return "agent" if agent_of(attributes) else ""
 
 
-def _listed_again(value: Any) -> Any:
-    """Objects whose keys are all numbers are lists: 10 comes after 9."""
-    if not isinstance(value, dict):
-        return value
-    inner = {key: _listed_again(one) for key, one in value.items()}
-    if all(key.isascii() and key.isdigit() for key in inner):
-        return [one for _, one in sorted(inner.items(), key=lambda pair: int(pair[0][:18]))]
-    return inner
+def agent_of(attributes: Mapping[str, Any]) -> str:
+    """The agent's name, as far as the attributes say one."""
+    return next((name for key in _TEXTS["agent"] if (name := text_of(attributes.get(key)))), "")
 
 
-def _offered(attributes: Mapping[str, Any]) -> Any:
+def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = ()) -> Span:
+    """Put what the attributes (and events) say into the span."""
+    if dict in map(type, attributes.values()):
+        attributes = dict(_dotted(attributes))
+    span.kind = span.kind or kind_of(attributes)
+    if not span.kind:
+        return span
+    told = told_by(attributes)
+    span.agent = told.get("agent") or (span.name if span.kind == "agent" else "")
+    span.conversation = told.get("conversation", "")
+    asked, answered, more = _told_by_events(events) if events and span.kind == "call" else ([], [], {})
+    if not asked and not answered and "events" in told:  # pydantic-ai until mid-2025
+        asked, answered, _ = _told_by_events(list_of(parsed(told["events"])))
+    if more:
+        told = {**told_by(dict(_dotted(more))), **told}
+    span.system, span.tools = told.get("system"), told.get("tools")
+    if span.tools is None and ("parameters" in told or "settings" in told):
+        span.tools = _offered(told)
+    if span.kind == "tool":
+        span.tool_call = told.get("tool_call", "")
+        span.input, span.output = told.get("input"), told.get("output")
+        span.name = told.get("tool") or span.name
+    elif span.kind == "call":
+        _describe_call(span, told, asked, answered)
+    return span
+
+
+def _describe_call(span: Span, told: Mapping[str, Any], asked: list[Any], answered: list[Any]) -> None:
+    span.input = told.get("asked") or asked or told.get("input")
+    span.output = told.get("answered") or answered or told.get("output")
+    if span.output is None and ("said" in told or "called" in told):
+        calls = list_of(parsed(told.get("called")))
+        span.output = [{"role": "assistant", "content": told.get("said"), "tool_calls": calls}]
+    span.model, span.response = told.get("model", ""), told.get("response", "")
+    span.finish = first_text(told.get("finish"))
+    span.first = _begun(span, told)
+    span.report(*[told.get(what) for what in _COUNTS])
+
+
+def _begun(span: Span, told: Mapping[str, Any]) -> int:
+    """When the answer began, as it is told: by the seconds or milliseconds until then, or by the clock."""
+    for what, unit in _WAITED.items():
+        waited = told.get(what)
+        if isinstance(waited, int | float) and 0 < waited * unit < _DAY:
+            return span.start + int(waited * unit)
+    return moment(parsed(told["begun"]))[0] if "begun" in told else 0
+
+
+_WAITED = {"seconds": 1_000_000_000, "milliseconds": 1_000_000}
+"""Nanoseconds in one."""
+_DAY = 24 * 3600 * 1_000_000_000
+
+
+def _offered(told: Mapping[str, Any]) -> Any:
     """Tools as pydantic-ai tells them, and as a request's parameters hold them."""
-    if told := mapping(attributes.get("model_request_parameters")):
-        return [*list_of(told.get("function_tools")), *list_of(told.get("output_tools"))]
-    return mapping(attributes.get("llm.invocation_parameters")).get("tools")
+    if given := mapping(told.get("parameters")):
+        return [*list_of(given.get("function_tools")), *list_of(given.get("output_tools"))]
+    return mapping(told.get("settings")).get("tools")
 
 
 def _told_by_events(events: Sequence[Any]) -> tuple[list[Any], list[Any], Mapping[str, Any]]:

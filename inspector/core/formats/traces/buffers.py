@@ -6,6 +6,7 @@ texts are compared as bytes, lists item by item, and only what follows becomes m
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View
@@ -17,23 +18,23 @@ from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Text
 from inspector.core.quick import quick
 
-_LINES = 6
-"""Conversations that are kept to be gone on with: as many as work beside each other, or nearly."""
+_LINES = 1_000
+"""Runs of which the last input is kept, to be gone on with."""
+_NEAR = 6
+"""The latest of other runs, each of which an input may go on."""
 
 
 @dataclass(slots=True, eq=False)
 class InputLine:
     """An input that was read, and may be the beginning of another."""
 
-    told: str
-    """As it was written, without the bracket at its end; empty for one that was no text."""
-    items: Sequence[Any]
-    """Those of the conversation."""
+    told: str | list[Any]
+    """As it was written: a list, or the text of one without the bracket at its end."""
+    last: Any
+    """Its last item."""
     lead: Sequence[Any]
     """The system prompt in front of it."""
     view: View
-    whole: bool = True
-    """Is it all that was logged?"""
 
 
 @quick
@@ -56,15 +57,19 @@ class InputReader:
     def __init__(self) -> None:
         self._pool = Pool()
         self._counts = Counts()
-        self._lines: list[InputLine] = []
+        self._lines: dict[str, InputLine] = {}
+        """By run, the latest last."""
         self._told: tuple[Sequence[Any], Sequence[Any], Prompt] | None = None
         """System prompt and tools as the last call logged them, and what they are."""
 
-    def read(self, span: Span) -> SpokenCall:
-        """The messages of a call."""
-        line, logged = self._continued(span) or self._anew(span)
-        if line.whole:
-            self._lines = [line, *self._lines[: _LINES - 1]]
+    def read(self, span: Span, run: str) -> SpokenCall:
+        """The messages of a call of that run."""
+        line, logged = self._continued(span, run) or self._anew(span)
+        if line.told:
+            self._lines.pop(run, None)
+            self._lines[run] = line
+            if len(self._lines) > _LINES:
+                del self._lines[next(iter(self._lines))]
         response = read_output(span.output)
         answer = self._units(response.items, span)
         told = [span.system, logged.system, *line.lead]
@@ -93,22 +98,23 @@ class InputReader:
         self._counts.give(view, counts)
         return view
 
-    def _continued(self, span: Span) -> tuple[InputLine, Logged] | None:
+    def _continued(self, span: Span, run: str) -> tuple[InputLine, Logged] | None:
         """An input that begins as one that was read."""
-        told = span.input
-        for n, line in enumerate(self._lines):
+        told, own = span.input, self._lines.get(run)
+        if not isinstance(told, str | list):
+            return None
+        near = islice(reversed(self._lines.values()), _NEAR)
+        for line in near if own is None else chain((own,), near):
             rest: list[Any] | None = None
-            if isinstance(told, str):
-                if line.told and told.startswith(line.told):
-                    rest = _rest(told[len(line.told) :])
-            elif isinstance(told, list) and not line.told:
-                known = [*line.lead, *line.items]
-                rest = told[len(known) :] if told[: len(known)] == known else None
-            if rest is None or (rest and line.items and is_answer_item(rest[0]) and is_answer_item(line.items[-1])):
+            if isinstance(told, list):
+                if told[: len(line.told)] == line.told:
+                    rest = told[len(line.told) :]
+            elif isinstance(line.told, str) and told.startswith(line.told):
+                rest = _rest(told[len(line.told) :])
+            if rest is None or (rest and is_answer_item(rest[0]) and is_answer_item(line.last)):
                 continue  # it may belong to the answer before it
-            del self._lines[n]
             view = self.after(line.view, self._units(rest, span))
-            return InputLine(_open(told), [*line.items, *rest], line.lead, view), Logged()
+            return InputLine(_open(told), rest[-1] if rest else line.last, line.lead, view), Logged()
         return None
 
     def _anew(self, span: Span) -> tuple[InputLine, Logged]:
@@ -118,9 +124,8 @@ class InputReader:
             count += 1
         lead, items = logged.items[:count], logged.items[count:]
         view = self.after(EMPTY_VIEW, self._units(items, span))
-        if logged.is_list:
-            return InputLine(_open(span.input), items, lead, view), logged
-        return InputLine("", (), lead, view, whole=False), logged
+        told = _open(span.input) if logged.is_list and logged.items else ""
+        return InputLine(told, logged.items[-1] if told else None, lead, view), logged
 
     def _units(self, items: Sequence[Any], span: Span) -> Sequence[Sequence[Message]]:
         """Items of one answer (Responses: thought, words, calls) are one message."""
@@ -136,9 +141,9 @@ class InputReader:
         return found
 
 
-def _open(told: Any) -> str:
-    """A list as it was written, without the bracket at its end; empty where it is no text."""
-    return told.rstrip()[:-1].rstrip() if isinstance(told, str) else ""
+def _open(told: str | list[Any]) -> str | list[Any]:
+    """A list as it was written, a text of one without the bracket at its end."""
+    return told.rstrip()[:-1].rstrip() if isinstance(told, str) else told
 
 
 def _rest(told: str) -> list[Any] | None:

@@ -105,37 +105,28 @@ def _context(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-_INSIDE = (
-    "trace",
-    "batches",
-    "data",
-    "resourceSpans",
-    "scopeSpans",
-    "instrumentationLibrarySpans",
-    "spans",
-    "resourceLogs",
-    "scopeLogs",
-    "logRecords",
-)
+_INSIDE = ("logRecords", "scopeLogs", "resourceLogs", "spans", "instrumentationLibrarySpans", "scopeSpans",
+           "resourceSpans", "data", "batches", "trace")  # fmt: skip
+"""Where spans are, the last first."""
 
 
 def spans_of(value: Any, line: int) -> Iterator[Span | SpanEvent]:
     """The spans in one value of a file, and what a log says of them."""
-    if isinstance(value, list):
-        for row in value:
-            yield from spans_of(row, line)
-        return
-    value = _named(value)
-    if _is_otlp(value):
-        yield _otlp(value, line)
-    elif _is_sdk(value):
-        yield _sdk(value, line)
-    elif isinstance(value, dict):
-        if _is_log(value) and (event := _logged(value)):
-            yield event
-        for key in _INSIDE:
-            if isinstance(value.get(key), list | dict):
-                yield from spans_of(value[key], line)
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += reversed(value)
+            continue
+        value = _named(value)
+        if _is_otlp(value):
+            yield _otlp(value, line)
+        elif _is_sdk(value):
+            yield _sdk(value, line)
+        elif isinstance(value, dict):
+            if _is_log(value) and (event := _logged(value)):
+                yield event
+            waiting += [value[key] for key in _INSIDE if isinstance(value.get(key), list | dict)]
 
 
 def _logged(value: Mapping[str, Any]) -> SpanEvent | None:
@@ -190,17 +181,16 @@ def plain_attributes(told: Any) -> Mapping[str, Any]:
     if isinstance(told, dict):
         return told
     found: dict[str, Any] = {}
-    for one in objects_of(told):
-        if isinstance(one.get("key"), str):
-            found[one["key"]] = _plain(one.get("value"))
+    for one in list_of(told):
+        if type(one) is dict and isinstance(key := one.get("key"), str):
+            value = one.get("value")
+            found[key] = value["stringValue"] if type(value) is dict and "stringValue" in value else _plain(value)
     return found
 
 
 def _plain(value: Any) -> Any:
-    if type(value) is dict and "stringValue" in value:
-        return value["stringValue"]
     match value:
-        case {"boolValue": inner} | {"doubleValue": inner} | {"bytesValue": inner}:
+        case {"stringValue": inner} | {"boolValue": inner} | {"doubleValue": inner} | {"bytesValue": inner}:
             return inner
         case {"intValue": inner}:
             return int(inner) if isinstance(inner, str) and inner.isascii() and inner.isdigit() else inner

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.dialects.catalogue import DIALECTS
+from inspector.core.formats.traces.flat import Flat
 from inspector.core.formats.traces.span import mapping, parsed, usage_of
 from inspector.core.formats.traces.wire import role_of, unwrapped
 from inspector.core.quick import quick
@@ -43,16 +44,17 @@ _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction",
 def read_input(told: Any) -> Logged:
     """What was sent."""
     found = parsed(told)
+    if isinstance(found, list):
+        value = found[0] if len(found) == 1 and isinstance(found[0], list) else found  # LangChain: a batch of one
+        rows = [one for each in value if _is_said(one := each.nested() if type(each) is Flat else pythonic(each))]
+        offered = [definition for one in rows if (definition := _offered(one))]
+        items = tuple([one for one in rows if not _offered(one)] if offered else rows)
+        return Logged(items, tools=offered or None, is_list=value is found and len(items) == len(value))
     value = pythonic(found)
+    if isinstance(value, list):
+        return replace(read_input(value), is_list=False)
     if isinstance(value, str):
         return _words(value)
-    if isinstance(value, list):
-        if len(value) == 1 and isinstance(value[0], list):  # LangChain: a batch of one
-            value = value[0]
-        rows = [one for one in map(pythonic, value) if _is_said(one)]
-        offered = [definition for one in rows if (definition := _offered(one))]
-        items = tuple(one for one in rows if not _offered(one)) if offered else tuple(rows)
-        return Logged(items, tools=offered or None, is_list=value is found and len(items) == len(value))
     if not isinstance(value, dict):
         return _NOTHING
     if role_of(unwrapped(value)):
@@ -76,7 +78,9 @@ def _is_said(one: Any) -> bool:
 
 def _offered(one: Any) -> Mapping[str, Any]:
     """The definition of a tool, where one stands among the messages (Langfuse's LangChain handler)."""
-    content = one.get("content") if isinstance(one, dict) and one.get("role") == "tool" else None
+    if not isinstance(one, dict) or one.get("role") != "tool":
+        return {}
+    content = one.get("content")
     return content if isinstance(content, dict) and isinstance(content.get("function"), dict) else {}
 
 
@@ -134,13 +138,18 @@ def _chain_usage(value: Mapping[str, Any], said: Mapping[str, Any]) -> Usage | N
 
 
 def _listed(value: list[Any]) -> Logged:
-    rows = [unwrapped(one) for one in value]
-    objects = [one for one in rows if isinstance(one, dict)]
-    if objects and len(objects) == len(rows) and all("toolCallId" in one for one in objects):  # Vercel: bare calls
-        return Logged(({"role": "assistant", "tool_calls": objects},))
-    finishes = [text_of(one["finish_reason"]) for one in objects if one.get("finish_reason")]
-    said = [_answer(one) for one in objects if _is_said(one) or "content" in one or "tool_calls" in one]
-    return Logged(tuple(said), finish=finishes[0] if finishes else "")
+    finish, said, called = "", list[Mapping[str, Any]](), list[Mapping[str, Any]]()
+    for one in map(unwrapped, value):
+        if not isinstance(one, dict):
+            continue
+        if "toolCallId" in one:
+            called.append(one)
+        finish = finish or text_of(one.get("finish_reason"))
+        if _is_said(one) or "content" in one or "tool_calls" in one:
+            said.append(_answer(one))
+    if called and len(called) == len(value):  # Vercel: bare calls
+        return Logged(({"role": "assistant", "tool_calls": called},))
+    return Logged(tuple(said), finish=finish)
 
 
 def _answer(one: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """Runs of LangSmith, traces of the OpenAI Agents SDK, VS Code's replay of a chat: each as spans."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from inspector.core.formats.format import Head
@@ -19,7 +20,7 @@ _RUNS: Mapping[str, SpanKind] = {"llm": "call", "tool": "tool"}
 
 def sniff_langsmith(head: Head) -> float:
     """Sure of runs: each says its type and its parent."""
-    rows = list(_runs(_first(head)))[:5]
+    rows = list(islice(_runs(_first(head)), 5))
     return 0.98 * (bool(rows) and all(_is_run(row) for row in rows))
 
 
@@ -54,6 +55,9 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
         start, time = moment(row.get("start_time"))
         kind = _RUNS.get(row["run_type"], "")
         span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")), start)
+        if not kind:
+            yield span
+            continue
         span.time, span.line, span.end = time, line, moment(row.get("end_time"))[0]
         span.first = moment(row.get("first_token_time"))[0]
         extra = mapping(row.get("extra"))
@@ -149,7 +153,7 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
     holds it whole."""
     prompts = value.get("prompts") if isinstance(value, dict) else None
     rows = prompts if isinstance(prompts, list) else [value]
-    logs = [log for row in rows for log in objects_of(mapping(row).get("logs"))]
+    logs = [log for row in rows for log in objects_of(mapping(row).get("logs")) if log.get("kind") != "element"]
     for at, log in enumerate(logs):
         if log.get("kind") != "request":
             continue
@@ -163,7 +167,7 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
         span.input = mapping(messages).get("messages", messages)
         tools = parsed(metadata.get("tools"))
         span.tools = tools if isinstance(tools, list) else None
-        after = next((one.get("kind") for one in logs[at + 1 :] if one.get("kind") != "element"), "")
+        after = logs[at + 1].get("kind") if at + 1 < len(logs) else ""
         said = mapping(log.get("response")).get("message")
         if after != "toolCall" and said:
             words = "".join(one for one in said if isinstance(one, str)) if isinstance(said, list) else said

@@ -7,6 +7,7 @@ call goes on from the one before it in the same run; the session says so. Spans 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -117,11 +118,11 @@ class SpokenCalls:
         self.inputs = InputReader()
         self._read: dict[str, tuple[Span, SpokenCall]] = {}
 
-    def of(self, span: Span) -> SpokenCall:
-        """The messages of a call."""
+    def of(self, span: Span, run: AgentRun) -> SpokenCall:
+        """The messages of a call of that run."""
         known = self._read.get(span.id)
         if known is None or any(getattr(known[0], name) is not getattr(span, name) for name in _LOGGED):
-            known = self._read[span.id] = span, self.inputs.read(span)
+            known = self._read[span.id] = span, self.inputs.read(span, run.id)
         return known[1]
 
     def forget(self, name: str) -> None:
@@ -214,7 +215,7 @@ class _TraceSession:
     # -- one call
 
     def _take(self, call: Span, run: AgentRun) -> None:
-        spoken = self._said.of(call)
+        spoken = self._said.of(call, run)
         reply, model = spoken.response, call.model or spoken.response.model
         usage = self._usage(call) or reply.usage
         last = self._last.get(run.id)
@@ -404,7 +405,12 @@ def _times(call: Span) -> Iterator[tuple[str, float]]:
 
 
 def _whose(run: AgentRun) -> str:
-    return f"{_NUMBER.sub('', run.name)} {run.parent is not None}" if run.agent is not None else ""
+    return f"{_unnumbered(run.name)} {run.parent is not None}" if run.agent is not None else ""
+
+
+@lru_cache(maxsize=1 << 10)
+def _unnumbered(name: str) -> str:
+    return _NUMBER.sub("", name)
 
 
 def _when(one: tuple[int, int, Span, AgentRun]) -> tuple[int, int]:

@@ -89,12 +89,15 @@ _LOWER = re.compile(r"_([a-z])")
 
 def parsed(value: Any) -> Any:
     """The JSON in a string; the string itself where it holds none, any other value as it is."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
+    if not isinstance(value, str) or not value.lstrip().startswith(_JSON):
         return value
     try:
         return loads(value.encode("utf-8", "replace"))
     except NotJson:
         return value
+
+
+_JSON = ("{", "[", '"')
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -137,8 +140,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def count(value: Any) -> int | None:
     """A whole number, also one in a string (OTLP); None for anything else."""
-    if value is None:
-        return None
+    if value is None or (type(value) is int and value >= 0):
+        return value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         return int(value)
     if type(value) is float and value.is_integer():  # a table's column with gaps

@@ -10,6 +10,7 @@ from typing import Any
 from inspector.core.buffer import Tool
 from inspector.core.dialects.anthropic import read_part
 from inspector.core.dialects.openai_responses import read_arguments, read_image, read_item
+from inspector.core.formats.traces.flat import Flat
 from inspector.core.formats.traces.span import mapping, parsed
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -49,6 +50,8 @@ def is_answer_item(wire: Any) -> bool:
 
 def unwrapped(wire: Any) -> Any:
     """The message inside what some tracers put around one."""
+    if type(wire) is Flat:
+        wire = wire.nested()
     if not isinstance(wire, dict) or ("role" in wire and ("parts" in wire or "content" in wire)):
         return wire
     if isinstance(inner := wire.get("message"), dict) and "role" not in wire:
@@ -65,11 +68,10 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     """The messages of one item, without ids; results are messages of their own. Never raises."""
     wire = unwrapped(wire)
     if isinstance(wire, str):
-        return (Message("", "user", (Text(wire),), line=line, time=time),) if wire else ()
+        return (Message("", "user", (Text(wire),), "", False, "", line, time),) if wire else ()
     if not isinstance(wire, dict):
         return ()
-    kind = wire.get("type")
-    if kind in _ITEMS and "role" not in wire and isinstance(kind, str):
+    if "role" not in wire and (kind := wire.get("type")) in _ITEMS and isinstance(kind, str):
         return (read_item(dict(wire), id="", line=line, time=time),)
     role = role_of(wire) or "user"
     parts = _parts(wire, role)
@@ -79,7 +81,7 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
         result = ToolResult(_named(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error")
         parts = [result, *(part for part in parts if not isinstance(part, Text))]
     elif not has_result:
-        return (Message("", role, tuple(parts), line=line, time=time),)
+        return (Message("", role, tuple(parts), "", False, "", line, time),)
     return tuple(Message("", own, tuple(some), line=line, time=time) for own, some in _split(role, parts))
 
 
@@ -110,8 +112,7 @@ def _parts(wire: Mapping[str, Any], role: Role) -> list[Part]:
     found: list[Part] = [Thinking(thought)] if thought else []
     content: Any = ""
     for key in ("parts", "contents", "content", "blocks", "text"):
-        if wire.get(key) is not None:
-            content = wire[key]
+        if (content := wire.get(key)) is not None:
             break
     for block in content if isinstance(content, list | tuple) else [content]:
         part = _part(block, role)
@@ -142,10 +143,10 @@ def _part(block: Any, role: Role) -> Part | None:
         return Opaque("unknown", block, len(dumps(block).encode()))
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))
-    name = text_of(kind).replace("-", "_")
     said = block.get("text", block.get("content"))
-    if name == "text" and type(said) is str and "thought" not in block:
+    if kind == "text" and type(said) is str and "thought" not in block:
         return Text(said)
+    name = text_of(kind).replace("-", "_")
     if name in ("tool_call", "function_call", "toolCall") or "functionCall" in block or "function_call" in block:
         return _call(mapping(block.get("functionCall") or block.get("function_call")) or block)
     if name in ("tool_call_response", "tool_response", "tool_return", "function_response"):
