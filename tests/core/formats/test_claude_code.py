@@ -386,7 +386,15 @@ def test_what_a_run_printed_has_its_sub_agents_apart() -> None:
         return {"type": "tool_use", "id": call, "name": tool, "input": {"prompt": "look"}}
 
     lines = [
-        {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Task", "Read"], "uuid": "i"},
+        {
+            "type": "system",
+            "subtype": "init",
+            "session_id": "s",
+            "tools": ["Task", "Read"],
+            "uuid": "i",
+            "claude_code_version": "2.1.126",
+        },
+        {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}, "session_id": "s", "uuid": "r"},
         {"type": "stream_event", "event": {}, "session_id": "s"},
         said("m1", used("c1", "Task")),
         said("m2", used("c2", "Read"), agent="c1"),
@@ -397,7 +405,7 @@ def test_what_a_run_printed_has_its_sub_agents_apart() -> None:
         {"type": "result", "subtype": "success", "session_id": "s", "num_turns": 2},
     ]
     session = read_values(list(enumerate(lines, 1)))
-    assert (session.id, session.problems) == ("s", ())
+    assert (session.id, session.client, session.problems) == ("s", "Claude Code 2.1.126", ())
     main, agent = session.threads
     assert (agent.parent, agent.parent_call) == ("main", "c1")
     assert (buffers(main), buffers(agent)) == ([[], ["m1", "r-c1"]], [[], ["m2", "r-c2"]])

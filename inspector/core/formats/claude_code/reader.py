@@ -41,6 +41,7 @@ _SILENT = frozenset(
         "permission-mode",
         "pr-link",
         "queue-operation",
+        "rate_limit_event",
         "result",
         "stream_event",
         "summary",
@@ -107,7 +108,7 @@ class ClaudeCodeReader:
             self._id = value.get("sessionId", value.get("session_id", self._id))
             if not self._begun:
                 self._begin(record)
-            version = value.get("version")
+            version = value.get("version", value.get("claude_code_version"))
             if version != self._version and isinstance(version, str):
                 self._version = version
                 self._versions[version] = None
