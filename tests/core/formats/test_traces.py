@@ -185,14 +185,17 @@ def test_pages_of_langfuse_and_trees_of_langsmith() -> None:
     used = {"input_tokens": 50, "output_tokens": 5, "total_tokens": 55, "input_token_details": {"cache_read": 40}}
     inner = {"id": "r", "run_type": "llm", "start_time": "2026-01-01T00:00:01Z", "inputs": {"messages": asked}}
     outer = {"id": "q", "run_type": "chain", "name": "c", "inputs": {}, "outputs": {}}
+    bare = inner | {"start_time": 1_767_225_601_000, "inputs": {"prompts": ["hello"]}, "child_runs": []}
     for value, told_usage in (
         ({"data": [observed], "meta": {"page": 1}}, None),
         ({"data": [{"id": "t", "observations": [observed]}], "meta": {"page": 1}}, None),
         (outer | {"child_runs": [inner | {"outputs": {"role": "assistant", "content": "hi", "usage_metadata": used}}]},
          Usage(10, 40, 0, 5)),
+        (outer | {"child_runs": [bare]}, None),
     ):  # fmt: skip
         (request,) = read(value).main.requests
         assert ([one.text for one in request.view], request.usage) == (["hello"], told_usage)
+        assert request.time.startswith("2026-01-01T00:00:01")
 
 
 def test_spans_without_ids_are_each_their_own() -> None:

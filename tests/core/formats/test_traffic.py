@@ -231,8 +231,6 @@ CONVERSED = {
         }
     },
 }
-CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "Count."}]}]}
-COUNTED = {"candidates": [], "usageMetadata": {"promptTokenCount": 8, "candidatesTokenCount": 2, "totalTokenCount": 10}}
 
 
 @pytest.mark.parametrize(
@@ -242,16 +240,28 @@ COUNTED = {"candidates": [], "usageMetadata": {"promptTokenCount": 8, "candidate
           "status": 200, "response": SAID, "rawHeaders": ["content-type", "application/json"]}, (8, 2)),
         (INVOKED | {"input": {"inputBodyJson": ASKED}, "output": {"outputBodyJson": SAID}}, (8, 2)),
         (INVOKED | {"operation": "ConverseStream", **CONVERSED}, (8, 2)),
-        ({"model": "google/models/oak-2", "full_request": json.dumps(CONTENTS), "full_response": COUNTED}, (8, 2)),
         ({"custom_id": "1", "params": ASKED}, None),
         ({"custom_id": "1", "method": "POST", "url": "/v1/messages", "body": ASKED}, None),
     ],
 )  # fmt: skip
 def test_request_and_answer_side_by_side(row: dict[str, Any], counts: tuple[int, int] | None) -> None:
-    """As nock, Bedrock's log of invocations, Vertex AI's log and batches have them."""
+    """As nock, Bedrock's log of invocations and batches have them."""
     session = told(detect(Head([row], row)), [(1, row)])
     assert (buffers(session.main), prompts(session)) == ([["user: Count."]], [[counts]])
-    assert session.main.model.endswith("oak-2")
+    assert session.main.model in ("oak-2", "anthropic.oak-2")
+
+
+def test_a_log_of_invocations_has_other_calls_and_failed_ones() -> None:
+    """The model stands there as it was called: by the name of a resource, too."""
+    arn = "arn:aws:bedrock:r::foundation-model/"
+    sought = {"input": {"inputBodyJson": {"inputText": "Count."}}, "output": {"outputBodyJson": {"embedding": [0.5]}}}
+    other = {"modelId": f"{arn}amazon.elm-1", **sought}
+    failed = {"operation": "Converse", "input": {}, "output": {}, "errorCode": "ThrottlingException"}
+    conversed = {"modelId": f"{arn}oak-2", "operation": "Converse", **CONVERSED}
+    rows = [INVOKED | other, INVOKED | conversed, INVOKED | failed]
+    session = told(detect(Head(rows, None)), list(enumerate(rows, 1)))
+    assert (session.main.model, prompts(session)) == ("oak-2", [[(8, 2)]])
+    assert [(call.model, call.status) for call in session.side_calls] == [("", 200), ("anthropic.oak-2", 400)]
 
 
 def test_a_live_conversation() -> None:

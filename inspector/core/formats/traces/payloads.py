@@ -37,7 +37,7 @@ class Logged:
 
 
 _NOTHING = Logged()
-_MESSAGES = ("messages", "input_messages", "input", "contents", "prompt", "history", "chat_ctx", "items")
+_MESSAGES = ("messages", "input_messages", "input", "contents", "prompt", "prompts", "history", "chat_ctx", "items")
 _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
 
 

@@ -52,14 +52,14 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
     for row in _runs(value):
         if not _is_run(row) or not isinstance(row.get("id"), str):
             continue
-        start, time = moment(row.get("start_time"))
+        start, time = _run_moment(row.get("start_time"))
         kind = _RUNS.get(row["run_type"], "")
         span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")), start)
         if not kind:
             yield span
             continue
-        span.time, span.line, span.end = time, line, moment(row.get("end_time"))[0]
-        span.first = moment(row.get("first_token_time"))[0]
+        span.time, span.line, span.end = time, line, _run_moment(row.get("end_time"))[0]
+        span.first = _run_moment(row.get("first_token_time"))[0]
         extra = mapping(row.get("extra"))
         metadata, settings = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))
         span.conversation = text_of(metadata.get("thread_id")) or text_of(metadata.get("session_id"))
@@ -73,6 +73,11 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
         span.model = next((name for one in named if (name := text_of(one))), "")
         _count(span, row)
         yield span
+
+
+def _run_moment(value: Any) -> tuple[int, str]:
+    """LangChain's own tracers count milliseconds."""
+    return moment(value * 1_000_000 if type(value) is int else value)
 
 
 def _count(span: Span, row: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 claude-tap's lab keeps the packets of a session in one object; its logs have an exchange a line, with the events of a
 stream or the frames of a WebSocket beside the bodies. A WebSocket stands there as one exchange, whose frames hold
 several requests. Keys of relatives (`url`, `uri`, `status_code`, `body_raw`) are read, too; and the rows in which nock,
-Amazon Bedrock, Google's Vertex AI and files of batches keep a request with its answer, or without.
+Amazon Bedrock and files of batches keep a request with its answer, or without.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,14 +58,11 @@ def _plain(row: Any) -> Any:
     if row.get("schemaType") == "ModelInvocationLog":  # Amazon Bedrock
         how = "converse" if text_of(row.get("operation")).startswith("Converse") else "invoke"
         host = f"https://bedrock-runtime.{text_of(row.get('region'))}.amazonaws.com"
-        answer = {"status": 200, "body": object_of(row, "output").get("outputBodyJson")}
-        url = f"{host}/model/{quote(text_of(row.get('modelId')), safe='')}/{how}"
-        return _pair(row, url, object_of(row, "input").get("inputBodyJson"), answer)
-    if "full_request" in row and "full_response" in row:  # Google's Vertex AI, a row of BigQuery
-        model = text_of(row.get("model")).rpartition("/")[2]
-        asked, said = (plain_body(row[key]) for key in ("full_request", "full_response"))
-        url = f"https://aiplatform.googleapis.com/v1/publishers/google/models/{model}:generateContent"
-        return _pair({"time": row.get("logging_time")}, url, asked, {"status": 200, "body": said})
+        failed = text_of(row.get("errorCode"))
+        answer = {"status": 400 if failed else 200, "body": object_of(row, "output").get("outputBodyJson")}
+        model = text_of(row.get("modelId")).rpartition("/")[2]  # it may be the whole name of a resource
+        url = f"{host}/model/{quote(model, safe='')}/{how}"
+        return _pair(row, url, object_of(row, "input").get("inputBodyJson"), answer | {"error": failed})
     if "custom_id" in row and ("params" in row or "url" in row):  # a line of a batch
         url = text_of(row.get("url")) or "https://api.anthropic.com/v1/messages"
         return _pair(row, url, row.get("body", row.get("params")), None)
