@@ -1,8 +1,8 @@
 """The only file of the window that makes threads: runs a job off the GUI thread and brings everything back onto it.
 
 A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often. Its result,
-its reports and what it raises arrive on the GUI thread, in order. What nobody expects is raised there again, so that
-it meets the same hook as any other bug.
+its reports and what it raises arrive on the GUI thread, in order, one a turn of the event loop. What nobody expects is
+raised there again, so that it meets the same hook as any other bug.
 
 No job imports a module that makes classes of Qt's: PySide6 looks its classes up without a lock while the event loop
 runs, and one that is made meanwhile on another thread can end the program.
@@ -10,7 +10,8 @@ runs, and one that is made meanwhile on another thread can end the program.
 
 import gc
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from functools import partial
@@ -31,6 +32,9 @@ AT_ONCE = 2
 """Jobs that compute at the same time. They share one interpreter: more of them end no sooner, and painting waits for
 each in turn."""
 
+GIVE_WAY_MS, GIVE_WAY_S = 5, 1.0
+"""A job that is asked to give way does so until the GUI thread was idle so long, but no longer than so many seconds."""
+
 PAUSE_MS = 50
 """Before a job that takes the place of another begins: of the many while a key is held down only the last is wanted."""
 
@@ -50,8 +54,8 @@ LATE = 0.25
 class Task:
     """One job on its way."""
 
-    def __init__(self, deliver: Callable[[Callable[[], None]], None], reported: Callable[[Any], None]) -> None:
-        self._deliver = deliver
+    def __init__(self, threads: "_ThreadPools", reported: Callable[[Any], None]) -> None:
+        self._deliver, self._free = threads.deliver, threads.free
         self._reported = reported
         self._stop = Event()
 
@@ -60,7 +64,7 @@ class Task:
         self._deliver(partial(self._pass_on, value))
 
     def _pass_on(self, value: Any) -> None:
-        if not self._stop.is_set():
+        if not self.stopped:
             self._reported(value)
 
     def cancel(self) -> None:
@@ -71,9 +75,16 @@ class Task:
         """From the job: wait so long, or until it is asked to stop; has it been?"""
         return self._stop.wait(seconds)
 
-    def cancelled(self) -> bool:
+    @property
+    def stopped(self) -> bool:
         """Has it been asked to stop?"""
         return self._stop.is_set()
+
+    def cancelled(self) -> bool:
+        """From the job: has it been asked to stop? Waits while the GUI thread is at something (`Bridge.give_way`)."""
+        if not self.stopped:
+            self._free.wait(GIVE_WAY_S)
+        return self.stopped
 
 
 class Frames(QObject):
@@ -136,14 +147,14 @@ class Bridge:
         keeps no other job from beginning. After `close` nothing is run any more.
         """
         threads, hears = self._threads, fell or self._fell
-        task = Task(threads.deliver, reported)
+        task = Task(threads, reported)
         if threads.closed:
             task.cancel()
             return task
 
         def end(future: Future[T]) -> None:
             threads.tasks.discard(task)
-            if task.cancelled():
+            if task.stopped:
                 return
             try:
                 error = future.exception()
@@ -170,6 +181,19 @@ class Bridge:
     ) -> None:
         """As the Workbench wants it: run `job` elsewhere, then `done` here."""
         self.run(lambda task: job(), done, fell=fell, waits=waits)
+
+    def give_way(self) -> None:
+        """Jobs rest, as soon as they look whether to stop, until this thread is done with all that it is at: two that
+        compute take thrice as long."""
+        self._threads.give_way()
+
+    def in_turns(self, pieces: Iterator[None]) -> None:
+        """Go through `pieces` on this thread, one a turn of the event loop: what the user does comes in between."""
+        if not self._threads.closed:
+            self.give_way()
+            for _ in pieces:
+                QTimer.singleShot(0, self._threads, partial(self.in_turns, pieces))
+                break
 
     def close(self) -> None:
         """Cancel everything; nothing arrives any more."""
@@ -230,11 +254,18 @@ class _ThreadPools(QObject):
         self.waiting = ThreadPoolExecutor(max_workers=8, thread_name_prefix="waiting-job")
         self.tasks: set[Task] = set()
         self.closed = False
-        self._arrived.connect(self._run_here, Qt.ConnectionType.QueuedConnection)
+        self.free = Event()
+        self.free.set()
+        self._idle = QTimer(self, singleShot=True, interval=GIVE_WAY_MS)
+        self._idle.timeout.connect(self.free.set)
+        self._arrived.connect(self._keep, Qt.ConnectionType.QueuedConnection)
+        self._calls = deque[Callable[[], None]]()
+        self._turn = QTimer(self, singleShot=True, interval=0)
+        self._turn.timeout.connect(self._run_next)
 
     def begin(self, job: Callable[[Task], T], task: Task, end: Callable[[Future[T]], None], waits: bool) -> None:
         """Hand the job to a thread, unless nobody wants it any more."""
-        if task.cancelled():
+        if task.stopped:
             self.tasks.discard(task)
             return
         future = self.waiting.submit(job, task) if waits else self.computing.submit(_computed, job, task)
@@ -244,12 +275,26 @@ class _ThreadPools(QObject):
         if not self.closed:
             self._arrived.emit(call)
 
-    def _run_here(self, call: Callable[[], None]) -> None:
+    def _keep(self, call: Callable[[], None]) -> None:
+        self._calls.append(call)
+        self._turn.start()
+
+    def _run_next(self) -> None:
+        """One a turn of the event loop, as `Bridge.in_turns`."""
+        call = self._calls.popleft()
+        if self._calls:
+            self._turn.start()
         if not self.closed:
+            self.give_way()
             call()
+
+    def give_way(self) -> None:
+        self.free.clear()
+        self._idle.start()
 
     def close(self) -> None:
         self.closed = True
+        self.free.set()
         for task in self.tasks:
             task.cancel()
         for threads in (self.computing, self.waiting):

@@ -4,7 +4,7 @@ The panel that is asked for brings its workspace with it. Panels are built with 
 something in it may ask for the user, or before that, while nobody waits. Layouts are remembered, one a workspace.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
 
@@ -53,6 +53,8 @@ class Docks(WorkspacePage):
         self._home: dict[str, str] = {}
         """Name of its workspace, by title of a panel; empty for those that are always there."""
         self._shown: State | None = None
+        self._coming = ""
+        """Name of the workspace that is shown when it is built."""
         self._maximised: tuple[str, QByteArray, QByteArray] | None = None
         """Title, and the layouts from before."""
 
@@ -82,6 +84,7 @@ class Docks(WorkspacePage):
     def _build_first(self, workspace: str) -> None:
         at = next(n for n, (home, _, _) in enumerate(self._unbuilt) if home == workspace)
         _, place, make = self._unbuilt.pop(at)
+        self._desk.bridge.give_way()
         made: list[Panel] = []
         bridge = self._desk.bridge.for_part(lambda error: made[0].fall(error) if made else None)
         made.append(panel := make(replace(self._desk, bridge=bridge)))
@@ -100,14 +103,27 @@ class Docks(WorkspacePage):
         """The workspace that is shown."""
         return self.workspaces[WORKSPACES[self._stack.currentIndex()]]
 
+    def choose_soon(self, name: str) -> None:
+        """Show that workspace when its panels are built: one a turn, so that nothing stands still."""
+        self._coming = name
+        self._desk.bridge.in_turns(self._come(name))
+
+    def _come(self, name: str) -> Iterator[None]:
+        while self._coming == name and any(home == name for home, _, _ in self._unbuilt):
+            self._build_first(name)
+            yield
+        if self._coming == name:
+            self.choose(name)
+
     def choose(self, name: str) -> None:
         """Show that workspace."""
+        self._coming = ""
         if self._stack.currentWidget() is not self.workspaces[name]:
             if self.isVisible():
                 self.build(name)
             self.restore_all()
             self._stack.setCurrentWidget(self.workspaces[name])
-            self.changed.emit(name)
+        self.changed.emit(name)
         self._lay_out(self.current)
 
     def _lay_out(self, one: WorkspacePage) -> None:

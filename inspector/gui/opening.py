@@ -55,6 +55,8 @@ class Opener:
         self._workbench, self._bridge, self._settings, self._choose = workbench, bridge, settings, choose
         self._task: Task | None = None
         self._painted = Event()
+        self.placed = Event()
+        """There are panels to show it in."""
         self._shown: Session | None = None
         self._opened: list[TranscriptReading] = []
         """What the last opening left for whoever follows it."""
@@ -67,6 +69,7 @@ class Opener:
         opened = self._opened = []
 
         def job(task: Task) -> Session:
+            self.placed.wait(FIRST)  # no sooner: two that compute take thrice as long
             return open_transcript(
                 Path(path),
                 progress=_now_and_then(lambda done, total: task.report((done, total))),

@@ -3,8 +3,9 @@
 Every command stands here once, with its words and keys.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer
@@ -41,6 +42,8 @@ from inspector.workbench.workbench import Workbench
 
 _BENEATH = ("inspector.transcripts.discover", "inspector.workbench.compare", "inspector.proxy.live_proxy")
 """What the panels stand on and is not Qt's: two thirds of what loading them takes, off the GUI thread."""
+_LARGE = ("breakdown", "cost", "diff", "glance", "proxy")
+"""Panels on which most of the rest hangs: loaded one by one."""
 _REST = 400
 """Milliseconds between two panels that nobody sees yet, while somebody works."""
 
@@ -106,12 +109,21 @@ class MainWindow(Guarded, QMainWindow):
         self.bridge.run(
             lambda task: _user_windows(), self.workbench.use_windows, lambda error: self.notice.say(str(error))
         )
-        self.bridge.run(lambda task: [load(name) for name in _BENEATH], lambda _: self._know_panels())
+        self.bridge.run(
+            lambda task: [load(name) for name in _BENEATH], lambda _: self.bridge.in_turns(self._load_panels())
+        )
+
+    def _load_panels(self) -> Iterator[None]:
+        for name in _LARGE:
+            import_module(f"inspector.gui.panels.{name}.panel")
+            yield
+        self._know_panels()
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
         """Everything is shown from here down. The first run brings its bar; from then on the bar shows itself."""
+        self.bridge.give_way()
         if state.run is not None and self.run_bar is None:
             from inspector.gui.panels.run.bar import RunBar
 
@@ -145,7 +157,10 @@ class MainWindow(Guarded, QMainWindow):
     def _build_next(self) -> None:
         """One panel at a time, while nobody needs them; those out of sight slowly once somebody works."""
         state, rests = self.workbench.state, self.docks.ready
-        if self.docks.build_next():
+        more = self.docks.build_next()
+        if self.docks.ready:
+            self.opener.placed.set()
+        if more:
             waits = rests and (state.session is not None or state.opening is not None)
             QTimer.singleShot(_REST if waits else 0, self, self._build_next)
         elif isinstance(timeline := self.docks.panel("Timeline"), PlotPanel):
@@ -331,7 +346,7 @@ class MainWindow(Guarded, QMainWindow):
     def choose_workspace(self, name: str) -> None:
         """Show that workspace, where something is open."""
         if self.workbench.state.session is not None:
-            self.docks.choose(name)
+            self.docks.choose_soon(name)
 
     def show_panel(self, title: str) -> None:
         """Bring a panel to the front, where there are panels."""

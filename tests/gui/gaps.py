@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter, thread_time
+from time import perf_counter, process_time, thread_time
 
 from PySide6.QtCore import QTimer
 
@@ -12,7 +12,8 @@ EVERY_MS = 5
 
 
 class Gaps:
-    """Seconds between two turns of the event loop: by the clock, and how long this thread itself was at work then.
+    """Seconds between two turns of the event loop: by the clock, how long this thread itself was at work then, and how
+    long all threads of this program were, which share one interpreter.
 
     The clock also counts what other programs do on a busy machine; the work is the window's own.
     """
@@ -20,13 +21,14 @@ class Gaps:
     def __init__(self) -> None:
         self.clock: list[float] = []
         self.work: list[float] = []
-        self._last = perf_counter(), thread_time()
+        self.shared: list[float] = []
+        self._last = perf_counter(), thread_time(), process_time()
 
     def tick(self) -> None:
         """One turn."""
-        now = perf_counter(), thread_time()
-        self.clock.append(now[0] - self._last[0])
-        self.work.append(now[1] - self._last[1])
+        now = perf_counter(), thread_time(), process_time()
+        for kept, this, last in zip((self.clock, self.work, self.shared), now, self._last, strict=True):
+            kept.append(this - last)
         self._last = now
 
 

@@ -1,6 +1,9 @@
 """Time and memory of what others wrote: many images, joined emoji, very many records. The window goes on answering."""
 
+import json
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +28,8 @@ from inspector.gui.workspace import WORKSPACES
 from inspector.workbench.state import State
 from tests.gui.gaps import many_records, watched
 from tests.gui.made import session
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def picture(side: int) -> Image:
@@ -121,7 +126,7 @@ def test_many_records_are_opened_without_a_stall(
             window.workbench.move(at)
             QApplication.processEvents()
         for name in WORKSPACES:
-            window.choose_workspace(name)
+            window.docks.choose(name)
             qtbot.waitUntil(lambda: not window.bridge.busy, timeout=300_000)
             window.workbench.move(records // 5)
             qtbot.waitUntil(lambda: not window.bridge.busy, timeout=300_000)
@@ -131,6 +136,16 @@ def test_many_records_are_opened_without_a_stall(
     timeline = window.docks.panel("Timeline")
     assert len(timeline.plot._drawn.series.reported) == records // 2  # type: ignore[attr-defined]
     assert window.docks.panel("Buffer").model._tools  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("when", ["start", "later"])
+def test_a_new_window_answers_while_it_reads(tmp_path: Path, when: str) -> None:
+    """With all that is loaded and built for the first time then, which a process does once."""
+    long = bool(os.environ.get("LONG"))
+    path = many_records(tmp_path / "many.jsonl", 200_000 if long else 24_000)
+    program = [sys.executable, "-m", "tests.gui.stall", str(path), when, "15" if long else "3"]
+    told = json.loads(subprocess.run(program, check=True, capture_output=True, timeout=300, cwd=ROOT).stdout)
+    assert max(told["shared"]) < 0.25, told
 
 
 def test_thousands_of_compactions_are_painted_within_a_tenth_of_a_second(window: MainWindow, qtbot: QtBot) -> None:

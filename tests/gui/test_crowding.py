@@ -66,7 +66,7 @@ def unreadable(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> l
 def compared(window: MainWindow, qtbot: QtBot) -> None:
     """The chosen policies stand side by side."""
     compare: Any = window.docks.panel("Compare")
-    window.choose_workspace("Compare")
+    window.docks.choose("Compare")
     qtbot.waitUntil(lambda: compare._found.base is not None and not window.bridge.busy)
     click(compare.bar.button)
     qtbot.waitUntil(lambda: not compare._found.missing and not window.bridge.busy)
@@ -79,7 +79,7 @@ def cramped(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> list
         if place != "at the end":
             window.workbench.previous_compaction()
         for name in WORKSPACES:
-            window.choose_workspace(name)
+            window.docks.choose(name)
             titles = [one for one in window.docks.titles if window.docks.home(one) == name]
             for title in titles if name in ("Read", "Compact") else titles[:1]:
                 window.show_panel(title)
@@ -124,15 +124,15 @@ def test_a_window_that_was_resized_elsewhere_can_be_read(
 ) -> None:
     """Larger, smaller, with larger letters, while another workspace is shown."""
     with shown(resource("sample.jsonl"), "small", 9, qtbot, tmp_path) as window:
-        window.choose_workspace("Read")
+        window.docks.choose("Read")
         assert not unreadable(window, qtbot, monkeypatch)
         for size, steps in (("large", 0), ("small", 0), ("small", 2)):
-            window.choose_workspace("Compact")
+            window.docks.choose("Compact")
             window.resize(*SIZES[size])
             if steps:
                 window.theme.zoom(steps)
             qtbot.wait(30)
-            window.choose_workspace("Read")
+            window.docks.choose("Read")
             assert not unreadable(window, qtbot, monkeypatch), (size, steps)
 
 

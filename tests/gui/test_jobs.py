@@ -3,9 +3,11 @@
 import subprocess
 import sys
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
-from time import thread_time
+from time import monotonic, sleep, thread_time
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -41,6 +43,57 @@ def test_of_the_jobs_of_a_held_key_the_first_and_the_last_are_done(desk: Desk, q
     assert not latest.busy
     ask(31)
     qtbot.waitUntil(lambda: shown == [30, 31])
+
+
+def test_a_job_gives_way_while_the_window_is_at_work(desk: Desk, qtbot: QtBot) -> None:
+    looks, bridge = list[float](), desk.bridge
+
+    def job(task: Task) -> None:
+        while not task.cancelled():
+            looks.append(monotonic())
+            sleep(0.001)
+
+    task = bridge.run(job, lambda _: None)
+    qtbot.waitUntil(lambda: len(looks) > 5)
+    bridge.give_way()
+    sleep(0.01)
+    before = len(looks)
+    sleep(0.3)  # the window is at work
+    assert len(looks) == before
+    qtbot.waitUntil(lambda: len(looks) > before + 5)
+    bridge.give_way()
+    task.cancel()
+    qtbot.waitUntil(lambda: not bridge.busy)
+
+
+def test_what_takes_long_is_shown_in_turns(desk: Desk, qtbot: QtBot) -> None:
+    """What arrives while another is shown, and what comes in pieces: what the user does comes in between."""
+    seen = list[str]()
+    timer = QTimer()
+    timer.timeout.connect(lambda: seen.append("turn"))
+    timer.start(1)
+
+    def show(what: str) -> None:
+        seen.append(what)
+        sleep(0.02)
+
+    def job(task: Task) -> None:
+        for _ in range(4):
+            task.report("report")
+
+    def pieces() -> Iterator[None]:
+        for _ in range(4):
+            show("piece")
+            yield
+
+    desk.bridge.run(job, lambda _: None, reported=show)
+    qtbot.waitUntil(lambda: seen.count("report") == 4)
+    desk.bridge.in_turns(pieces())
+    qtbot.waitUntil(lambda: seen.count("piece") == 4)
+    for what in ("report", "piece"):
+        first = seen.index(what)
+        last = len(seen) - seen[::-1].index(what)
+        assert "turn" in seen[first:last]
 
 
 class _Cycle:

@@ -52,7 +52,7 @@ def name_of(widget: QWidget, what: QAccessible.Text = QAccessible.Text.Name) -> 
 
 @pytest.mark.parametrize("name", WORKSPACES)
 def test_tab_goes_once_through_all_that_can_be_seen(opened: MainWindow, qtbot: QtBot, name: str) -> None:
-    opened.choose_workspace(name)
+    opened.docks.choose(name)
     qtbot.waitUntil(lambda: not opened.bridge.busy)
     qtbot.wait(20)
     stops = list(chain(opened))

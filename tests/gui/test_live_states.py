@@ -90,7 +90,7 @@ def test_a_run_that_is_over_leaves_with_its_session(stage: Stage, monkeypatch: p
     stage.window.open_sample()
     stage.until(lambda: bench.state.run is None)
     assert not stage.bar.isVisible()
-    stage.window.choose_workspace("Live")
+    stage.window.docks.choose("Live")
     assert not stage.window.docks.panel("Run").seen
 
 

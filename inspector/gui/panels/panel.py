@@ -16,11 +16,11 @@ To add one: a file with a `Panel` subclass, named with its place in the list in
   by `look.labels.tip`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
@@ -168,11 +168,20 @@ class PlotPanel(Panel):
         """Once, in pieces; `place_plot` is called when it is there."""
         if not self._loading:
             self._loading = True
-            self.desk.bridge.run(lambda task: load("numpy"), lambda _: self._load_library())
+            bridge = self.desk.bridge
+            bridge.run(lambda task: load("numpy"), lambda _: bridge.in_turns(self._load_library()))
 
-    def _load_library(self) -> None:
-        import_module("pyqtgraph")  # here, since it makes classes of Qt's (inspector/gui/bridge.py)
-        QTimer.singleShot(0, self, lambda: self._plot_loaded(self.plot_class()))
+    def _load_library(self) -> Iterator[None]:
+        """On this thread, since it makes classes of Qt's (inspector/gui/bridge.py): pyqtgraph looks at every name of
+        these, and PySide6 makes the class of a name when it is looked at."""
+        for looked_at in ("QtCore", "QtGui", "QtWidgets"):
+            module = import_module(f"PySide6.{looked_at}")
+            for name in dir(module):
+                getattr(module, name)
+            yield
+        import_module("pyqtgraph")
+        yield
+        self._plot_loaded(self.plot_class())
 
     def plot_class(self) -> Callable[[Theme], Any]:
         """What makes the plot; imported here, when it is needed."""
