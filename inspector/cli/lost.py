@@ -91,7 +91,8 @@ def _compaction(one: dict[str, Any]) -> Iterator[str]:
 
 def _paid(one: dict[str, Any]) -> str:
     after = one["paid_after_requests"]
-    paid = "never paid for itself" if after is None else f"paid after {plural(after, 'request')}"
+    paid = f"paid after {plural(after, 'request')}" if after else "paid at once"
+    paid = "never paid for itself" if after is None else paid
     return f"cost ${one['cost_usd']:.2f}, saved ${one['saved_per_request_usd']:.4f} a request: {paid}"
 
 

@@ -59,7 +59,7 @@ def _part(part: Part) -> str:
     match part:
         case Image(media_type=media):
             return f"[image {media}]"
-        case Opaque(kind=kind, size=size):
+        case Opaque(kind=kind, size=size) if not part.text:
             return f"[{kind}, {size:,} bytes only the provider can read]"
         case _:
             return part_text(part)

@@ -84,18 +84,28 @@ class Opaque:
     tokens: int | None = None
     """What the provider's counts say that it costs, where they do."""
 
+    @property
+    def text(self) -> str:
+        """What people can read of it: of a compaction that the provider made inside a call its summary."""
+        if self.kind != "compaction" or not isinstance(self.value, Mapping):
+            return ""
+        told = self.value.get("content")
+        return told if isinstance(told, str) else ""
+
 
 Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Image | Opaque
 
 
 def part_text(part: Part) -> str:
-    """The text of a part as far as people read it: a call as its name and arguments; images and opaque parts none."""
+    """The text of a part as far as people read it: a call as its name and arguments; images have none."""
     match part:
         case Text(text) | Thinking(text) | ToolResult(content=text):
             return text
+        case Opaque():
+            return part.text
         case ToolCall(name=name, arguments=arguments):
             return f"{name} {arguments if isinstance(arguments, str) else dumps(arguments)}"
-        case Image() | Opaque():
+        case Image():
             return ""
 
 
@@ -124,8 +134,9 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text parts, joined by a newline. Tool results and thinking are not text parts."""
-        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+        """The text parts, joined by a newline. Tool results and thinking are not text parts; a readable summary is."""
+        texts = (part for part in self.parts if isinstance(part, Text) or (isinstance(part, Opaque) and part.text))
+        return "\n".join(part.text for part in texts)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -58,6 +58,8 @@ class Request:
         return Buffer(self.view.messages(), self.prompt)
 
 
+SERVER_SIDE = "server-side"
+"""Trigger of a compaction that the provider made inside a call, whose price that call's is."""
 CompactionKind: TypeAlias = Literal["summary", "micro", "edit"]
 """summary: history replaced by a summary; micro: old tool results cleared; edit: single messages edited or removed."""
 
@@ -283,6 +285,12 @@ def additions(requests: Sequence[Request]) -> Iterator[tuple[Message, ...]]:
         fresh = tuple(message for message in new if message.id not in seen and not message.summary)
         seen.update(message.id for message in fresh)
         yield fresh
+
+
+def first_place(thread: Thread) -> int:
+    """The first request in front of which there stood a buffer: the very first where the client asked otherwise than
+    the model read."""
+    return 0 if thread.requests and thread.requests[0].asked is not None else 1
 
 
 def compaction_sizes(thread: Thread, compaction: Compaction) -> tuple[int | None, int | None]:

@@ -27,6 +27,8 @@ class Usage:
     """The prompt size, where it is not the sum (a call with several iterations costs more than its context)."""
     cache_write_1h: int = 0
     """Of `cache_write`, what was written to be kept for an hour; the rest is kept for five minutes."""
+    compacted: int = 0
+    """Tokens that the provider itself replaced by a summary inside the call, before the answer; 0 where it did not."""
 
     @property
     def prompt(self) -> int:

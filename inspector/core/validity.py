@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Literal, TypeAlias, TypeVar
 
 from inspector.core.buffer import Buffer
-from inspector.core.message import Message, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.outcome import Event, FateName, Outcome
 
 Rule: TypeAlias = Literal[
@@ -56,7 +56,8 @@ _Found: TypeAlias = Iterator[tuple[Message, Invalid]]
 
 def _beginning(messages: Sequence[Message]) -> _Found:
     first = next((message for message in messages if message.role != "system"), None)
-    if first is not None and first.role == "assistant":
+    begins = first is not None and any(isinstance(part, Opaque) and part.text for part in first.parts)
+    if first is not None and first.role == "assistant" and not begins:  # a compaction by the provider may begin it
         why = "The first message is the assistant's; Anthropic wants a user message first."
         yield first, Invalid("first-role", first.id, why, (ANTHROPIC,))
 

@@ -65,7 +65,7 @@ def first_line(message: Message) -> str:
     of thinking."""
     for part in message.parts:
         match part:
-            case Text(text) if found := _line(text):
+            case Text(text) | Opaque(text=text) if found := _line(text):
                 return found
             case ToolResult(content=text) if found := telling_line(text):
                 return found
@@ -185,7 +185,8 @@ NAME = "readable summary · extracted offline from the same messages, the model 
 
 def readable_summary(state: State, message: Message) -> str:
     """The offline summary shown with `message`; empty where it is no opaque compaction, or its source is unknown."""
-    if not any(isinstance(part, Opaque) and "compaction" in part.kind for part in message.parts):
+    sealed = (part for part in message.parts if isinstance(part, Opaque) and "compaction" in part.kind)
+    if all(part.text for part in sealed):
         return ""
     replaced = _by_step(state, message) or _recorded(state, message)
     return summarise(Summarize("", "", source=replaced)) if replaced else ""

@@ -41,9 +41,9 @@ def read_messages(
     groups = _groups(neutral, runs) or [(neutral, ())]
     if len(groups) == 1:
         role_of, parts = groups[0]
-        return (Message(id, role_of, parts, "", summary, mark, line, time),)
+        return (Message(id, role_of, parts, "", summary or is_summary(parts), mark, line, time),)
     return tuple(
-        Message(_name(id, n, parts), role_of, parts, id, summary, mark, line, time)
+        Message(_name(id, n, parts), role_of, parts, id, summary or is_summary(parts), mark, line, time)
         for n, (role_of, parts) in enumerate(groups)
     )
 
@@ -56,20 +56,27 @@ def _name(id: str, n: int, parts: tuple[Part, ...]) -> str:  # noqa: A002
 
 
 def _groups(role: Role, runs: list[tuple[Part, ...]]) -> list[tuple[Role, tuple[Part, ...]]]:
-    """Each tool result with its images by itself, the blocks between them as messages of `role`."""
+    """Each tool result with its images by itself, the blocks between them as messages of `role`; a summary that the
+    provider made inside a call, too, by itself."""
     groups: list[tuple[Role, tuple[Part, ...]]] = []
     loose: list[Part] = []
     for parts in runs:
-        if not isinstance(parts[0], ToolResult):
+        is_result = isinstance(parts[0], ToolResult)
+        if not (is_result or is_summary(parts)):
             loose += parts
             continue
         if loose:
             groups.append((role, tuple(loose)))
             loose = []
-        groups.append(("tool", parts))
+        groups.append(("tool" if is_result else role, parts))
     if loose:
         groups.append((role, tuple(loose)))
     return groups
+
+
+def is_summary(parts: Sequence[Part]) -> bool:
+    """A compaction that the provider made inside a call: the model reads nothing that stands before it."""
+    return len(parts) == 1 and isinstance(parts[0], Opaque) and bool(parts[0].text)
 
 
 def read_parts(content: Any) -> list[tuple[Part, ...]]:
@@ -273,8 +280,14 @@ def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, ou
     else:  # reported of one round, or of all together: where there is one kind only, all rounds wrote that
         hourly = write if _hourly(usage) and not _life(usage, "5m") else _hourly(usage)
     last = next((one for one in reversed(rounds) if "message" in str(one.get("type"))), rounds[-1])
-    context = count_of(last.get("input_tokens")) + count_of(last.get(_READ)) + _written(last)
-    return Usage(input_, read, write, output, _reasoning(usage), output_is_final, context, min(hourly, write))
+    compacted = next((_context(one) for one in rounds if one.get("type") == "compaction"), 0)
+    hourly = min(hourly, write)
+    return Usage(input_, read, write, output, _reasoning(usage), output_is_final, _context(last), hourly, compacted)
+
+
+def _context(one: Mapping[str, Any]) -> int:
+    """The prompt of one iteration."""
+    return count_of(one.get("input_tokens")) + count_of(one.get(_READ)) + _written(one)
 
 
 def _written(usage: Mapping[str, Any]) -> int:

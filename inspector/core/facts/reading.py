@@ -8,7 +8,7 @@ from inspector.core.facts.names import names
 from inspector.core.facts.pasted import own_words
 from inspector.core.facts.sentences import decided, failed, is_typed, typed, wanted
 from inspector.core.jsontext import dumps
-from inspector.core.message import Json, Message, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Json, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 
 SCANNED = 200_000
 """Characters of one part that are searched: more than any tool result an agent lets in."""
@@ -32,6 +32,8 @@ def facts(message: Message) -> dict[Fact, None]:
                 pass
             case ToolCall(arguments=arguments):
                 text = "\n".join(_strings(arguments, ()))
+            case Opaque(text=text) if text:
+                pass
             case ToolResult(content=text, is_error=is_error):
                 errors = dict.fromkeys(failed(text[:SCANNED], is_error))
                 found.update(errors)
@@ -59,6 +61,8 @@ def texts(message: Message) -> Iterator[str]:
     for part in message.parts:
         match part:
             case Text(text=text) | Thinking(text=text) | ToolResult(content=text):
+                yield text[:SCANNED]
+            case Opaque(text=text) if text:
                 yield text[:SCANNED]
             case ToolCall(arguments=arguments):
                 yield "\n".join(_strings(arguments, (), True))[:SCANNED]

@@ -17,7 +17,7 @@ from inspector.core.facts.names import EVERYWHERE
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import LONGEST as CUT
 from inspector.core.facts.sentences import sentences
-from inspector.core.message import Message, Text
+from inspector.core.message import Message, Opaque, Text
 
 NEARLY = 72
 """Least rapidfuzz ratio (0 to 100) of two sentences in small letters, their words in alphabetical order."""
@@ -117,7 +117,8 @@ class Speech:
         known = self._known.get(id(message))
         if known is None:
             parts = message.parts if message.summary or not message.mark else ()
-            found = [plain(one) for part in parts if isinstance(part, Text) for one in sentences(part.text)]
+            said = (part.text for part in parts if isinstance(part, Text | Opaque))
+            found = [plain(one) for text in said for one in sentences(text)]
             kept = tuple(
                 one for one in dict.fromkeys(found) if 3 * len(one.encode()) >= 2 * SHORTEST and len(one) <= LONGEST
             )

@@ -177,7 +177,8 @@ def _paid(threads: Sequence[ThreadCost]) -> str:
         return ""
     if len(made) == 1:
         after = made[0].paid_after_requests
-        paid_after = f"paid after {plural(after, 'request')}" if after is not None else "never paid"
+        paid_after = f"paid after {plural(after, 'request')}" if after else "paid at once"
+        paid_after = "never paid" if after is None else paid_after
         return f"; the compaction {paid_after}"
     paid = sum(one.paid is True for one in made)
     saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in made), Decimal(0))

@@ -20,7 +20,7 @@ from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
 from inspector.core.replay.regret import How, Loss, Regret
 from inspector.core.replay.report import ReplayReport, recorded
-from inspector.core.session import Compaction, Session, Thread
+from inspector.core.session import Compaction, Session, Thread, first_place
 
 LostFate: TypeAlias = Literal["lost", "paraphrased"]
 """paraphrased: it stands nowhere, but what came in its place says it in other words, or names the file."""
@@ -90,7 +90,7 @@ class CompactionLoss:
 def lost_by_compactions(session: Session, thread: Thread, ground: Ground | None = None) -> tuple[CompactionLoss, ...]:
     """Of each recorded compaction and silent drop of one of its threads, in order. O(text)."""
     silent = {one.request: one for one in thread_drops(thread).found if one.loss and one.compaction is None}
-    announced = {one.before_request for one in thread.compactions if one.before_request}
+    announced = {at for one in thread.compactions if (at := one.before_request) >= first_place(thread)}
     if not silent and not announced:
         return ()
     ground = ground or Ground(thread, pins=None)
@@ -132,6 +132,8 @@ class _Found:
 
     def _before(self, at: int) -> tuple[Message, ...]:
         """The buffer before, with the last answer."""
+        if not at:
+            return tuple(self._ground.thread.requests[0].asked or ())
         return (*self._ground.thread.requests[at - 1].view.messages(), *self._ground.arrivals[at].answer)
 
     def _standing(self, messages: Iterable[Message]) -> set[Fact]:

@@ -17,7 +17,7 @@ from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.replay.driver import Arrival, Ground, arrivals
 from inspector.core.replay.economics import Economics
 from inspector.core.replay.report import recorded as recorded_report
-from inspector.core.session import Compaction, SideCall, Thread, compaction_sizes
+from inspector.core.session import Compaction, SideCall, Thread, compaction_sizes, first_place
 from inspector.core.tokens.estimators import Estimator
 from inspector.core.tokens.prediction import scale
 from inspector.core.tokens.pressure import Pressures, thread_pressures
@@ -76,8 +76,7 @@ def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
     if not requests:
         return ()
     found = {one.before_request for one in thread.compactions} | {drop.request for drop in drops.found if drop.loss}
-    first = 0 if requests[0].asked is not None else 1
-    return tuple(sorted(at for at in found if first <= at <= len(requests)))
+    return tuple(sorted(at for at in found if first_place(thread) <= at <= len(requests)))
 
 
 def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:

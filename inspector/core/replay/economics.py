@@ -33,6 +33,8 @@ class CompactionStep(NamedTuple):
     """Tokens."""
     summary_usd: Decimal | None
     """Of the calls made for it; None where a price is not known."""
+    inside: int = 0
+    """Tokens before, of one that the provider made inside the call after it, whose price is among that call's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def economics(
     together = dict[int, list[CompactionStep]]()
     for one in steps:
         together.setdefault(one.before_request, []).append(one)
-    anew = {at: _written_anew(at, sum(one.freed for one in found), spent, prices) for at, found in together.items()}
+    anew = {at: _written_anew(at, found, spent, prices) for at, found in together.items()}
     return tuple(_economics(one, together[one.before_request], anew, gains, ends, prices) for one in steps)
 
 
@@ -124,12 +126,15 @@ def _economics(
     return Economics(max(Decimal(0), once), each, saved + max(Decimal(0), -once), after, later)
 
 
-def _written_anew(at: int, freed: int, spent: Sequence[Spending], prices: Sequence[_RequestPrice]) -> Decimal:
+def _written_anew(
+    at: int, steps: Sequence[CompactionStep], spent: Sequence[Spending], prices: Sequence[_RequestPrice]
+) -> Decimal:
     """What the prompt of the request after it cost more than the one that was not compacted would have."""
     if at >= len(spent) or not at:
         return Decimal(0)
     price, one = prices[at], spent[at]
-    would = one.prompt + max(0, freed)
+    inside = max(step.inside for step in steps)
+    would = inside or one.prompt + max(0, sum(step.freed for step in steps))
     stood = min(spent[at - 1].prompt, would)
     uncached = would if price.lost else would - stood
     return _prompt_usd(one, price.rates) - uncached * price.write - (would - uncached) * price.rates.read

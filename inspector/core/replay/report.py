@@ -28,7 +28,15 @@ from inspector.core.replay.driver import Ground, Replayed, replay
 from inspector.core.replay.economics import UNKNOWN, CompactionStep, Economics, economics
 from inspector.core.replay.pins import UNANNOUNCED, PinHistory, PinTracker, recorded_pins
 from inspector.core.replay.regret import At, Losses, LossLedger
-from inspector.core.session import Compaction, Request, SideCall, compaction_sizes, seconds_between
+from inspector.core.session import (
+    SERVER_SIDE,
+    Compaction,
+    Request,
+    SideCall,
+    compaction_sizes,
+    first_place,
+    seconds_between,
+)
 from inspector.core.tokens.pressure import PressureKind
 from inspector.core.usage import Usage
 
@@ -162,7 +170,11 @@ class _ReportBook:
         spendings = [row.spent for row in self.rows]
         steps = [
             CompactionStep(
-                one.at.before_request, one.kind == "summary", one.tokens_before - one.tokens_after, one.summary_usd
+                one.at.before_request,
+                one.kind == "summary",
+                one.tokens_before - one.tokens_after,
+                one.summary_usd,
+                one.tokens_before if one.at.tier == SERVER_SIDE else 0,
             )
             for one in self.compactions
         ]
@@ -292,7 +304,7 @@ class _RecordedBook(_ReportBook):
         self._model = ground.thread.model
         self._made = defaultdict[int, list[tuple[int, Compaction]]](list)
         for n, one in enumerate(ground.thread.compactions):
-            if one.before_request:
+            if one.before_request >= first_place(ground.thread):
                 self._made[min(one.before_request, len(ground.thread.requests))].append((n, one))
 
     def enter(self, request: Request) -> None:
@@ -302,6 +314,8 @@ class _RecordedBook(_ReportBook):
         self.ledger.arrive(arrival.answer, index - 1)
         self.ledger.arrive(arrival.new, index)
         buffer = request.buffer()
+        if made and not index and request.asked is not None:
+            self.ledger.arrive(request.asked, index)
         name = _name(made[-1][1]) if made else self._drops.get(index, "")
         if name or arrival.swapped or arrival.gone:
             self.ledger.change(buffer.messages, At(index, name, _is_readable(made)) if name else None)
@@ -348,13 +362,19 @@ class _RecordedBook(_ReportBook):
         then = requests[index].view if index < len(requests) else self._thread.end
         before, after = compaction_sizes(self._thread, one)
         if before is None:
-            before = self.rows[index - 1].tokens
+            before = self.rows[index - 1].tokens if index else self._asked_first()
         if after is None:
             known = index < len(self.rows)
             after = self.rows[index].tokens if known else self._sizes.end
         kind: CompactedKind = "summary" if one.kind == "summary" else "micro"
-        stood = len(requests[index - 1].view)
+        stood = len(requests[index - 1].view) if index else len(requests[0].asked or ())
         return Compacted(At(index, _name(one), one.is_readable), kind, before, after, stood, len(then))
+
+    def _asked_first(self) -> int:
+        """Tokens of what the client asked first, where the model read something else."""
+        request = self._thread.requests[0]
+        weight = self._sizes.weigh(request.asked or ())
+        return self._sizes.size(0, weight, request.prompt, False)[0]
 
     def _summaries(self, index: int) -> list[Usage]:
         """The calls for the recorded summaries before a request; none for what no model wrote."""
@@ -366,7 +386,7 @@ class _RecordedBook(_ReportBook):
         return found
 
     def _summary(self, index: int, one: Compaction) -> Usage | None:
-        if one.kind != "summary":
+        if one.kind != "summary" or one.trigger == SERVER_SIDE or not index:
             return None
         sent, _ = compaction_sizes(self._thread, one)
         last = self.rows[index - 1].tokens

@@ -189,7 +189,7 @@ def test_a_body_holds_prompt_and_tools() -> None:
                     {"type": "message", "input_tokens": 229, "output_tokens": 7},
                 ],
             },
-            Usage(329, 0, 55096, 138, context=229),
+            Usage(329, 0, 55096, 138, context=229, compacted=55196),
         ),
         (  # the calls of a turn write alike: told of each, or of all together
             {

@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from inspector.core.drops import session_drops
+from inspector.core.dialects.anthropic import ANTHROPIC
+from inspector.core.drops import session_drops, thread_drops
+from inspector.core.findings.lost import lost_by_compactions
+from inspector.core.findings.recorded_step import recorded_step
+from inspector.core.replay import report
+from inspector.core.replay.driver import Ground
 from inspector.core.session import Session, compaction_sizes
 from tests.core.formats.recordings import CLAUDE, Recording, assistant, body, call, result, said, text, turns, user
 
@@ -92,6 +97,70 @@ def test_what_the_client_compacts_itself_is_not_the_proxys() -> None:
     ]
     _cut(recording, [*own, user("And now?")], [own[0], user("And now?")], "cut again")
     assert _told(recording.session())[1:] == [(4, "", "summary", 0)]
+
+
+RULE = "Never touch the file config/production.yaml, please."
+
+
+def _compacted(pause: bool) -> tuple[Recording, list[Any]]:
+    """Three turns, then a call in which the provider compacts; with `pause` it stops there, and the next answers."""
+    recording = Recording()
+    messages = turns(recording, 3, word=RULE)
+    block = {"type": "compaction", "content": "The user started a task; the file src/loader.py was read."}
+    counts = [
+        {"type": "compaction", "input_tokens": 700, "output_tokens": 40},
+        {"type": "message", "input_tokens": 60, "output_tokens": 5},
+    ]
+    usage = {"input_tokens": 60, "output_tokens": 5, "iterations": counts[:1] if pause else counts}
+    more: dict[str, Any] = {"stop_reason": "compaction"} if pause else {}
+    number = recording.ask(body(messages))
+    blocks = [block] if pause else [block, text("Done so far.")]
+    recording.reply(number, answer := said(*blocks, usage=usage, **more))
+    return recording, [*messages, assistant(answer), user("Go on.")]
+
+
+def test_a_compaction_that_the_provider_makes_inside_a_call_is_a_step() -> None:
+    recording, messages = _compacted(pause=False)
+    recording.reply(recording.ask(body(messages)), said(text("I went on."), tokens=80))
+    session = recording.session()
+    thread = session.main
+    assert _told(session) == [(3, "server-side", "summary", 0)]
+    assert compaction_sizes(thread, thread.compactions[0]) == (700, 60)
+    assert [len(request.view) for request in thread.requests] == [1, 3, 5, 1, 3]
+    summary, said_after, asked = thread.requests[4].view
+    assert summary is thread.requests[3].view.messages()[0]
+    assert (summary.summary, said_after.text, asked.text) == (True, "Done so far.", "Go on.")
+    assert len(thread.requests[4].asked or ()) == 10
+    assert [(drop.request, drop.kind) for drop in session_drops(session)] == [(3, "compaction")]
+    (loss,) = lost_by_compactions(session, thread)
+    gone = {row.fact.text for row in loss.rows if row.fate == "lost"}
+    assert RULE.rstrip(".") in {one.rstrip(".") for one in gone}
+    step = recorded_step(thread, thread_drops(thread, session), 3)
+    assert step is not None
+    assert [fate.name for fate in step.fates()] == ["summarised"] * 7 + ["inserted"]
+    wire = ANTHROPIC.write(thread.requests[4].view.messages(), {})
+    assert [block["type"] for block in wire[0]["content"]] == ["compaction", "text"]
+
+
+def test_one_after_which_it_paused_counts_from_the_next_call_on() -> None:
+    recording, messages = _compacted(pause=True)
+    recording.reply(recording.ask(body(messages)), said(text("I went on."), tokens=80))
+    session = recording.session()
+    assert _told(session) == [(4, "server-side", "summary", 0)]
+    assert [len(request.view) for request in session.main.requests] == [1, 3, 5, 7, 2]
+    assert not report.recorded(Ground(session.main)).spent.summariser_calls
+
+
+def test_one_inside_the_first_call_has_a_buffer_before_it() -> None:
+    recording = Recording()
+    block = {"type": "compaction", "content": "The user greets."}
+    counts = [{"type": "compaction", "input_tokens": 700}, {"type": "message", "input_tokens": 20}]
+    usage = {"input_tokens": 20, "output_tokens": 5, "iterations": counts}
+    recording.reply(recording.ask(body([user(RULE)])), said(block, text("Hello."), usage=usage))
+    session = recording.session()
+    (loss,) = lost_by_compactions(session, session.main)
+    assert (loss.before_request, loss.tokens_before, loss.tokens_after, loss.lost) == (0, 700, 20, loss.before)
+    assert loss.before
 
 
 def test_one_note_a_session() -> None:

@@ -5,10 +5,11 @@ costs what it adds: how many wire messages each message came from is known, so w
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, View, shared
+from inspector.core.dialects.anthropic import is_summary
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_responses import RESPONSES, is_compaction, join, read_item, read_parts, responses
@@ -169,6 +170,24 @@ class Bodies:
         if self._told is None or self._told[0] != told:  # most bodies tell the same as the one before
             self._told = told, self._pool.prompt(dialect.prompt({**fields, dialect.key: lead} if lead else fields))
         return self._told[1]
+
+
+def read_by_model(body: Body) -> Body | None:
+    """What the model reads of a body in whose history the provider compacted inside a call: nothing before the last
+    such summary. None where that is all of it."""
+    at = last_summary(body.view)
+    return replace(body, view=beginning(body.view, at, body.view.length)) if at else None
+
+
+def last_summary(view: View, start: int = 0) -> int | None:
+    """Where the last summary stands that a provider made inside a call, from `start` on."""
+    places = (n for n, message in enumerate(view.tail(start), start) if message.summary and is_summary(message.parts))
+    return max(places, default=None)
+
+
+def beginning(view: View, start: int, end: int) -> View:
+    """The messages from `start` to `end` as a buffer of their own."""
+    return extended(EMPTY_VIEW, list(view.tail(start)[: end - start]))
 
 
 def _fields(body: Mapping[str, Any], like: BodyBase | None, key: str) -> Mapping[str, Any]:

@@ -10,12 +10,13 @@ from statistics import median
 from typing import TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, shared
+from inspector.core.dialects.anthropic import is_summary
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.pool import extended
 from inspector.core.message import Message, Text
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, CompactionKind, Request, Thread
+from inspector.core.session import SERVER_SIDE, Compaction, CompactionKind, Request, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 
 _ESTIMATOR = estimator("roku")
@@ -226,8 +227,9 @@ class Conversation:
         if last is None or (fresh is None and not (shrunk and calls)):
             return
         old = {message.id for message in before}
-        kept = sum(message.id in old for message in view)
-        trigger = next((call.trigger for call in calls if call.trigger), "")
+        kept = sum(message.id in old and message is not fresh for message in view)
+        known = SERVER_SIDE if fresh is not None and is_summary(fresh.parts) else ""
+        trigger = next((call.trigger for call in calls if call.trigger), known)
         self.made.append(ShownCompaction(one, fresh, kept, "summary", calls, trigger))
         self.compacting = []
 
@@ -262,7 +264,7 @@ class Conversation:
             at,
             made.trigger,
             made.kind,
-            asked_tokens(self.steps, at) if made.trigger == _PROXY else None,
+            asked_tokens(self.steps, at) if made.trigger == _PROXY else _compacted(made),
             summary=made.summary,
             kept=made.kept,
             line=line or made.by.line,
@@ -314,7 +316,15 @@ def _cut(one: Exchange, view: View, fresh: Message | None) -> ShownCompaction | 
     if theirs <= sent or (fresh is not None and fresh.id in theirs):
         return None
     kept = sum(message.id in sent for message in asked)
-    return ShownCompaction(one, fresh, kept, "edit" if fresh is None else "summary", (), _PROXY)
+    by_provider = fresh is not None and is_summary(fresh.parts)
+    trigger = SERVER_SIDE if by_provider else _PROXY
+    return ShownCompaction(one, fresh, kept, "edit" if fresh is None else "summary", (), trigger)
+
+
+def _compacted(made: ShownCompaction) -> int | None:
+    """Tokens before, of one that the provider made inside the call that shows it."""
+    usage = made.by.reply.usage if made.by.reply is not None and made.trigger == SERVER_SIDE else None
+    return (usage.compacted or None) if usage is not None else None
 
 
 def _texts(message: Message) -> Sequence[Text]:

@@ -7,11 +7,19 @@ from typing import Any
 from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.dialects.catalogue import Endpoint, endpoint
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.proxy.bodies import Bodies, Body, BodyBase, read_like
+from inspector.core.formats.proxy.bodies import (
+    Bodies,
+    Body,
+    BodyBase,
+    beginning,
+    last_summary,
+    read_by_model,
+    read_like,
+)
 from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import DROPPED, REFUSED, Exchange
 from inspector.core.formats.proxy.keys import key_of, read_headers
-from inspector.core.formats.proxy.pool import Pool
+from inspector.core.formats.proxy.pool import Pool, extended
 from inspector.core.formats.proxy.replies import Reply, read_reply
 from inspector.core.formats.proxy.session import RecordingSession, gist
 from inspector.core.formats.proxy.side import plain_kind, side_kind, signs_of, trigger_of
@@ -119,6 +127,8 @@ class ProxyReader:
         connection = value.get("connection")
         link = self._runs, connection if type(connection) is int else 0
         one = Exchange(number, line, text_of(value.get("time")), path, where, key, asked, link, end=asked.view)
+        one.sent = read_by_model(asked)
+        one.end = one.body.view
         one.window = self._window or (_MILLION if "context-1m" in headers.get("anthropic-beta", "") else None)
         one.kind = text_of(value.get("aside"))
         one.note("request", value)
@@ -172,7 +182,8 @@ class ProxyReader:
         return one.asked if one is not None else None
 
     def _sent(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
-        one.sent, _ = self._body(line, value, one.endpoint, one.asked)
+        sent, _ = self._body(line, value, one.endpoint, one.asked)
+        one.sent = read_by_model(sent) or sent
         self._builder.rewritten[one.line] = one
         self._changed(one)
 
@@ -237,6 +248,12 @@ class ProxyReader:
             if thread is not None and one not in thread.compacting:
                 thread.compacting.append(one)
         end = self._bodies.add(dialect, before, reply.wire, line, reply.time)
+        compacts = not one.kind and reply.finish != "compaction"  # else it paused there, and answered nothing
+        if compacts and thread is not None and (at := last_summary(end, before.length)) is not None:
+            one.sent, rest = replace(one.body, view=beginning(end, at, at + 1)), end.tail(at + 1)
+            self._conversations.change(thread, one)
+            before = one.body.view
+            end = extended(before, rest)
         if not one.kind and thread is not None:
             thread.known(one)
             thread.answered(one, end)

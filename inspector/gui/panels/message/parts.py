@@ -47,7 +47,7 @@ def part_text(part: Part) -> str:
         case ToolResult(content=content):
             return content
         case Opaque(value=value):
-            return value if isinstance(value, str) else dumps(value)
+            return part.text or (value if isinstance(value, str) else dumps(value))
         case Image():
             return ""
 
@@ -107,6 +107,8 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
                 number += 1
                 which = f"image {number} of {count}" if count > 1 else "image"
                 yield Section(f"{which} · {line(media_type)} · see below")
+            case Opaque(kind=kind) if part.text:
+                yield Section(f"summary · {line(kind)}, by the provider", part.text)
             case Opaque(kind=kind, size=size):
                 yield Section(
                     f"opaque · {line(kind)} · {grouped(size)} bytes, readable by the provider only", text, "code"
