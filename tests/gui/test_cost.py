@@ -107,8 +107,9 @@ def test_the_mouse_over_a_bar_tells_its_parts(panel: CostPanel, desk: Desk, qtbo
 
 def test_in_a_low_dock_the_plot_stands_beside_the_table(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
     shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST),), path="cost.jsonl"))
-    assert (
-        panel.plot.mapTo(panel, panel.plot.rect().bottomLeft()).y() < panel.table.mapTo(panel, QPointF().toPoint()).y()
+    table = QPointF().toPoint()
+    qtbot.waitUntil(
+        lambda: panel.plot.mapTo(panel, panel.plot.rect().bottomLeft()).y() < panel.table.mapTo(panel, table).y()
     )
     panel.resize(900, 220)
     qtbot.waitUntil(lambda: panel.plot.geometry().right() < panel.table.mapTo(panel, QPointF().toPoint()).x())

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
 _APART = 2
 _ROUNDING = 20
-"""Tokens that rows may lack because each is a whole number."""
+"""Tokens that rows may lack because each is a whole number; so little, or a percent, is not worth a word."""
 START = "the step's start"
 AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
@@ -158,7 +158,8 @@ def headline(comparison: Diff) -> str:
     if comparison.sides.whole is not None:
         parts = parts or ["nothing changed"]
         parts += [f"{signed(comparison.rest)} not in this file"] * bool(comparison.rest)
-        parts += [f"{signed(comparison.anew)} as the kept are measured anew"] * (abs(comparison.anew) > _ROUNDING)
+        least = max(_ROUNDING, comparison.sides.whole[1] // 100)
+        parts += [f"{signed(comparison.anew)} as the kept are measured anew"] * (abs(comparison.anew) > least)
         listed = comparison.sides.listed
         first = f"{grouped(listed)}, with the answer " if listed is not None else ""
         return f"{_name(comparison)}: {first}{_sizes(comparison)} tokens, {', '.join(parts)}"
