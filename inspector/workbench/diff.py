@@ -109,6 +109,8 @@ class Diff:
     """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows that changed ..."""
     rest: int = 0
     """... of what the file does not hold, which the recording changed, too ..."""
+    prompt: int = 0
+    """... of system prompt and tools, where they are others ..."""
     anew: int = 0
     """... and what was kept counts so much more by the measure of the buffer after."""
     places: Mapping[str, int] = field(default_factory=dict)
@@ -126,6 +128,7 @@ def compared(sides: Sides) -> Diff:
     counts = Counter(row.fate.name for row in found)
     delta = sum(row.delta for row in found if row.fate.name != "kept")
     rest = sides.later.scale.unseen - sides.sizer.scale.unseen if sides.later else 0
+    prompt = _prompt_delta(sides)
     return Diff(
         sides,
         found,
@@ -134,10 +137,19 @@ def compared(sides: Sides) -> Diff:
         {name: counts[name] for name in FATES if counts[name]},
         delta,
         rest,
-        sides.whole[1] - sides.whole[0] - delta - rest if sides.whole else 0,
+        prompt,
+        sides.whole[1] - sides.whole[0] - delta - rest - prompt if sides.whole else 0,
         {row.fate.id: n for n, row in enumerate(found)},
         tool_names((*sides.before.messages, *sides.after.messages)),
     )
+
+
+def _prompt_delta(sides: Sides) -> int:
+    was, now = sides.before.prompt, sides.after.prompt
+    if sides.later is None or was is now or was == now:
+        return 0
+    size, later = sides.sizer, sides.later
+    return later.scale.rows(later.counted((), now)) - size.scale.rows(size.counted((), was))
 
 
 def sized_rows(

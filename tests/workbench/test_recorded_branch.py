@@ -1,9 +1,11 @@
 """What the recording did, as the first branch: beside it what a policy makes of the same buffer, with their figures."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from inspector.core.buffer import Prompt
 from inspector.core.session import Session, compaction_sizes
 from inspector.core.usage import Usage
 from inspector.gui.panels.diff.bar import headline
@@ -82,6 +84,24 @@ def test_each_side_of_its_diff_has_the_numbers_of_its_own_buffer(bench: Workbenc
         assert row.tokens_before == (was.row(row.fate.before) if row.fate.before else 0)
         assert row.tokens_after == (now.row(row.fate.after) if row.fate.after else 0)
     assert found.rest == now.scale.unseen - was.scale.unseen
+    assert found.prompt == 0
+
+
+def test_another_system_prompt_is_no_part_of_what_was_kept() -> None:
+    made = compacted(before=4, after=3, kept=2, swallowed=2)
+    longer = Prompt("You are an agent with many rules. " * 60, ())
+    requests = [*made.requests[:4], *(replace(one, prompt=longer) for one in made.requests[4:])]
+    bench = Workbench()
+    bench.open(Session("test", (replace(made, requests=requests, prompt=longer),), path="made.jsonl"))
+    bench.first()
+    bench.next_compaction()
+    chosen = sides(bench.state)
+    assert chosen is not None
+    assert chosen.whole is not None
+    found = compared(chosen)
+    assert found.prompt > 300
+    assert f"+{found.prompt:,} in system prompt and tools" in headline(found)
+    assert found.delta + found.rest + found.prompt + found.anew == chosen.whole[1] - chosen.whole[0]
 
 
 def test_where_the_size_before_is_predicted_the_one_that_lists_give_is_named_too(bench: Workbench) -> None:

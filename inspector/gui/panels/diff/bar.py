@@ -158,6 +158,7 @@ def headline(comparison: Diff) -> str:
     if comparison.sides.whole is not None:
         parts = parts or ["nothing changed"]
         parts += [f"{signed(comparison.rest)} not in this file"] * bool(comparison.rest)
+        parts += [f"{signed(comparison.prompt)} in system prompt and tools"] * bool(comparison.prompt)
         least = max(_ROUNDING, comparison.sides.whole[1] // 100)
         parts += [f"{signed(comparison.anew)} as the kept are measured anew"] * (abs(comparison.anew) > least)
         listed = comparison.sides.listed
@@ -192,7 +193,7 @@ def payback_words(economics: "Economics | None") -> str:
 
 def _change(comparison: Diff) -> int:
     """Tokens by which the next prompt is larger."""
-    return comparison.delta + comparison.rest + comparison.anew
+    return comparison.delta + comparison.rest + comparison.prompt + comparison.anew
 
 
 def _sizes(comparison: Diff) -> str:
