@@ -234,4 +234,5 @@ ERROR = (
 
 def is_chinese(text: str) -> bool:
     """Is there Chinese in the beginning of it?"""
-    return any("\u4e00" <= c <= "\u9fff" for c in text[:40])
+    begins = text[:40]
+    return not begins.isascii() and any("\u4e00" <= c <= "\u9fff" for c in begins)

@@ -143,8 +143,8 @@ def _first_failure(text: str) -> str:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Sentences of at least three words, or three Chinese characters."""
-    for piece in sentences(_RAISED.sub("\n", _FENCE.sub("\n", text))):
+    """Sentences of at least three words, or three Chinese characters, each once."""
+    for piece in dict.fromkeys(sentences(_RAISED.sub("\n", _FENCE.sub("\n", text)))):
         sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ")
         if chinese.is_chinese(sentence):
             if len(sentence) >= 3 and not chinese.NO_PROSE.search(sentence):
