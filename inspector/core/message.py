@@ -141,6 +141,8 @@ class Message:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of this message, in order."""
+        if ToolCall not in map(type, self.parts):  # most have none, and policies ask all of them again and again
+            return ()
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     @property

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from inspector.core.calls import path_of, read_by, writes
@@ -90,7 +91,7 @@ class Regret:
     """Tokens of what came back: the answer to the call that refers to it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Losses:
     """All of a replay. `facts` = `kept` + `paraphrased` + `lost`: distinct facts that stood in what a step removed."""
 
@@ -108,7 +109,7 @@ class Losses:
     def kept(self) -> int:
         return self.facts - self.paraphrased - self.lost
 
-    @property
+    @cached_property
     def is_readable(self) -> bool:
         """False: what came in place of the lost cannot be read everywhere. `lost` is the most that it can be then,
         `needed_later` the least."""
