@@ -145,7 +145,13 @@ class Timeline(PlotPanel):
             return
         if not grown(self._curves_of, thread):
             self.plot.show_curves(Curves(), None)
-        self._drawing.run(lambda task: curves(series(state)), lambda found: self.plot.show_curves(found, thread))
+
+        def show(found: Curves) -> None:
+            self.plot.show_curves(found, thread)
+            if self._state is not None:
+                self._draw_marks(self._state)  # its compactions are marks, too
+
+        self._drawing.run(lambda task: curves(series(state)), show)
         self._curves_of = thread
 
     def _draw_areas(self) -> None:
