@@ -13,7 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
-WORKERS = str(min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+WORKERS = str(min(4, CORES + 1))
+"""One more than can compute at a time: tests wait, too, for programs, sockets and timers."""
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of programs are started here; each would compile all anew
 
 
 def checks(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -23,7 +26,8 @@ def checks(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     yield "imports", [str(Path(PYTHON).parent / "lint-imports"), "--no-cache", "--no-logo"]
     yield "types", [PYTHON, "-m", "mypy"]
     if "--no-tests" not in arguments:
-        yield "tests", [PYTHON, "-m", "pytest", "-q", "-n", os.environ.get("WORKERS", WORKERS), *arguments]
+        workers = ["-n", os.environ.get("WORKERS", WORKERS), "--dist", "worksteal"]  # the heaviest files come last
+        yield "tests", [PYTHON, "-m", "pytest", "-q", *workers, *arguments]
 
 
 def run(name: str, command: list[str]) -> tuple[str, bool, float]:
