@@ -1,13 +1,17 @@
-"""A monkey plays with the real window for half a minute: nothing is raised, and what is seen is the current state."""
+"""A monkey plays with the real window for a while: nothing is raised, and what is seen is the current state."""
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from inspector.gui.look.theme import Theme
+from inspector.gui.settings import Settings
 from inspector.gui.window import MainWindow
 from inspector.workbench.state import State
 from tests.gui.monkey.files import CRASHES
@@ -15,7 +19,7 @@ from tests.gui.monkey.fresh import stale
 from tests.gui.thrown import thrown_in
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SECONDS = 30
+SECONDS = 20
 
 
 def test_a_monkey_finds_nothing() -> None:
@@ -45,8 +49,22 @@ def test_the_look_for_what_is_stale_sees_it(window: MainWindow, qtbot: QtBot, mo
 INPUTS = sorted(path for path in CRASHES.glob("*") if path.suffix != ".md") if CRASHES.is_dir() else []
 
 
+@pytest.fixture(scope="module")
+def one_window(application: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
+    """For all of them, one after the other."""
+    kept = QSettings(str(tmp_path_factory.mktemp("broken") / "window.ini"), QSettings.Format.IniFormat)
+    made = MainWindow(Theme(application, Settings(kept)), Settings(kept))
+    made.resize(1280, 800)
+    made.show()
+    yield made
+    made.close()
+    made.deleteLater()
+
+
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: path.name)
-def test_what_broke_something_opens_or_ends_in_a_sentence(window: MainWindow, qtbot: QtBot, path: Path) -> None:
+def test_what_broke_something_opens_or_ends_in_a_sentence(one_window: MainWindow, qtbot: QtBot, path: Path) -> None:
+    window = one_window
+    window.close_session()
     window.open_path(str(path))
 
     def state() -> State:

@@ -134,27 +134,35 @@ def test_walking_on_the_verdicts_follow(window: MainWindow, stepper: TierPanel, 
 # -- steps ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tier", ["L0", "L1", "L2", "L3a", "L3b", "L4"])
-def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: QtBot, tier: str) -> None:
-    foretold = window.workbench.state.previews
-    assert foretold is not None
-    step = stepped(window, qtbot, lambda: click(stepper.rows[tier].button))
-    assert step.tier == tier
-    outcome = foretold.by_tier[tier].outcome
-    assert outcome is not None
-    assert [message.parts for message in step.buffer.messages] == [m.parts for m in outcome.buffer.messages]
+def anew(window: MainWindow, qtbot: QtBot) -> None:
+    """No step was taken, in the same window."""
+    window.workbench.stepping.forget()
     foreseen(window, qtbot)
-    assert "last: " in stepper.rows[step.outcomes[-1].tier].last.text()
+    assert not taken(window)
 
 
-@pytest.mark.parametrize(
-    ("key", "tier"), [("0", "L0"), ("1", "L1"), ("2", "L2"), ("3", "L3b"), ("4", "L4"), ("D", ""), ("E", "turn")]
-)
-def test_each_tier_by_its_key(window: MainWindow, stepper: TierPanel, qtbot: QtBot, key: str, tier: str) -> None:
+def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+    for tier in ("L0", "L1", "L2", "L3a", "L3b", "L4"):
+        foretold = window.workbench.state.previews
+        assert foretold is not None
+        step = stepped(window, qtbot, lambda: click(stepper.rows[tier].button))  # noqa: B023
+        assert step.tier == tier
+        outcome = foretold.by_tier[tier].outcome
+        assert outcome is not None
+        assert [message.parts for message in step.buffer.messages] == [m.parts for m in outcome.buffer.messages]
+        foreseen(window, qtbot)
+        assert "last: " in stepper.rows[step.outcomes[-1].tier].last.text()
+        anew(window, qtbot)
+        assert not stepper.rows[step.outcomes[-1].tier].last.text()
+
+
+def test_each_tier_by_its_key(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     list_ = window.docks.panel("Buffer").focusProxy()
     assert list_ is not None
-    list_.setFocus()
-    assert stepped(window, qtbot, lambda: press(list_, getattr(Qt.Key, f"Key_{key}"))).tier == tier
+    for key, tier in {"0": "L0", "1": "L1", "2": "L2", "3": "L3b", "4": "L4", "D": "", "E": "turn"}.items():
+        list_.setFocus()
+        assert stepped(window, qtbot, lambda: press(list_, getattr(Qt.Key, f"Key_{key}"))).tier == tier  # noqa: B023
+        anew(window, qtbot)
 
 
 def test_the_number_of_two_is_the_one_for_this_provider(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
@@ -296,19 +304,20 @@ def test_session_memory_recorded_and_generated(window: MainWindow, stepper: Tier
     assert "session_memory" not in dict(window.workbench.state.choices.settings)
 
 
-@pytest.mark.parametrize("name", list(POLICIES))
-def test_any_policy_can_be_stepped(window: MainWindow, stepper: TierPanel, qtbot: QtBot, name: str) -> None:
+def test_any_policy_can_be_stepped(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
     kept = window.workbench.state.steps
-    menu = stepper.caption.menu()
-    next(action for action in menu.actions() if action.text() == policy(name).title).trigger()
-    foreseen(window, qtbot)
-    assert list(stepper.rows) == [tier.name for tier in policy(name).tiers]
-    if policy(name).tiers and name != "roku":
-        assert window.workbench.state.steps is None
-        stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
-    window.workbench.stepping.choose(policy="roku")
-    assert window.workbench.state.steps is kept or name == "roku"
+    for name in POLICIES:
+        menu = stepper.caption.menu()
+        next(action for action in menu.actions() if action.text() == policy(name).title).trigger()
+        foreseen(window, qtbot)
+        assert list(stepper.rows) == [tier.name for tier in policy(name).tiers]
+        if policy(name).tiers and name != "roku":
+            assert window.workbench.state.steps is None
+            stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
+        window.workbench.stepping.choose(policy="roku")
+        assert window.workbench.state.steps is kept
+        foreseen(window, qtbot)
 
 
 def test_enter_on_a_row_of_the_buffer_shows_the_message(window: MainWindow, stepper: TierPanel) -> None:

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.answering import Answerer, offline
 from inspector.core.needs import Answer, Failure, Need, Summarize
+from inspector.gui.desk import Desk
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.tiers.need import FAILURES
 from inspector.gui.panels.tiers.need_panel import NeedPanel
@@ -153,19 +154,19 @@ def test_what_was_not_edited_is_sent_to_the_letter(waiting: MainWindow, qtbot: Q
     assert ended(waiting, qtbot).asked[0].need == need
 
 
-@pytest.mark.parametrize("words", [words for words, _ in FAILURES])
-def test_each_failure(waiting: MainWindow, qtbot: QtBot, words: str) -> None:
+def test_each_failure(waiting: MainWindow, qtbot: QtBot) -> None:
     panel = panel_of(waiting)
-    while waiting.workbench.state.asking is not None:  # an overflow is tried again with less
-        next(action for action in panel.fail.menu().actions() if action.text() == words).trigger()
-    step = ended(waiting, qtbot)
-    assert not step.succeeded
-    if words == "Empty output":
-        assert all(isinstance(one.reply, Answer) for one in step.asked)
-    else:
-        assert all(isinstance(one.reply, Failure) for one in step.asked)
-    if words == "Context window exceeded":
-        assert len(step.asked) > 1
+    for words, _ in FAILURES:
+        while waiting.workbench.state.asking is not None:  # an overflow is tried again with less
+            next(action for action in panel.fail.menu().actions() if action.text() == words).trigger()
+        step = ended(waiting, qtbot)
+        assert not step.succeeded, words
+        kind = Answer if words == "Empty output" else Failure
+        assert all(isinstance(one.reply, kind) for one in step.asked), words
+        if words == "Context window exceeded":
+            assert len(step.asked) > 1
+        waiting.workbench.stepping.forget()
+        ask(waiting, qtbot)
 
 
 def test_giving_up_leaves_no_trace(waiting: MainWindow) -> None:
@@ -233,10 +234,9 @@ def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: MainWindow
     ("text", "fits"),
     [("plain\ntext", True), ("nul\x00inside", False), ("x" * 20_000, False), ("line\n" * (LARGEST // 4), False)],
 )
-def test_what_an_editor_would_harm_is_shown_as_it_is(
-    application: QApplication, waiting: MainWindow, text: str, fits: bool
-) -> None:
-    shown = NeedText(waiting.theme, "text")
+def test_what_an_editor_would_harm_is_shown_as_it_is(desk: Desk, qtbot: QtBot, text: str, fits: bool) -> None:
+    shown = NeedText(desk.theme, "text")
+    qtbot.addWidget(shown)
     shown.show_text(text)
     assert editable(text) is fits
     assert (shown.currentWidget() is shown.editor) is fits

@@ -1,9 +1,10 @@
 """Exceptions thrown in the middle of what Qt calls: in place of any method, without changing it."""
 
+import builtins
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import FunctionType
 from typing import Any
 
 
@@ -11,36 +12,36 @@ class Thrown(Exception):
     """By a test, where nobody expects it."""
 
 
-def code_of(method: Callable[..., Any]) -> CodeType:
-    """Of a method as it was written, whatever stands around it."""
-    while (inner := getattr(method, "__wrapped__", None)) is not None:
-        method = inner
-    code = getattr(method, "__code__", None)
-    assert isinstance(code, CodeType)
-    return code
+def inner(method: Callable[..., Any]) -> FunctionType:
+    """A method as it was written, whatever stands around it."""
+    while (within := getattr(method, "__wrapped__", None)) is not None:
+        method = within
+    assert isinstance(method, FunctionType)
+    return method
+
+
+def _raises(*_arguments: object, **_named: object) -> None:
+    raise thrown_here()  # type: ignore[name-defined]  # noqa: F821  # a built-in while methods are to throw
 
 
 @contextmanager
 def thrown_in(*methods: Callable[..., Any]) -> Iterator[list[str]]:
-    """Every call of them raises at its first line. Yields the names of those that did."""
-    codes, names = {code_of(method) for method in methods}, list[str]()
+    """Every call of them raises. Yields the names of those that did. Only their code is another for that long: a
+    trace function would be asked at every call of the whole program."""
+    names, before = list[str](), {one: one.__code__ for one in map(inner, methods)}
 
-    def throw(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "call" and frame.f_code in codes:
-            names.append(frame.f_code.co_name)
-            raise Thrown(frame.f_code.co_qualname)
-        return None
+    def thrown_here() -> Thrown:
+        code = sys._getframe(1).f_code
+        names.append(code.co_name)
+        return Thrown(code.co_qualname)
 
-    def look(frame: FrameType, event: str, argument: Any) -> None:
-        """Python takes a trace function away that raises: here it comes back."""
-        if sys.gettrace() is None:
-            sys.settrace(throw)
-
-    before = sys.gettrace(), sys.getprofile()
-    sys.settrace(throw)
-    sys.setprofile(look)
+    builtins.thrown_here = thrown_here  # type: ignore[attr-defined]
+    for one, code in before.items():
+        one.__code__ = _raises.__code__.replace(
+            co_name=code.co_name, co_qualname=code.co_qualname, co_freevars=code.co_freevars
+        )
     try:
         yield names
     finally:
-        sys.setprofile(before[1])  # first, or it would bring the other back
-        sys.settrace(before[0])
+        for one, code in before.items():
+            one.__code__ = code

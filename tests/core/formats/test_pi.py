@@ -244,7 +244,7 @@ def test_records_without_a_header_open_and_say_so() -> None:
 
 @pytest.mark.parametrize("build", ["chain", "branches", "edits"])
 def test_long_chains_are_read_without_recursion(build: str) -> None:
-    count = 20_000
+    count = 5_000
     if build == "chain":
         values = [said(f"n{n}", f"n{n - 1}" if n else None, "user", "x") for n in range(count)]
     elif build == "branches":
