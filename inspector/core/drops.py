@@ -314,7 +314,8 @@ def _between(thread: Thread, former: Request, request: Request, announced: _Anno
         cause: Cause | None = recorded(announced[1])
     else:
         cause = changed(changes, same, former, request) if changes is not _NOTHING else None
-        cause = cause or counted(former, request)
+        if cause is None or (cause.kind == "micro-compaction" and request.edits):
+            cause = counted(former, request) or cause
     if cause is None:
         return None
     before = former.usage.prompt if former.usage else None

@@ -114,8 +114,8 @@ def _words(made: Sequence[tuple[int, Compaction]], drop: Drop | None) -> tuple[D
 def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
     """The thread as it stood right before its buffer was changed in front of request `at`."""
     request = thread.requests[at] if at < len(thread.requests) else None
-    if request is not None and request.asked is not None:
-        end = request.asked
+    if request is not None and request.asked is not None and not (at and request.edits):
+        end = request.asked  # the client sends again what the provider had cleared before
     else:
         standing = thread.requests[at - 1].view
         came = (*arrival.answer, *arrival.new)

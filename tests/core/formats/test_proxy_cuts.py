@@ -151,6 +151,34 @@ def test_one_after_which_it_paused_counts_from_the_next_call_on() -> None:
     assert not report.recorded(Ground(session.main)).spent.summariser_calls
 
 
+def test_tool_uses_that_the_provider_cleared_are_cleared_in_the_buffer() -> None:
+    """It says how many: the oldest, but for those of tools that the client excluded; again in every later call."""
+    recording, messages = Recording(), list[Any]()
+    asked = {"edits": [{"type": "clear_tool_uses_20250919", "exclude_tools": ["keep"]}]}
+    for n, (name, uses) in enumerate([("keep", 0), ("read", 0), ("read", 0), ("read", 1), ("read", 2)]):
+        messages.append(user("Look.") if not n else result(n - 1, f"The key of step {n - 1} is load_ledger_{n - 1}"))
+        told = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": uses, "cleared_input_tokens": 9 * uses}
+        answer = said(call(name, n), tokens=100 + 10 * n - 9 * uses, context_management={"applied_edits": [told]})
+        recording.reply(recording.ask(body(messages, context_management=asked)), answer)
+        messages.append(assistant(answer))
+    session = recording.session()
+    thread = session.main
+    cleared = [[n for n, one in enumerate(request.view) if one.mark == "placeholder"] for request in thread.requests]
+    assert cleared == [[], [], [], [4], [4, 6]]
+    found = session_drops(session)
+    assert [(drop.request, drop.kind, drop.loss) for drop in found] == [
+        (3, "server-side clearing", True),
+        (4, "server-side clearing", True),
+    ]
+    for at in (3, 4):
+        step = recorded_step(thread, thread_drops(thread, session), at)
+        assert step is not None
+        assert [fate.name for fate in step.fates()].count("cleared") == 1
+    first, second = lost_by_compactions(session, thread)
+    assert [row.fact.text for row in first.rows] == ["load_ledger_1"]
+    assert [row.fact.text for row in second.rows] == ["load_ledger_2"]
+
+
 def test_one_inside_the_first_call_has_a_buffer_before_it() -> None:
     recording = Recording()
     block = {"type": "compaction", "content": "The user greets."}

@@ -6,18 +6,22 @@ costs what it adds: how many wire messages each message came from is known, so w
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
-from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, View, shared
+from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View, shared
 from inspector.core.dialects.anthropic import is_summary
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_responses import RESPONSES, is_compaction, join, read_item, read_parts, responses
 from inspector.core.formats.proxy.pool import Counts, Pool, extended
 from inspector.core.jsontext import dumps
-from inspector.core.message import Message
+from inspector.core.message import Message, ToolResult
 from inspector.core.quick import quick
+from inspector.core.untyped import list_of, object_of, objects_of
 
+CLEARED = "[cleared by the provider]"
+"""What stands for a tool result that the provider cleared: its own words are not in the answer."""
 _PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "tools", "functions")
 """Fields that are the prompt."""
 
@@ -66,6 +70,8 @@ class Bodies:
         self._counts = Counts()
         self._wire: dict[str, Sequence[Any]] = {}
         """The items that a message was made of, by its id (Responses: several items are one message)."""
+        self._emptied: dict[int, tuple[Message, Message]] = {}
+        """Tool results that the provider cleared, and what stands for them, by identity."""
         self._told: tuple[tuple[Dialect, Sequence[Any], Sequence[Any]], Prompt] | None = None
         """What the last body told of its prompt, and that prompt."""
 
@@ -88,6 +94,32 @@ class Bodies:
             lead, own = [*lead, *own[:count]], own[count:]
         view = self.add(dialect, base, own, line, time)
         return Body(dialect, fields, self._prompt(dialect, fields, lead, like), view, start.length, lead)
+
+    def cleared(self, body: Body, edits: Sequence[Mapping[str, Any]]) -> Body | None:
+        """What the model read of a body of which the provider says how many tool uses it cleared: the oldest ones, but
+        for those of tools that the client excluded. None where that is all of it."""
+        count = sum(one for edit in edits if type(one := edit.get("cleared_tool_uses")) is int)
+        if count <= 0:
+            return None
+        excluded = {name for edit in _edits_asked(body) for name in list_of(edit.get("exclude_tools"))}
+        spared = {call.id for message in body.view for call in message.calls if call.name in excluded}
+        results = (
+            (at, message)
+            for at, message in enumerate(body.view)
+            if (told := message.result) and told.call_id not in spared
+        )
+        new = {at: (message, self._without_content(message)) for at, message in islice(results, count)}
+        return replace(body, view=Stretch(body.view, rewritten=new).view()) if new else None
+
+    def _without_content(self, message: Message) -> Message:
+        """The same object each time, so that buffers share it."""
+        known = self._emptied.get(id(message))
+        if known is None or known[0] is not message:
+            result = message.result
+            assert result is not None
+            parts = (ToolResult(result.call_id, CLEARED, result.is_error),)
+            known = self._emptied[id(message)] = message, replace(message, parts=parts, mark="placeholder")
+        return known[1]
 
     def add(self, dialect: Dialect, base: View, wire: Sequence[Any], line: int, time: str) -> View:
         """The messages of `wire` after those of `base`."""
@@ -170,6 +202,11 @@ class Bodies:
         if self._told is None or self._told[0] != told:  # most bodies tell the same as the one before
             self._told = told, self._pool.prompt(dialect.prompt({**fields, dialect.key: lead} if lead else fields))
         return self._told[1]
+
+
+def _edits_asked(body: Body) -> Sequence[Mapping[str, Any]]:
+    """How the client asked for its buffer to be edited."""
+    return objects_of(object_of(body.fields, "context_management").get("edits"))
 
 
 def read_by_model(body: Body) -> Body | None:

@@ -239,8 +239,16 @@ class ProxyReader:
         if dialect is None:
             return
         compacted = one.endpoint.purpose == "compact"
-        before = EMPTY_VIEW if compacted else one.body.view
         thread = self._builder.thread_of(one)
+        if (
+            reply.edits
+            and not one.kind
+            and thread is not None
+            and (body := self._bodies.cleared(one.body, reply.edits))
+        ):
+            one.sent = body
+            self._conversations.change(thread, one)
+        before = EMPTY_VIEW if compacted else one.body.view
         if one.kind == "compaction":
             one.said = gist([message for unit in dialect.units(reply.wire, line) for message in unit])
             if one.said:
