@@ -68,9 +68,9 @@ def content_hashes(unit: Iterable[Message]) -> tuple[str, str]:
                 sealed.append(part.signature if part.text else part.signature or "thinking")
                 if not part.text:  # a bare signature comes and goes
                     continue
-            readable.append(_readable(part))
+            readable.append(["text", part.text] if type(part) is Text else _readable(part))
     name = hash_of(readable, 8)
-    return name, name + hash_of(sealed, 8) if any(sealed) else name
+    return name, name + hash_of(sealed, 8) if sealed and any(sealed) else name
 
 
 def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:

@@ -97,9 +97,9 @@ def test_the_order_of_the_spans_means_nothing(path: Path) -> None:
 def test_a_trace_that_is_followed_costs_what_was_added(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = list[int]()
 
-    def take(self: Conversations, one: Exchange) -> Conversation:
+    def take(self: Conversations, one: Exchange, known: Conversation | None) -> Conversation:
         taken.append(1)
-        return place(self, one)
+        return place(self, one, known)
 
     place = Conversations.place
     monkeypatch.setattr(Conversations, "place", take)
@@ -288,6 +288,15 @@ def test_parallel_agents_are_told_apart_and_one_that_is_asked_again_goes_on() ->
     session = read(*rows)
     assert [(thread.title, len(thread.requests)) for thread in session.threads] == [("a", 2), ("b", 1)]
     assert session.id == "c"
+
+
+def test_parallel_agents_of_one_name_with_the_same_words_are_told_apart() -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c", "gen_ai.agent.name": "a"}
+    rows = [span(number, [], **agent) for number in (1, 2)]
+    said = {"gen_ai.output.messages": json.dumps(TURN[1:2])}
+    rows += [span(number, TURN[:1], parent=f"0x{number - 2}", **said) for number in (3, 4)]
+    rows += [span(number, TURN, parent=f"0x{number - 4}") for number in (5, 6)]
+    assert [[len(one.view) for one in thread.requests] for thread in read(*rows).threads] == [[1, 3], [1, 3]]
 
 
 def test_what_was_logged_as_new_only_goes_on_from_the_call_before() -> None:

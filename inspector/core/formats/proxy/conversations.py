@@ -46,9 +46,9 @@ class Conversations:
         self._begun: set[tuple[int, str]] = set()
         """Calls of which a sub-agent is known."""
 
-    def place(self, one: Exchange) -> Conversation:
-        """The thread that the exchange is a step of; it is added there."""
-        found = self._thread_of(one)
+    def place(self, one: Exchange, known: Conversation | None = None) -> Conversation:
+        """The thread that the exchange is a step of, where it is not `known`; it is added there."""
+        found = known or self._thread_of(one)
         found.add(one)
         for working in (self._working[None], self._working.setdefault(found.scope, {})):
             working.pop(found.number, None)
@@ -185,9 +185,11 @@ class Conversations:
         `within`."""
         view, found = one.body.view, None
         if len(among) > _HOLDERS:  # only those that ended where this one goes on
-            ending = self._ending[among[0].scope]
-            told = {each for message in islice(view.backwards(), _BACK) for each in ending.get(message.id, ())}
-            among = sorted(told, key=lambda each: each.number)
+            ending, told = self._ending[among[0].scope], set[Conversation]()
+            for message in islice(view.backwards(), _BACK):
+                if message.id in ending:
+                    told.update(ending[message.id])
+            among = sorted(told, key=lambda each: each.number) if told else ()
         for each in reversed(among):
             if (distance := _distance(each, one)) >= within:
                 continue
@@ -246,7 +248,9 @@ class Conversations:
 
     def _task(self, view: View) -> bool:
         """Is it the first request of a sub-agent: does a call of another thread hold what its user says?"""
-        messages = head(view, _NEAR) if self._tasks else ()
+        if not self._tasks:
+            return False
+        messages = head(view, _NEAR)
         if any(message.role in ("assistant", "tool") for message in messages):
             return False
         return any(text in self._tasks for text in _texts(messages))

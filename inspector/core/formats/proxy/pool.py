@@ -42,7 +42,10 @@ class Pool:
 
     def messages(self, units: Units, seen: dict[str, int]) -> list[Message]:
         """The messages of `units`, after those counted in `seen` (which is brought up to date)."""
-        return [message for unit in units for message in self._unit(unit, seen)]
+        found: list[Message] = []
+        for unit in units:
+            found += self._unit(unit, seen)
+        return found
 
     def _unit(self, unit: Sequence[Message], seen: dict[str, int]) -> tuple[Message, ...]:
         name, exact = content_hashes(unit)
@@ -79,10 +82,13 @@ def _recounted(counts: dict[str, int], messages: Iterable[Message], by: int) -> 
 
 
 def _named(unit: Sequence[Message], name: str) -> tuple[Message, ...]:
-    together = name if len(unit) > 1 else ""
+    if len(unit) == 1:
+        (one,) = unit
+        is_summary = one.summary or _leads(one)
+        return (Message(name, one.role, one.parts, "", is_summary, one.mark, one.line, one.time),)
     made = [
         Message(
-            f"{name}-{n}" if n else name, one.role, one.parts, together, one.summary or _leads(one), one.mark, one.line,
+            f"{name}-{n}" if n else name, one.role, one.parts, name, one.summary or _leads(one), one.mark, one.line,
             one.time,
         )
         for n, one in enumerate(unit)
@@ -91,7 +97,8 @@ def _named(unit: Sequence[Message], name: str) -> tuple[Message, ...]:
 
 
 def _leads(message: Message) -> bool:
-    return any(type(part) is Text and part.text.lstrip().startswith(SUMMARY_LEADS) for part in message.parts)
+    texts = [part.text for part in message.parts if type(part) is Text]
+    return bool(texts) and any(text.lstrip().startswith(SUMMARY_LEADS) for text in texts)
 
 
 _LINES = 1_000

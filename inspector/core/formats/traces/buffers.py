@@ -22,6 +22,8 @@ _LINES = 1_000
 """Runs of which the last input is kept, to be gone on with."""
 _NEAR = 6
 """The latest of other runs, each of which an input may go on."""
+_BEGUN = 20
+"""Characters that tell most texts apart."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,7 +31,7 @@ class InputLine:
     """An input that was read, and may be the beginning of another."""
 
     told: str | list[Any]
-    """As it was written: a list, or the text of one without the bracket at its end."""
+    """As it was written: a list, or the text of one."""
     last: Any
     """Its last item."""
     lead: Sequence[Any]
@@ -109,12 +111,13 @@ class InputReader:
             if isinstance(told, list):
                 if told[: len(line.told)] == line.told:
                     rest = told[len(line.told) :]
-            elif isinstance(line.told, str) and told.startswith(line.told):
-                rest = _rest(told[len(line.told) :])
+            elif isinstance(line.told, str) and told[:_BEGUN] == line.told[:_BEGUN]:
+                begun = line.told.rstrip()[:-1].rstrip()
+                rest = _rest(told[len(begun) :]) if told.startswith(begun) else None
             if rest is None or (rest and is_answer_item(rest[0]) and is_answer_item(line.last)):
                 continue  # it may belong to the answer before it
             view = self.after(line.view, self._units(rest, span))
-            return InputLine(_open(told), rest[-1] if rest else line.last, line.lead, view), Logged()
+            return InputLine(told, rest[-1] if rest else line.last, line.lead, view), Logged()
         return None
 
     def _anew(self, span: Span) -> tuple[InputLine, Logged]:
@@ -124,7 +127,7 @@ class InputReader:
             count += 1
         lead, items = logged.items[:count], logged.items[count:]
         view = self.after(EMPTY_VIEW, self._units(items, span))
-        told = _open(span.input) if logged.is_list and logged.items else ""
+        told = span.input if logged.is_list and logged.items else ""
         return InputLine(told, logged.items[-1] if told else None, lead, view), logged
 
     def _units(self, items: Sequence[Any], span: Span) -> Sequence[Sequence[Message]]:
@@ -139,11 +142,6 @@ class InputReader:
                 found.append(unit)
             before = part
         return found
-
-
-def _open(told: str | list[Any]) -> str | list[Any]:
-    """A list as it was written, a text of one without the bracket at its end."""
-    return told.rstrip()[:-1].rstrip() if isinstance(told, str) else told
 
 
 def _rest(told: str) -> list[Any] | None:

@@ -140,6 +140,11 @@ class LastCall:
     prompt: Prompt
     usage: Usage | None
 
+    def before(self, key: ClientKey, view: View) -> bool:
+        """Does a buffer of the same conversation only add to what it sent?"""
+        sent = self.view.length
+        return 0 < sent < view.length and self.thread.key == key and shared(self.view, view) == sent
+
 
 _ALL = attrgetter(*Span.__slots__)
 
@@ -238,7 +243,9 @@ class _TraceSession:
         answered = Reply((), usage, call.finish or reply.finish, model)
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
         one.noted.update(_times(call))
-        thread = self._conversations.place(one)
+        thread = self._conversations.place(
+            one, last.thread if last and base is None and last.before(key, view) else None
+        )
         view = one.asked.view
         end = self._inputs.after(view, spoken.answer)
         thread.answered(one, end)
