@@ -10,6 +10,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from inspector.core.jsontext import dumps
@@ -116,7 +117,8 @@ def plain(text: str, width: int = 0) -> str:
     """The text on one line, control characters visible, cut to `width` columns (0 = not cut)."""
     if width:
         text = text[: 4 * width]
-    shown = "".join(map(_sign, " ".join(text.split())))
+    shown = " ".join(text.split())
+    shown = shown if shown.isascii() and shown.isprintable() else "".join(map(_sign, shown))
     return _cut(shown, width) if width else shown
 
 
@@ -146,6 +148,7 @@ def columns(text: str) -> int:
     return sum(map(_char_columns, text))
 
 
+@lru_cache(maxsize=1 << 12)
 def _char_columns(char: str) -> int:
     if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Me", "Mn"):
         return 0
@@ -155,6 +158,8 @@ def _char_columns(char: str) -> int:
 def _cut(text: str, width: int) -> str:
     if columns(text) <= width:
         return text
+    if text.isascii():
+        return text[: width - 1] + "…"
     out, used = [], 0
     for char in text:
         used += _char_columns(char)

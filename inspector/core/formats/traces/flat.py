@@ -4,6 +4,8 @@ A call tells the whole conversation so far: what is the same as in the call befo
 only the rest is read.
 """
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from inspector.core.formats.traces.span import parsed
@@ -20,7 +22,7 @@ class Flat(dict[str, Any]):
         found: dict[str, Any] = {}
         is_listed = False
         for name, value in self.items():
-            *path, last = words = name.split(".", _DEEPEST)
+            path, last, is_numbered = _parted(name)
             here = found
             for word in path:
                 inner = here.get(word)
@@ -28,8 +30,15 @@ class Flat(dict[str, Any]):
                     inner = here[word] = {}
                 here = inner
             here[last] = value
-            is_listed = is_listed or any(map(is_number, words))
+            is_listed = is_listed or is_numbered
         return _unpacked(_listed(found) if is_listed else found)
+
+
+@lru_cache(maxsize=1 << 12)
+def _parted(name: str) -> tuple[Sequence[str], str, bool]:
+    """The words before the last, the last, and whether any is a number. Most names come again."""
+    *path, last = words = name.split(".", _DEEPEST)
+    return path, last, any(map(is_number, words))
 
 
 def is_number(word: str) -> bool:

@@ -25,7 +25,7 @@ def sniff_langsmith(head: Head) -> float:
 
 
 def _is_run(row: Any) -> bool:
-    return isinstance(row, dict) and isinstance(row.get("run_type"), str) and bool(_TREE & row.keys())
+    return isinstance(row, dict) and isinstance(row.get("run_type"), str) and not _TREE.isdisjoint(row)
 
 
 _TREE = {"dotted_order", "parent_run_id", "trace_id", "child_run_ids", "child_runs"}
@@ -52,13 +52,13 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
     for row in _runs(value):
         if not _is_run(row) or not isinstance(row.get("id"), str):
             continue
-        start, time = _run_moment(row.get("start_time"))
         kind = _RUNS.get(row["run_type"], "")
-        span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")), start)
+        span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")))
         if not kind:
             yield span
             continue
-        span.time, span.line, span.end = time, line, _run_moment(row.get("end_time"))[0]
+        span.start, span.time = _run_moment(row.get("start_time"))
+        span.line, span.end = line, _run_moment(row.get("end_time"))[0]
         span.first = _run_moment(row.get("first_token_time"))[0]
         extra = mapping(row.get("extra"))
         metadata, settings = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))

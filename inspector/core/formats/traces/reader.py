@@ -227,14 +227,7 @@ class _TraceSession:
         view, prompt = spoken.view, spoken.prompt
         base = self._base(call, spoken, usage, last, run)
         if base is not None:
-            self._rebuilt += 1
-            view = self._inputs.after(base, [(message,) for message in view])
-            before = last.prompt if last else Prompt()
-            prompt = Prompt(
-                before.system if prompt.system is None else prompt.system,
-                before.tools if prompt.tools is None else prompt.tools,
-            )
-            prompt = self._inputs.prompt(prompt)
+            view, prompt = self._rebuild(base, spoken, last.prompt if last else Prompt())
         is_empty = not view.length
         self._empty += is_empty
         scope = self._scope(call, run, view)
@@ -265,6 +258,14 @@ class _TraceSession:
             tails[:] = [one for one in tails if one[1] is not former]
         if call.response:
             self._ends[call.response] = end
+
+    def _rebuild(self, base: View, spoken: SpokenCall, before: Prompt) -> tuple[View, Prompt]:
+        """What was sent by a call that told only what is new: after `base`, with what stays of the prompt."""
+        self._rebuilt += 1
+        system = before.system if spoken.prompt.system is None else spoken.prompt.system
+        tools = before.tools if spoken.prompt.tools is None else spoken.prompt.tools
+        view = self._inputs.after(base, [(message,) for message in spoken.view])
+        return view, self._inputs.prompt(Prompt(system, tools))
 
     def _usage(self, call: Span) -> Usage | None:
         if call.beside is None and call.usage is not None and call.model in self._seen.beside:

@@ -37,6 +37,8 @@ class SpanTree:
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = {span.id: span for span in sorted(spans, key=lambda one: one.start)}
         self._closest: dict[str, Span | None] = {}
+        self._agents: dict[str, Span | None] = {}
+        """Of the calls, once all agents are known."""
         self._roots: dict[str, str] = {}
         self._callers: dict[str, AgentRun | None] = {}
         """By span: the nearest run at it or around it that calls a model."""
@@ -125,7 +127,7 @@ class SpanTree:
         return root
 
     def _run(self, span: Span, found: dict[str, AgentRun]) -> AgentRun:
-        agent = self._agent(span)
+        agent = self._agents[span.id] = self._agent(span)
         key = agent.id if agent is not None else f"{span.conversation} {self._root(span)}"
         if key not in found:
             found[key] = AgentRun(key, agent)
@@ -172,7 +174,7 @@ class SpanTree:
                 if more["tools"] is None:
                     more["tools"] = logged.tools
             call = completed(call, more)
-        agent = self._agent(call)
+        agent = self._agents[call.id]
         if agent is None:
             return call
         more = {"system": agent.system, "tools": agent.tools} if agent.kind == "agent" else {}

@@ -204,13 +204,19 @@ _CALL_IDS = ("tool_call_id", *_IDS)
 
 
 def _named(value: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return next((found for key in keys if (found := text_of(value.get(key)))), "")
+    for key in keys:
+        if (found := value.get(key)) and isinstance(found, str):
+            return found
+    return ""
 
 
 def _call(told: Mapping[str, Any]) -> ToolCall:
     call = mapping(told.get("tool_call")) or told
     inner = mapping(call.get("function")) or call
-    given = next((inner[key] for key in ("arguments", "args", "input") if inner.get(key) is not None), None)
+    given = None
+    for key in ("arguments", "args", "input"):
+        if (given := inner.get(key)) is not None:
+            break
     name = _named(inner, ("name", "toolName", "tool_name"))
     return ToolCall(_named(call, _IDS), name, read_arguments(given))
 
