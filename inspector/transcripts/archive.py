@@ -4,6 +4,7 @@ them read.
 Nothing is unpacked to disk. Of an evaluation log only the wanted sample is read.
 """
 
+import io
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -28,6 +29,7 @@ from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
 _SUFFIXES = frozenset(
     (".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db", ".har", ".csv", ".yaml", ".yml", ".history")
 )
+_LOG = ".eval"
 _NOTE = ".meta.json"
 """How notes beside a transcript are called."""
 _MOST, _LOOKED = 10_000, 200_000
@@ -80,11 +82,17 @@ def _is_known(file: Callable[[], TranscriptFile | DatabaseSession]) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Raises NothingToRead for whatever is wrong with it."""
+def _opened(path: Path, member: str = "") -> Iterator[zipfile.ZipFile]:
+    """The archive, or the one that is a file of it. Raises NothingToRead for whatever is wrong with it."""
     try:
         with zipfile.ZipFile(path) as archive:
-            yield archive
+            if not member:
+                yield archive
+            elif archive.getinfo(member).file_size > LONGEST_PACKED:
+                raise NothingToRead(f"{path}: {member} unpacks to more than {LONGEST_PACKED >> 20:,} MB")
+            else:
+                with zipfile.ZipFile(io.BytesIO(archive.read(member))) as inner:
+                    yield inner
     except _BAD as error:
         raise NothingToRead(f"{path} cannot be unpacked: {error}") from None
 
@@ -138,6 +146,8 @@ class ZippedFile(TranscriptFile):
         return (member, wanted[len(member) + 1 :]) if member else (wanted, "")
 
     def head(self) -> Head:
+        if self.member.endswith(_LOG) and is_eval_log(self.path, self.member):
+            return self.is_one(_document(self.path, self.member, self.inner))
         found = super().head()
         for magic, what in ((MAGIC, "a database"), (ZIP, "an archive of its own")):
             if found.data.startswith(magic):
@@ -167,6 +177,9 @@ def _may_be_transcript(one: zipfile.ZipInfo) -> bool:
 
 def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
     for n, one in enumerate(held[:_TRIED]):
+        with suppress(NothingToRead):  # a damaged log
+            if one.id.endswith(_LOG) and is_eval_log(path, one.id):
+                return n
         if _is_known(partial(TranscriptFile, path, source=partial(MemberSource, path, one.id))):
             return n
     return None
@@ -175,9 +188,9 @@ def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
 # ---- Inspect's logs --------------------------------------------------------------------------------------------------
 
 
-def is_eval_log(path: Path) -> bool:
-    """Is the zip file an evaluation log?"""
-    with _opened(path) as archive:
+def is_eval_log(path: Path, member: str = "") -> bool:
+    """Is the zip file, or one that is a file of it, an evaluation log?"""
+    with _opened(path, member) as archive:
         names = archive.namelist()
     return "header.json" in names or "_journal/start.json" in names
 
@@ -190,35 +203,32 @@ class EvalLog(TranscriptFile):
         self._wanted = wanted
 
     def head(self) -> Head:
-        if self._document is None:
-            self._chunks.close()
-            with _opened(self.path) as archive:
-                document = self._read(archive)
-            self._read_all = self._is_document = True
-            self._document, self._kept, self._feeder.values = document, [(1, document)], 1
-        return Head([self._document], self._document)
+        return self.is_one(self._document or _document(self.path, "", self._wanted))
 
-    def _read(self, archive: zipfile.ZipFile) -> Any:
-        names = archive.namelist()
-        told = self._json(archive, "header.json" if "header.json" in names else "_journal/start.json")
+
+def _document(path: Path, member: str, wanted: str) -> Any:
+    with _opened(path, member) as archive:
+        names, read = archive.namelist(), partial(_json, path, archive)
+        told = read("header.json" if "header.json" in names else "_journal/start.json")
         samples: list[Any] = [_named(name) for name in names if name.startswith("samples/") and name.endswith(".json")]
         samples.sort(key=lambda one: (_number(one["id"]), one["id"], one["epoch"]))
         with suppress(NothingToRead):  # what samples are about is told once more, for lists of them
-            told_of = objects_of(self._json(archive, "summaries.json") if "summaries.json" in names else [])
+            told_of = objects_of(read("summaries.json") if "summaries.json" in names else [])
             inputs = {(str(one.get("id")), str(one.get("epoch"))): one.get("input") for one in told_of}
             samples = [{**one, "input": inputs.get((one["id"], one["epoch"]))} for one in samples]
-        place = place_of([HeldSession(f"{one['id']}_epoch_{one['epoch']}") for one in samples], self._wanted)
+        place = place_of([HeldSession(f"{one['id']}_epoch_{one['epoch']}") for one in samples], wanted)
         if place is not None:
-            samples[place] = self._json(archive, samples[place]["member"])
-        return {**(told if isinstance(told, dict) else {}), "samples": samples}
+            samples[place] = read(samples[place]["member"])
+    return {**(told if isinstance(told, dict) else {}), "samples": samples}
 
-    def _json(self, archive: zipfile.ZipFile, name: str) -> Any:
-        if archive.getinfo(name).file_size > LONGEST_PACKED:
-            raise NothingToRead(f"{self.path}: {name} unpacks to more than {LONGEST_PACKED >> 20:,} MB")
-        try:
-            return loads(archive.read(name))
-        except NotJson as why:
-            raise NothingToRead(f"{self.path}: {name} is not JSON: {why}") from None
+
+def _json(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
+    if archive.getinfo(name).file_size > LONGEST_PACKED:
+        raise NothingToRead(f"{path}: {name} unpacks to more than {LONGEST_PACKED >> 20:,} MB")
+    try:
+        return loads(archive.read(name))
+    except NotJson as why:
+        raise NothingToRead(f"{path}: {name} is not JSON: {why}") from None
 
 
 def _named(member: str) -> dict[str, Any]:

@@ -133,6 +133,13 @@ class TranscriptFile:
         values = [value for _, value in self._kept[:_HEAD_VALUES]]
         return Head(values, self._document, self._data)
 
+    def is_one(self, document: Any) -> Head:
+        """All that the file holds is this value, whatever its bytes are."""
+        self._chunks.close()
+        self._read_all = self._is_document = True
+        self._document, self._kept, self._feeder.values = document, [(1, document)], 1
+        return Head([document], document)
+
     def spread(self) -> Head | None:
         """The objects of the one list that the file is, as if each stood on a line; None where it is no such list."""
         items = self._document

@@ -203,6 +203,23 @@ def test_an_eval_log_names_all_its_samples(eval_log: Path) -> None:
         assert [one.title for one in open_transcript(path).held] == titles
 
 
+def test_eval_logs_in_a_zip_file_open_each_of_their_samples(eval_log: Path, tmp_path: Path) -> None:
+    path = tmp_path / "logs.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("logs/none.eval", b"PK\x03\x04 and no archive")
+        made.write(eval_log, "logs/one.eval")
+        made.write(eval_log, "logs/two.eval")
+    opened = open_transcript(path)
+    assert [one.id for one in opened.held] == ["logs/none.eval", "logs/one.eval", "logs/two.eval"]
+    assert laid_out(opened) == laid_out(open_transcript(eval_log))
+    samples = open_transcript(opened.held[2].path).held
+    assert [one.id for one in samples] == [one.id for one in open_transcript(eval_log).held]
+    for one, same in zip(samples, open_transcript(eval_log).held, strict=True):
+        assert laid_out(open_transcript(one.path)) == laid_out(open_transcript(same.path))
+    with pytest.raises(NothingToRead, match="cannot be unpacked"):
+        open_transcript(f"{path}#logs/none.eval")
+
+
 def test_an_eval_log_is_read_again_when_it_was_written_again(eval_log: Path) -> None:
     seen: list[Session] = []
     follower = Follower(eval_log, seen.append)
