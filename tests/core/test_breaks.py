@@ -211,6 +211,21 @@ def test_a_message_that_reads_otherwise_explains_more_than_a_pause_where_all_bef
     assert (found.cause, found.place) == ("prefix-changed", 4)
 
 
+def test_another_reasoning_effort_is_another_prompt_from_its_beginning_with_openai() -> None:
+    calls = (24_100, 2_400), (30_000, 24_000), (40_000, 29_900), (41_000, 2_400)
+    sign = Sign("settings", "effort changed", 30)
+
+    def found(model: str, read: int, sign: Sign) -> tuple[str, bool]:
+        sent = [Usage(sent - got, got, output=5) for sent, got in (*calls[:3], (41_000, read))]
+        told = broken(session(*sent, model=model), sign)
+        return told.cause, "Effort changed (line 30)." in told.evidence
+
+    assert found("gpt-5.5", 2_400, sign) == ("prefix-changed", True)
+    assert found("gpt-5.5", 2_400, replace(sign, what="approval policy changed")) == ("unknown", False)
+    assert found("gpt-5.5", 28_000, sign) == ("unknown", True)  # the beginning was read
+    assert found("glm-5", 2_400, sign) == ("unknown", True)
+
+
 def by_itself(*calls: tuple[int, int], minutes: tuple[float, ...] = ()) -> list[Rebilling]:
     """Breaks of calls to a provider that keeps its caches by itself: (tokens sent, tokens read)."""
     thread = session(*(Usage(sent - read, read, output=5) for sent, read in calls), minutes=minutes, model="gpt-5")

@@ -216,6 +216,10 @@ class _Detective:
         for kind, cause in _BY_SIGN.items():
             if (not exact or place == 0) and (words := _words(signs, kind)):
                 return _Finding(cause, f"{words} {where}", message if place == 0 else "", place)
+        effort = _words([one for one in signs if one.what.startswith("effort")], "settings")
+        if effort and place == 0 and _OPENAI.match(model):
+            why = f"{effort} {where} OpenAI documents that the effort is part of the beginning of the prompt."
+            return _Finding("prefix-changed", why, message, place, inferred=True)
         passed = f"{lasted(pause)} passed" if pause is not None else "nobody knows how much time passed"
         same = "no message up to there reads otherwise in the file"
         beside = _words(signs, "settings")
@@ -287,6 +291,7 @@ _KEPT: Sequence[tuple[re.Pattern[str], float, str]] = (
     (re.compile(""), MINUTES, "usually lives for 5 to 10 minutes"),
 )
 """How long a cache lives that the provider keeps by itself, by model: as OpenAI documents it for its newer ones."""
+_OPENAI = re.compile(r"gpt-|o\d|codex")
 _BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
 
 
