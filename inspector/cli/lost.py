@@ -39,6 +39,7 @@ def describe(one: CompactionLoss) -> dict[str, Any]:
     return {
         **picked(one, "index thread before_request kind trigger tokens_before tokens_after"),
         **({} if one.is_readable else {"summary_readable": False}),
+        **({} if one.is_shown else {"loss_shown": False}),
         "facts": picked(one, "before kept paraphrased lost needed_again"),
         "lost": [_row(row) for row in one.rows],
         "cost_usd": None if cost is None else float(cost),
@@ -74,6 +75,10 @@ def _compaction(one: dict[str, Any]) -> Iterator[str]:
     needed = f"{facts['needed_again']:,} needed again"
     needed = "needed again: unknown" if bound and not facts["needed_again"] else needed
     yield f"{one['index']}: {named} before request {one['before_request']}, {sizes}"
+    if not one.get("loss_shown", True):
+        yield f"   all messages stand ({facts['before']:,} facts), and yet the provider counted less:"
+        yield "   what went is not in the file"
+        return
     yield (
         f"   {facts['before']:,} facts: {facts['kept']:,} kept, {facts['paraphrased']:,} in other words,"
         f" {bound}{facts['lost']:,} lost; {needed}"

@@ -81,6 +81,12 @@ def lost(
         return ShortAnswer("lost", "The provider compacted inside a call; what that lost is not worked out here.")
     if not losses:
         return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
+    hidden = [one for one in losses if not one.is_shown]
+    losses = [one for one in losses if one.is_shown]
+    if not losses:
+        last = hidden[-1]
+        words = f"{plural(len(hidden), 'silent drop')}, the last before request {last.before_request}: the provider"
+        return ShortAnswer("lost", f"{words} counted less, and no message shows what went.", last.before_request)
     worst = max(losses, key=lambda one: (one.needed_again, one.lost))
     bound = "" if all(one.is_readable for one in losses) else "at most "  # an encrypted summary may hold the others
     gone, again = sum(one.lost for one in losses), sum(one.needed_again for one in losses)
@@ -106,6 +112,8 @@ def lost(
     broken = [(one, first) for one in pins for first in one.violations if first.state == "gone"][:1]
     for one, violation in broken:
         words += f"; “{_short(one.pin.text)}” stood nowhere any more and was violated at {violation.request}"
+    if hidden:
+        words += f"; what {plural(len(hidden), 'silent drop')} took is not in the file"
     return ShortAnswer("lost", f"{words}.", worst.before_request)
 
 

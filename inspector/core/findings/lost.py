@@ -68,6 +68,8 @@ class CompactionLoss:
     economics: Economics = UNKNOWN
     is_readable: bool = True
     """False: its summary cannot be read here. What counts as lost may stand in it, and what was needed is unknown."""
+    is_shown: bool = True
+    """False: the provider counted less, and no message shows what went. Nobody knows what was lost."""
 
     @property
     def paraphrased(self) -> int:
@@ -123,7 +125,8 @@ class _Found:
         kept = len(self._standing(self._before(at)) - gone.keys() - again.keys())
         if drop is not None:
             sizes = drop.tokens_before, drop.tokens_after
-            return CompactionLoss(number, thread.id, at, "drop", drop.kind, *sizes, kept, listed)
+            is_shown = bool(drop.lost or drop.changed)
+            return CompactionLoss(number, thread.id, at, "drop", drop.kind, *sizes, kept, listed, is_shown=is_shown)
         step, made = self._steps[at], _made(thread, at)
         sizes = step.tokens_before, step.tokens_after
         return CompactionLoss(

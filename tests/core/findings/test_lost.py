@@ -18,6 +18,7 @@ from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import became
 from inspector.core.replay.report import recorded
 from inspector.core.session import Compaction, Request, Session, Thread
+from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import assistant, result, user
 
@@ -140,6 +141,23 @@ def test_a_drop_that_nobody_announced_is_listed() -> None:
     (one,) = losses(thread("Something else now.", announced=False))
     assert (one.kind, one.before_request, one.lost) == ("drop", 2, 9)
     assert short_answer([one, one]).text.startswith("2 silent drops lost 18 facts, some more than once")
+
+
+def test_a_drop_of_which_no_message_shows_what_went_is_no_loss_of_nothing() -> None:
+    """The provider counted less while the messages only grew."""
+    stretch = Stretch(own=[user("Please read the file src/parser_table.py.")])
+    requests = [Request(0, stretch.view(), usage=Usage(30_000))]
+    stretch.append(assistant("I did."), user("Go on."))
+    requests.append(Request(1, stretch.view(), usage=Usage(20_000)))
+    grown = Thread("main", requests=requests, messages=stretch.own, end=stretch.view())
+    (one,) = losses(grown)
+    assert (one.kind, one.is_shown, one.lost) == ("drop", False, 0)
+    assert describe(one)["loss_shown"] is False
+    assert "   what went is not in the file" in list(lost_lines({"compactions": [describe(one)]}))
+    said = "1 silent drop, the last before request 1: the provider counted less, and no message shows what went."
+    assert short_answer([one]).text == said
+    (other,) = losses(thread("Something else now.", announced=False))
+    assert short_answer([one, other]).text.endswith("; what 1 silent drop took is not in the file.")
 
 
 def test_more_is_needed_than_was_lost_where_the_rest_stood_in_other_words() -> None:

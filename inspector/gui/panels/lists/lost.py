@@ -195,13 +195,15 @@ class LostPanel(ListPanel[LossRow]):
             return "Take a step, or look at a preview, to see which facts it loses."
         if self._shown is None:
             return "looking …"
+        made = _recorded(self._shown, self._known[1])
+        if made is not None and not made.is_shown:
+            return "All messages stand, and yet the provider counted less: what went is not in the file."
         if not self._losses:
             preview = " would be" if self._shown.preview else " was"
             return f"Nothing{preview} lost: every fact still stands somewhere."
         reworded = sum(loss.lost.fate == "paraphrased" for loss in self._losses)
         words = f"{grouped(len(self._losses) - reworded)} gone"
         words += f", {grouped(reworded)} in other words" if reworded else ""
-        made = _recorded(self._shown, self._known[1])
         if made is None or made.is_readable:
             return words
         return f"At most {words}: the summary cannot be read here. What was needed again is unknown."
