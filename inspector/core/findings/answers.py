@@ -75,18 +75,10 @@ def lost(
 ) -> ShortAnswer:
     """What the recorded compactions and silent drops lost. `begins_compacted`: one came before the first request;
     `inside_calls`: the provider made one while it answered."""
-    if not losses and begins_compacted:
-        return ShortAnswer("lost", "It begins after a compaction, and what that lost is not in this file.")
-    if not losses and inside_calls:
-        return ShortAnswer("lost", "The provider compacted inside a call; what that lost is not worked out here.")
-    if not losses:
-        return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
     hidden = [one for one in losses if not one.is_shown]
     losses = [one for one in losses if one.is_shown]
     if not losses:
-        last = hidden[-1]
-        words = f"{plural(len(hidden), 'silent drop')}, the last before request {last.before_request}: the provider"
-        return ShortAnswer("lost", f"{words} counted less, and no message shows what went.", last.before_request)
+        return _none_shown(hidden, begins_compacted, inside_calls)
     worst = max(losses, key=lambda one: (one.needed_again, one.lost))
     bound = "" if all(one.is_readable for one in losses) else "at most "  # an encrypted summary may hold the others
     gone, again = sum(one.lost for one in losses), sum(one.needed_again for one in losses)
@@ -115,6 +107,18 @@ def lost(
     if hidden:
         words += f"; what {plural(len(hidden), 'silent drop')} took is not in the file"
     return ShortAnswer("lost", f"{words}.", worst.before_request)
+
+
+def _none_shown(drops: Sequence[CompactionLoss], begins_compacted: bool, inside_calls: bool) -> ShortAnswer:
+    if not drops and begins_compacted:
+        return ShortAnswer("lost", "It begins after a compaction, and what that lost is not in this file.")
+    if not drops and inside_calls:
+        return ShortAnswer("lost", "The provider compacted inside a call; what that lost is not worked out here.")
+    if not drops:
+        return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
+    at = drops[-1].before_request
+    words = f"{plural(len(drops), 'silent drop')}, the last before request {at}: the provider counted less"
+    return ShortAnswer("lost", f"{words}, and no message shows what went.", at)
 
 
 def costs(found: SessionCost) -> ShortAnswer:
