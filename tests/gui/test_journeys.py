@@ -1,27 +1,33 @@
-"""What people come for, from the first click to the last: a full session understood; compacted three ways and exported.
+"""What people come for, from the first click to the last, by mouse and keys alone: a full session understood; compacted
+three ways and exported; a real client's request held, compacted and sent on."""
 
-(The third, a real client's request held and sent on, is played in `test_proxy`.)
-"""
-
+from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import anthropic
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from inspector.core.jsontext import loads
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.glance.panel import GlancePanel
 from inspector.gui.panels.lists.lost import AGAIN, LostPanel
+from inspector.gui.panels.proxy.panel import ProxyPanel
+from inspector.gui.panels.proxy.rule_row import EACH
 from inspector.gui.panels.steps.panel import StepsPanel
 from inspector.gui.panels.tiers.panel import TierPanel
+from inspector.gui.proxies.dialog import ADDRESS, ProxyDialog
 from inspector.gui.window import MainWindow
+from inspector.simulated.server import SimulatedServer
+from inspector.simulated.state import SimulatedServerState
 from inspector.transcripts.files import open_transcript
-from inspector.transcripts.saving import NATIVE
-from tests.gui.hands import click, press
-from tests.gui.test_steps_panel import answer_dialogs
+from tests.gui.hands import choose, click, click_name, click_tab, press
+from tests.gui.test_edit import in_dialog, typed
+from tests.proxy.holding import Later
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 P = TypeVar("P", bound=QWidget)
@@ -40,6 +46,17 @@ def panel(window: MainWindow, title: str, kind: type[P]) -> P:
     found = window.docks.panel(title)
     assert isinstance(found, kind)
     return found
+
+
+def step(window: MainWindow, qtbot: QtBot, tier: str) -> None:
+    """The button of a tier, and what it does."""
+    tiers, bench = panel(window, "Tiers", TierPanel), window.workbench
+    qtbot.waitUntil(lambda: tier in tiers.rows and bench.state.previews is not None)
+    count = len(bench.state.steps.taken) if bench.state.steps else 0
+    button = tiers.rows[tier].button
+    qtbot.waitUntil(button.isEnabled)
+    click(button, QPoint(6, 6))
+    qtbot.waitUntil(lambda: bench.state.steps is not None and len(bench.state.steps.taken) > count)
 
 
 def test_a_full_session_is_understood(opened: MainWindow, qtbot: QtBot) -> None:
@@ -63,30 +80,84 @@ def test_a_full_session_is_understood(opened: MainWindow, qtbot: QtBot) -> None:
     assert cost.says.text().startswith("This thread $8.63 of $8.67")
 
 
-def test_one_buffer_is_compacted_three_ways_and_exported(
-    opened: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_buffer_is_compacted_three_ways_and_exported(opened: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     """The recorded compaction by C, two policies on the buffer before it, and one of the three as a session."""
-    bench = opened.workbench
-    bench.first()
+    bench, path = opened.workbench, tmp_path / "compacted.jsonl"
+    press(opened, Qt.Key.Key_Home)
     press(opened, Qt.Key.Key_2, CONTROL)
     opened.setFocus()
     press(opened, Qt.Key.Key_C)
     diff, tiers = panel(opened, "Diff", DiffPanel), panel(opened, "Tiers", TierPanel)
-    qtbot.waitUntil(lambda: diff.model.comparison is not None and diff.bar.accept.text() == "Go before")
-    click(diff.bar.accept)
+    steps = panel(opened, "Steps", StepsPanel)
     for name, tier in (("Claude Code", "auto"), ("Roku", "L1")):
-        next(one for one in tiers.caption.menu().actions() if one.text() == name).trigger()
-        qtbot.waitUntil(lambda tier=tier: tier in tiers.rows and not opened.bridge.busy)  # type: ignore[misc]
-        count = len(bench.state.steps.taken) if bench.state.steps else 0
-        button = tiers.rows[tier].button
-        qtbot.waitUntil(button.isEnabled)
-        click(button, QPoint(6, 6))
-        qtbot.waitUntil(lambda count=count: bench.state.steps is not None and len(bench.state.steps.taken) > count)  # type: ignore[misc]
-    steps, path = panel(opened, "Steps", StepsPanel), tmp_path / "compacted.jsonl"
-    answer_dialogs(monkeypatch, path)
-    steps.actions_of[NATIVE].trigger()
+        choose(qtbot, tiers.caption, name)
+        qtbot.waitUntil(lambda: diff.model.comparison is not None and diff.bar.accept.text() == "Go before")
+        click(diff.bar.accept)
+        step(opened, qtbot, tier)
+        click_tab(opened.docks.dock("Steps"))
+        qtbot.waitUntil(lambda tier=tier: steps.seen and [row.name for row in steps.model.rows[2:]] == [tier])  # type: ignore[misc]
+        assert [row.depth for row in steps.model.rows] == [0, 1, 1], "what was recorded and what is tried, side by side"
+        click_tab(opened.docks.dock("Tiers"))
+    click_tab(opened.docks.dock("Steps"))
+
+    def name_it(dialog: QFileDialog) -> None:
+        field = dialog.findChild(QLineEdit, "fileNameEdit")
+        assert field is not None
+        typed(field, str(path))
+        press(field, Qt.Key.Key_Return)
+
+    QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
+    entries = ("Export the buffer", "As a transcript the agent can resume…")
+    in_dialog(qtbot, QFileDialog, name_it, lambda: choose(qtbot, steps.more, *entries))
     qtbot.waitUntil(path.exists)
     qtbot.waitUntil(lambda: not opened.bridge.busy)
     kept = open_transcript(str(path)).main.end.messages()
     assert [one.text for one in kept] == [one.text for one in bench.state.buffer().messages]
+
+
+def test_a_clients_request_is_held_compacted_and_sent_on(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy from the welcome page, its rule, a tier in Compact, and back in Live what the steps made of it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    bench = window.workbench
+    told: list[Any] = [{"role": "user", "content": "Read what there is."}]
+    for n in range(12):
+        asked = {"type": "tool_use", "id": f"t{n}", "name": "look", "input": {}}
+        given = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"line {n} of code\n" * 150}
+        told += [{"role": "assistant", "content": [asked]}, {"role": "user", "content": [given]}]
+    with SimulatedServer(SimulatedServerState(remember=9)) as provider, closing(window.proxies):
+
+        def begin(dialog: ProxyDialog) -> None:
+            click(dialog.chips.buttons[ADDRESS])
+            typed(dialog.address, provider.url)
+            click(dialog.go)
+
+        in_dialog(qtbot, ProxyDialog, begin, lambda: click(window.welcome.watch))
+        qtbot.waitUntil(lambda: bench.state.proxy_is_open and window.docks.ready)
+        proxy = panel(window, "Proxy", ProxyPanel)
+        qtbot.waitUntil(lambda: proxy.seen and "127.0.0.1" in proxy.address.text())
+        click(proxy.rule.kind.buttons[EACH])
+
+        def ask() -> str:
+            with anthropic.Anthropic(api_key="k", base_url=proxy.address.text(), max_retries=0) as client:
+                answer = client.messages.create(model="claude-simulated", max_tokens=300, messages=told)
+                return str(answer.content[0].text)  # type: ignore[union-attr]
+
+        call = Later(ask)
+        qtbot.waitUntil(lambda: len(proxy.boxes) == 1 and bench.state.at == 0)
+        assert window.docks.current.name == "Live"
+        click_name(window.top.workspaces, "Compact")
+        tiers = panel(window, "Tiers", TierPanel)
+        choose(qtbot, tiers.caption, "Roku")
+        step(window, qtbot, "L0")
+        click_name(window.top.workspaces, "Live ●")
+        (box,) = proxy.boxes.values()
+        qtbot.waitUntil(box.stepped.isEnabled)
+        click(box.stepped)
+        assert call.result()
+        sent = loads(provider.world.seen[-1].body)["messages"]
+        assert len(sent) == len(told)
+        assert sum("line " in str(one) for one in sent) == 3, "L0 keeps the newest results"
+        click(proxy.stop)
+        qtbot.waitUntil(lambda: bench.state.proxy is None)
