@@ -115,7 +115,7 @@ def _silent(state: State) -> Iterator[Mark]:
     """Drops that nobody announced. What was only rewritten is a small mark."""
     for drop in state.drops.found if state.drops else ():
         if drop.compaction is None and drop.kind != "sub-agent":
-            yield Mark(drop.request, drop.kind, drop.loss, "drop")
+            yield Mark(drop.request, f"drop, {drop.kind}", drop.loss, "drop")
 
 
 def finding_marks(session: Session, thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:

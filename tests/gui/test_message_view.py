@@ -95,7 +95,7 @@ def test_the_header_says_who_where_when_and_how_many(show: Show) -> None:
     view = show(Text("x" * 400))
     shown = "\n".join(label.accessibleName() or label.text() for label in view.header.findChildren(QLabel))
     assert "user" in shown
-    assert "line 7 · 2026-01-03T10:11:12Z · m1" in shown
+    assert "line 7 · 2026-01-03 10:11:12 · m1" in shown
     assert "roku counts 104 tokens, estimated" in shown
 
 

@@ -5,6 +5,7 @@ from itertools import combinations, pairwise, product
 
 import pytest
 from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -15,7 +16,7 @@ from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.panels.timeline.plot import LOWER_HEIGHT
-from inspector.gui.widgets.plot import Axis, token_axis
+from inspector.gui.widgets.plot import Axis, area_of, token_axis
 from inspector.gui.window import MainWindow
 from tests.gui.drawn import drawn
 from tests.gui.hands import press
@@ -163,6 +164,29 @@ def test_the_number_of_the_playhead_lies_on_no_circle(
         number = next(one.covers for one in drawn(overlay, monkeypatch) if one.words == "79")
         dot, *ghosts = (room for room in overlay.labels.taken if room.width() < 14)
         assert not any(number.intersects(circle) for circle in (dot, *ghosts))
+
+
+def test_the_number_of_the_playhead_stays_in_the_plot(
+    opened: Timeline, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the last request, where steps of ours take the place left of it."""
+    bench, overlay = opened.desk.workbench, opened.plot.overlay
+    opened.setFixedHeight(150)
+    bench.last()
+    bench.stepping.choose(policy="roku")
+    for tier in ("L0", "L1"):
+        bench.stepping.step(tier)
+        qtbot.waitUntil(lambda tier=tier: any(one.name == tier for one in overlay.ghosts))  # type: ignore[misc]
+    number = next(one.covers for one in drawn(overlay, monkeypatch) if one.words == str(bench.state.at))
+    assert area_of(opened.plot.above.getViewBox()).contains(number)
+
+
+def test_no_line_is_seen_through_words(opened: Timeline) -> None:
+    picture = QImage(60, 20, QImage.Format.Format_RGB32)
+    picture.fill(Qt.GlobalColor.red)
+    with QPainter(picture) as painter:
+        opened.plot.overlay._paint_on_ground(painter, QRectF(0, 0, 60, 20), "ii", "#000000")
+    assert picture.pixelColor(1, 1) == QColor(opened.desk.theme.colours.window)
 
 
 def test_the_lower_plot_gives_way_before_the_pressure_does(opened: Timeline, qtbot: QtBot) -> None:

@@ -75,7 +75,7 @@ class TierName:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Would this tier fire now, and why: `118,402 <= 120,000 (60 % of 200,000): 1,599 tokens to go`."""
+    """Would this tier fire now, and why: `118,402 ≤ 120,000 (60 % of 200,000): 1,599 tokens to go`."""
 
     tier: str
     due: bool

@@ -93,17 +93,17 @@ class SettingRow(QWidget):
 
     def _lay_out(self) -> None:
         grid = QGridLayout(self)
-        grid.setContentsMargins(13, 5, 6, 5)
+        grid.setContentsMargins(13, 5, 10, 5)
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(1)
         grid.setColumnStretch(0, 1)
-        self.editor.setFixedWidth(self.fontMetrics().horizontalAdvance("0") * 13 + 20)
+        self.editor.setFixedWidth(self.fontMetrics().horizontalAdvance("0") * 11 + 20)
         grid.addWidget(self.name, 0, 0)
-        grid.addWidget(self.editor, 0, 1, Qt.AlignmentFlag.AlignRight)
-        grid.addWidget(self.back, 0, 2)
-        grid.addWidget(self.what, 1, 0, 1, 1 if self.word else 2)
+        grid.addWidget(self.back, 0, 1)
+        grid.addWidget(self.editor, 0, 2, Qt.AlignmentFlag.AlignRight)
+        grid.addWidget(self.what, 1, 0, 1, 2 if self.word else 3)
         if self.word:
-            grid.addWidget(self.word, 1, 1, Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(self.word, 1, 2, Qt.AlignmentFlag.AlignRight)
         grid.addWidget(self.trouble, 2, 0, 1, 3)
 
     def _editor(self, hint: Any) -> QWidget:

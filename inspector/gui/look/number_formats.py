@@ -10,8 +10,8 @@ _TOGETHER = "\N{NO-BREAK SPACE}"
 
 
 def grouped(number: int) -> str:
-    """`152,310`."""
-    return f"{number:,}"
+    """`152,310`, `−4,319`."""
+    return f"{number:,}".replace("-", "−")
 
 
 def dollars(amount: Decimal) -> str:
@@ -40,11 +40,8 @@ def share_words(part: float) -> str:
 
 def short(number: float) -> str:
     """`52k`, `1.2M`: for axes."""
-    if abs(number) >= 1_000_000:
-        return f"{number / 1_000_000:g}M"
-    if abs(number) >= 1_000:
-        return f"{number / 1_000:g}k"
-    return f"{number:g}"
+    scale, unit = next(((by, unit) for by, unit in ((1_000_000, "M"), (1_000, "k")) if abs(number) >= by), (1, ""))
+    return f"{number / scale:g}{unit}".replace("-", "−")
 
 
 def signed(number: int) -> str:

@@ -320,8 +320,8 @@ class Overlay(Guarded, QWidget):
         word = "end" if self._at is None else str(self._at)
         size = label_size(painter, word)
         top, far = area.bottom() - size.height() - above, size.width()
-        corners = [QPointF(left, top) for left in (x + 4, x + 9, x - far - 4, x - far - 9)]
-        room = self.labels.place(size, corners) or QRectF(corners[0], size)  # where nothing else is painted
+        corners = [QPointF(left, top) for left in (x + 4, x + 9, *(x - far - away for away in range(4, 60, 5)))]
+        room = self.labels.place(size, corners) or QRectF(corners[0 if x + far + 4 < area.right() else 2], size)
         self._paint_on_ground(painter, room, word, colour)
 
     def _paint_label(
@@ -334,9 +334,7 @@ class Overlay(Guarded, QWidget):
 
     def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:
         """Words that can be read over curves and lines."""
-        ground = QColor(ink(self._theme.colours.window))
-        ground.setAlphaF(0.9)
-        painter.fillRect(room, ground)
+        painter.fillRect(room, ink(self._theme.colours.window))
         painter.setPen(ink(colour))
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, words)
 

@@ -93,9 +93,9 @@ def test_verdicts_say_why() -> None:
         return POLICY.due(buffer(*map(m, sizes)), DEFAULT, LearnState(), PolicyInput())[1].why
 
     own = " · the window is its own"
-    assert why(170_616) == "170,616 <= 170,616 (200,000 - 16,384 - 13,000): 1 to go" + own
+    assert why(170_616) == "170,616 ≤ 170,616 (200,000 − 16,384 − 13,000): 1 to go" + own
     assert why(170_617).endswith("1 over · saves 0 < 20,000: not worth it" + own)
-    assert why(20_000, *[31_000] * 5).endswith("4,384 over · saves 20,000 >= 20,000" + own)
+    assert why(20_000, *[31_000] * 5).endswith("4,384 over · saves 20,000 ≥ 20,000" + own)
 
 
 # --- the wire

@@ -184,7 +184,7 @@ def test_p_trg_9_the_event() -> None:
     assert (fields["contextTokens"], fields["contextWindow"], fields["reserveTokens"]) == (185_000, 200_000, 16_384)
     (found,) = POLICY.due(start, settings, PiState(), moment)
     assert found.due
-    assert found.why.startswith("185,000 > 183,616 (200,000 - 16,384): 1,384 over")
+    assert found.why.startswith("185,000 > 183,616 (200,000 − 16,384): 1,384 over")
 
 
 def test_dynamic_reserve_moves_the_limit() -> None:

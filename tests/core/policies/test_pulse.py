@@ -94,7 +94,7 @@ def test_verdicts_say_why() -> None:
         return POLICY.due(buffer(*messages), POLICY.settings(), running, moment)[0].why
 
     assert why(giants(191_962)) == "47,999 < 48,000 (75% of 64,000, its own): 1 to go"
-    assert why(giants(191_967)) == "48,001 >= 48,000 (75% of 64,000, its own): 1 over"
+    assert why(giants(191_967)) == "48,001 ≥ 48,000 (75% of 64,000, its own): 1 over"
     assert "nothing older than the 6 turns kept (there are 1)" in why([user("x" * 192_000)])
     assert "forced: the last call ended with length" in why(turns(7), moment=PolicyInput(finish="length"))
     many = giants(192_000)

@@ -137,14 +137,14 @@ def _micro(buffer: Buffer, settings: LearnSettings, moment: PolicyInput) -> Verd
 def _auto(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Verdict:
     limit = settings.threshold
     total, savings = layers.sizes(buffer.messages, settings)
-    of = f"({settings.context_window:,} - {settings.reserve:,} - {settings.overhead:,})"
+    of = f"({settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,})"
     whose = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
-        why = f"{total:,} <= {limit:,} {of}: {limit - total + 1:,} to go{whose}"
+        why = f"{total:,} ≤ {limit:,} {of}: {limit - total + 1:,} to go{whose}"
         return Verdict("auto", False, why, total, limit)
     why = f"{total:,} > {limit:,} {of}: {total - limit:,} over"
     worth = savings >= settings.min_savings
-    why += f" · saves {savings:,} {'>=' if worth else '<'} {settings.min_savings:,}"
+    why += f" · saves {savings:,} {'≥' if worth else '<'} {settings.min_savings:,}"
     if not worth:
         why += ": not worth it"
     elif running.open:

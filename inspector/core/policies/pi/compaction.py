@@ -133,11 +133,11 @@ def verdict(buffer: Buffer, settings: PiSettings, running: PiState, moment: Poli
     """The verdict on the one tier that Pi has."""
     found = judge(buffer, settings, running, moment)
     tokens, limit = found.fill.tokens, found.limit
-    sum_of = f"({settings.context_window:,} - {found.reserve:,})"
+    sum_of = f"({settings.context_window:,} − {found.reserve:,})"
     if found.over:
         why = f"{tokens:,} > {limit:,} {sum_of}: {tokens - limit:,} over"
     else:
-        why = f"{tokens:,} <= {limit:,} {sum_of}: {limit - tokens + 1:,} to go"
+        why = f"{tokens:,} ≤ {limit:,} {sum_of}: {limit - tokens + 1:,} to go"
     notes = [why, _source(found.fill), f"the window is {WHOSE[settings.window_from]}", found.guard]
     if usage.is_clamped(settings, settings.reserve_tokens):
         notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")

@@ -55,7 +55,7 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
         window = settings.context_window_tokens
         share = f"({limit / window:.0%} of {of_window(window, settings.window_from)})"
         if total >= limit:
-            why = f"{total:,} >= {limit:,} {share}: {total - limit:,} over"
+            why = f"{total:,} ≥ {limit:,} {share}: {total - limit:,} over"
         else:
             why = f"{total:,} < {limit:,} {share}: {limit - total:,} to go"
         by_force = forced(moment, settings)

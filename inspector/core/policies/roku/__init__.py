@@ -288,7 +288,7 @@ def _compared(total: int, line: Watermark, settings: RokuSettings) -> tuple[str,
     share = f"({getattr(settings, line.setting):.0%} of {window})"
     if line.fires(total):
         return f"{total:,} > {line.tokens:,} {share}: {total - line.tokens:,} over", True
-    return f"{total:,} <= {line.tokens:,} {share}: {line.to_go(total):,} to go", False
+    return f"{total:,} ≤ {line.tokens:,} {share}: {line.to_go(total):,} to go", False
 
 
 POLICY = RokuPolicy()

@@ -24,9 +24,9 @@ from inspector.workbench.message_rows import MessageRow, row
 Order: TypeAlias = Literal["newest first", "oldest first", "largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 NO_FATES: Mapping[str, FateName] = MappingProxyType({})
-NARROW, ROOMY, WIDE = 62, 80, 92
+NARROW, NAMED, ROOMY, WIDE = 62, 72, 80, 92
 """Figures of a row: below these it does without tool, badges and bar; from these on a tool's name has as much room as
-it needs, and there may be several badges; from these on the bar is long."""
+it needs; from these on there may be several badges; from these on the bar is long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class BufferDelegate(PaintedRow):
         x += wide
         if narrow:
             return x
-        room = (self.tool if rect.width() > ROOMY * digit else 7) * digit
+        room = (self.tool if rect.width() > NAMED * digit else 7) * digit
         paint_text(painter, QRect(x, 0, room - 8, high), tool, c.quiet)
         return x + room
 

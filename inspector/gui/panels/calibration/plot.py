@@ -227,7 +227,7 @@ class CaptionOverlay(Overlay):
 
 
 def _along() -> Axis:
-    return Axis("bottom", lambda value: short(value) if value == round(value) else "")  # there are no half requests
+    return Axis("bottom", lambda value: short(value) if value == round(value) >= 0 else "")  # no half or negative ones
 
 
 def _scatter(plot: pg.PlotItem, size: int) -> pg.ScatterPlotItem:
@@ -237,7 +237,7 @@ def _scatter(plot: pg.PlotItem, size: int) -> pg.ScatterPlotItem:
 
 
 def _signed(share: float) -> str:
-    return f"{share * 100:+.3g} %" if share else "0"
+    return f"{share * 100:+.3g} %".replace("-", "−") if share else "0"
 
 
 def _floats(values: Sequence[float]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

@@ -50,6 +50,8 @@ BY_ITSELF = 2_000
 """Requests up to which what happened is worked out unasked: in about a second."""
 TALL, WIDE = 400, 1_100
 """Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
+NAMED = 90
+"""Figures of width from which the policies are chosen by their names."""
 CompareNews: TypeAlias = ComparisonProgress | tuple[PolicyRun, Result]
 
 
@@ -317,10 +319,10 @@ class ComparePanel(PlotPanel):
     def _arrange(self) -> None:
         """Tall: the table above, curves and regrets below. Else beside each other, as many as have room."""
         tall, wide = self.height() >= TALL, self.width() >= WIDE
-        self.bar.name_chips(brief=not tall)
+        self.bar.name_chips(brief=not tall or self.width() < NAMED * self.fontMetrics().horizontalAdvance("0"))
         if tall != (self._split.orientation() == Qt.Orientation.Vertical) or not self._split.property("sized"):
             self._split.setOrientation(Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal)
-            self._split.setSizes([45, 55])
+            self._split.setSizes([5_300, 4_700])
             self._below.setSizes([50, 50])
             self._split.setProperty("sized", self.plot is not None)
         room = tall or wide

@@ -16,7 +16,7 @@ from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.style import style_of
-from inspector.gui.widgets.plot import Overlay, Plot, pg, set_height
+from inspector.gui.widgets.plot import Overlay, Plot, label_size, pg, set_height
 from inspector.workbench.compare import PLAIN
 
 FADED = 120
@@ -121,7 +121,9 @@ class CompareOverlay(Overlay):
         y = self._point(0, window).y()
         painter.setPen(QPen(ink(self._theme.colours.quiet), 1))
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-        painter.drawText(QPointF(area.left() + 6, y - 3), f"window {grouped(window)}")
+        size = label_size(painter, words := f"window {grouped(window)}")
+        room = QRectF(QPointF(area.left() + 4, y - size.height() - 1), size)
+        self._paint_on_ground(painter, room, words, self._theme.colours.quiet)
 
     def _paint_letters(self, painter: QPainter, area: QRectF) -> None:
         """Beside the plot, each where its curve leaves it; those that would touch stand one below the other."""

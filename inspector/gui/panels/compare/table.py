@@ -92,7 +92,7 @@ _APART = 6
 _WIDTHS = {"compactions": 11, "peak": 8, "cache written": 17, "facts lost": 9, "cost": 8, "regret": 6}
 
 COLUMNS: Sequence[Column[PolicyRow]] = (
-    Column("policy", lambda row: f"{style_of(row.name).letter} {row.title}", 27, least=26),
+    Column("policy", lambda row: f"{style_of(row.name).letter} {row.title}", 27, least=21),
     *(Column(figure.name, _cell(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
 )
 

@@ -71,7 +71,7 @@ class DiffPanel(Panel):
         self.setFocusProxy(self._nothing)
 
     def _lay_out(self) -> None:
-        self._splitter = splitter(self.view, self.reading, shares=(3, 2))
+        self._splitter = splitter(self.view, self.reading, shares=(2, 1))
         self.why = label(role="quiet", wrap=True)
         self._unannounced = holding(column(self.why, margins=(13, 3, 13, 6)))
         page = holding(column(self.bar, self._unannounced, (self._splitter, 1), gap=0))
@@ -140,6 +140,7 @@ class DiffPanel(Panel):
             self.view.setFocus()
         self.bar.show_comparison(found.comparison)
         stood = self.chosen if found.comparison is self.model.comparison else None
+        self.view.delegate.name_tools(found.comparison.tools.values())
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(found)
         self._stand_at(self._first(stood))
@@ -232,7 +233,7 @@ class DiffPanel(Panel):
             self.reading.setVisible(on)
             self._read()
         if turned:
-            self._splitter.setSizes([3_000, 2_000])  # what it had the other way says nothing here
+            self._splitter.setSizes([4_000, 2_000])  # what it had the other way says nothing here
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

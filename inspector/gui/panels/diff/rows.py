@@ -5,11 +5,11 @@ Before on the left, after on the right, the fate and the difference in tokens be
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
@@ -35,6 +35,8 @@ ROOMY = 56
 """Figures of a side from which role and tool have a column each."""
 NARROW = 36
 """Figures of a side below which a row is one line instead of two sides: their texts could not be read."""
+LEAST, MOST, TEXT = 9, 15, 13
+"""Figures of room for the name of a tool; and for the text beside it, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,18 @@ def _left_out(rows: Sequence[DiffRow]) -> str:
 class DiffDelegate(PaintedRow):
     """One row of the diff."""
 
+    tool = LEAST
+    """Figures of room for the name of a tool."""
+
+    def name_tools(self, names: Iterable[str]) -> None:
+        """The rows that come have these tools."""
+        if (room := min(MOST, max([LEAST, *(len(name) + 1 for name in names)]))) != self.tool:
+            self.tool = room
+            self.forget()
+
+    def height(self, metrics: QFontMetrics) -> int:
+        return metrics.height() + 5
+
     def paint_row(self, painter: QPainter, rect: QRect, row: DiffLine, marked: int, c: Colours) -> None:
         if row.of is None:
             painter.setPen(ink(c.quiet))
@@ -226,12 +240,15 @@ class DiffDelegate(PaintedRow):
         painter.drawText(QRect(right - width, 0, width, high), RIGHT, tokens)
         role, tool = side.row.role, visible(side.row.tool).text
         who = metrics.horizontalAdvance("assistant") + 10
+        if not roomy:
+            spare = right - width - x - TEXT * digit
+            who = max(who, min(spare, self.tool * digit))  # a result's row has its tool's name there
         first = role if roomy or role != "tool" else tool or role
         paint_text(painter, QRect(x, 0, min(who - 6, right - width - 6 - x), high), first, role_colour(c, role))
         x += who
         if roomy:
-            paint_text(painter, QRect(x, 0, 8 * digit, high), tool, c.quiet)
-            x += 9 * digit
+            paint_text(painter, QRect(x, 0, (self.tool - 1) * digit, high), tool, c.quiet)
+            x += self.tool * digit
         paint_text(painter, QRect(x, 0, right - width - 8 - x, high), visible(side.row.line).text, colour)
 
     def _paint_fate(self, painter: QPainter, room: QRect, of: DiffRow, c: Colours) -> None:

@@ -1,5 +1,6 @@
 """What fills the window, what was lost, what it cost: a sentence each, there before the first click."""
 
+import re
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, row
-from inspector.gui.look.labels import label
+from inspector.gui.look.labels import label, tip
 from inspector.gui.panels.panel import Panel
 from inspector.workbench.state import State
 
@@ -25,10 +26,12 @@ _ASKED: dict[Question, tuple[str, str]] = {
 }
 """Caption, and title of the panel with the whole answer."""
 
+LINES = 5
+"""Of a sentence, at most."""
 _AWAITED = "…\n\n\n"
 """As high as most answers: nothing jumps when they come."""
-_SIDE, _EDGE, _GAP = 13, 7, 10
-"""Pixels beside, above and below, and between the cards."""
+_SIDE, _EDGE, _GAP, _BESIDE = 13, 7, 10, 11
+"""Pixels beside, above and below, and between the cards; beside their words."""
 
 
 class GlancePanel(Panel):
@@ -91,6 +94,8 @@ class GlancePanel(Panel):
 
     def _fit(self) -> None:
         wide = (self.width() - 2 * _SIDE - (len(self.cards) - 1) * _GAP) // len(self.cards)
+        for card in self.cards.values():
+            card.fit(wide)
         self.setFixedHeight(2 * _EDGE + max(card.heightForWidth(wide) for card in self.cards.values()))
 
     def _go(self, answer: ShortAnswer) -> None:
@@ -111,15 +116,26 @@ class AnswerCard(Guarded, QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.words = label(wrap=True)
-        column(label(caption, role="caption"), self.words, ..., of=self, margins=(11, 7, 11, 8), gap=3)
+        column(label(caption, role="caption"), self.words, ..., of=self, margins=(_BESIDE, 7, _BESIDE, 8), gap=3)
         self.show_answer(None)
 
     def show_answer(self, answer: ShortAnswer | None) -> None:
         """None while nobody knows it."""
         self.answer = answer
-        words = answer.text if answer is not None else _AWAITED
-        self.words.setText(words.replace(" %", "\N{NO-BREAK SPACE}%"))
+        self._whole = (answer.text if answer is not None else _AWAITED).replace(" %", "\N{NO-BREAK SPACE}%")
+        self.words.setText(self._whole)
         self.setAccessibleName(f"{self._caption.capitalize()}: {answer.text if answer is not None else ''}")
+
+    def fit(self, wide: int) -> None:
+        """As wide as that: of a sentence that takes much of a small window its beginning, the whole as a tooltip."""
+        inner, high = wide - 2 * _BESIDE, LINES * self.words.fontMetrics().lineSpacing()
+        pieces = re.split(r"(?<=[,;]) ", self._whole)
+        for count in range(len(pieces), 0, -1):
+            cut = f"{' '.join(pieces[:count]).rstrip(',;')} …" if count < len(pieces) else ""
+            self.words.setText(cut or self._whole)
+            if self.words.heightForWidth(inner) <= high:
+                break
+        self.setToolTip(tip(self._whole) if cut else "")
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Leads to more."""

@@ -72,9 +72,9 @@ class LostPanel(ListPanel[LossRow]):
     COLUMNS: ClassVar[Sequence[Column[LossRow]]] = (
         Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 10, least=10),
         Column("stood in", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True),
-        Column("of", lambda loss: loss.by, 8),
+        Column("of", lambda loss: loss.by, 12, least=12),
         Column("fate", lambda loss: "reworded" if loss.lost.fate == "paraphrased" else "gone", 7),
-        Column("what is gone, word for word", lambda loss: loss.lost.fact.text, least=40),
+        Column("what is gone, word for word", lambda loss: loss.lost.fact.text, least=34),
         Column("needed again", lambda loss: loss.again, 18),
     )
 

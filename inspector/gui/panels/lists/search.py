@@ -52,10 +52,10 @@ class SearchPanel(ListPanel[MessageHit]):
     TITLE: ClassVar[str] = "Search"
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
-        Column("role", lambda found: found.hit.message.role, 9),
+        Column("role", lambda found: found.hit.message.role, 6),
         Column("message", lambda found: _excerpt(found.hit), least=20),
-        Column("appears", lambda found: _appears(found), 10, figures=True),
-        Column("leaves", lambda found: _leaves(found), 9, figures=True),
+        Column("appears", lambda found: _appears(found), 7, figures=True),
+        Column("leaves", lambda found: _leaves(found), 6, figures=True),
         Column("by", lambda found: _by(found), 24, least=12),
         Column("thread", lambda found: found.thread.title or found.thread.id, 16, least=8),
     )
@@ -178,7 +178,7 @@ def found_in(
 
 def _excerpt(hit: Hit) -> str:
     text = part_text(hit.message.parts[hit.part])
-    start = max(0, hit.start - 40)
+    start = max(0, hit.start - 12)  # what was looked for is in sight in a narrow list, too
     return ("…" if start else "") + text[start : hit.start + 200]
 
 

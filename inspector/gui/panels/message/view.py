@@ -77,7 +77,8 @@ class MessageHeader(QWidget):
         self._number.setText("elsewhere" if number is None else f"{number:,}")
         self._number.setToolTip(tip("It does not stand in the buffer that is looked at") if number is None else "")
         self._role.setText(message.role)
-        self._where.show_text(" · ".join((*_badges(message), *_where(message))))
+        words = [*_badges(message), *_where(message)]
+        self._where.show_text(" · ".join(words), *(" · ".join(words[:n]) for n in range(len(words) - 1, 0, -1)))
         self._size = _tokens(message, size)
         self._show_counted()
         self._show_others(others)
@@ -384,5 +385,7 @@ def _badges(message: Message) -> list[str]:
 
 
 def _where(message: Message) -> list[str]:
+    """Line, time to the second, and the id where it tells more than the line."""
     found = [f"line {message.line:,}"] if message.line else []
-    return [*found, *([line(message.time)] if message.time else []), line(message.id)]
+    found += [line(message.time[:19].replace("T", " "))] if message.time else []
+    return found if message.id == f"L{message.line}" else [*found, line(message.id)]

@@ -120,11 +120,18 @@ def _tokens(now: GaugeReading | None) -> str:
     if now.pressure.tokens is None:
         return "no tokens to count"
     whole = f" of {grouped(now.window.tokens)}" if now.window.tokens else ""
-    was = f"\n{signed(now.pressure.tokens - now.before)} from {grouped(now.before)}" if now.before is not None else ""
+    was = _change(now.pressure.tokens, now.before)
     band = now.pressure.band
     likely = f"\nmost likely {grouped(band[0])} to {grouped(band[1])}" if band is not None else ""
     count = f"{grouped(now.pressure.tokens)}{whole} " if now.ratio is not None else ""  # the headline says it
     return f"{count}tokens{likely}{was}"
+
+
+def _change(tokens: int, before: int | None) -> str:
+    """What our steps made of it, on a line of its own."""
+    if before is None:
+        return ""
+    return f"\n{signed(tokens - before)} from {grouped(before)}" if tokens != before else "\nas before the step"
 
 
 def _next(state: State) -> str:

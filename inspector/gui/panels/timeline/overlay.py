@@ -234,7 +234,10 @@ class TimelineOverlay(Overlay):
             painter.drawEllipse(after, 3.5, 3.5)
             last = n + 1 == len(self.ghosts) or self.ghosts[n + 1].at != ghost.at
             if last and ghost.at == self._at:
-                words = f"{ghost.name} {signed(ghost.after - ghost.before)} → {grouped(ghost.after)}"
+                change = ghost.after - ghost.before
+                words = (
+                    f"{ghost.name} {signed(change)} → {grouped(ghost.after)}" if change else f"{ghost.name}: no change"
+                )
                 size, clear = label_size(painter, words), APART * (place + 1) + 8
                 lefts = (after.x() + 8, after.x() - size.width() - clear)
                 tops = [after.y() + (n - 0.5) * size.height() for n in (0, -1, 1, -2, 2)]
