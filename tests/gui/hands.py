@@ -1,6 +1,7 @@
 """A user's hands: real clicks and keys, typed."""
 
 from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QMenu, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -49,8 +50,10 @@ def choose(qtbot: QtBot, button: QToolButton, *words: str) -> None:
     timer = QTimer()
     timer.timeout.connect(walk)
     timer.start(10)
+    stood = QCursor.pos()
     click(button)
     qtbot.waitUntil(lambda: len(walked) == len(words))
+    QCursor.setPos(stood)  # the next window would take it for the mouse of its user
 
 
 def click_name(bar: QTabBar, name: str) -> None:

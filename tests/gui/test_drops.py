@@ -69,6 +69,6 @@ def test_marks_on_the_timeline(desk: Desk, qtbot: QtBot) -> None:
     drawn = series(desk.workbench.state)
     assert drawn
     assert [(mark.at, mark.silent) for mark in drawn.marks] == [(1, False), (2, True)]
-    assert drawn.marks[1].label == "rewind"
+    assert drawn.marks[1].label == "drop, rewind"
     qtbot.waitUntil(lambda: timeline.plot is not None)
     assert not timeline.grab().isNull()

@@ -1,6 +1,7 @@
 """An agent watched in the window: a real SDK through the proxy to the simulated provider, with real clicks."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Never, cast
 
@@ -26,7 +27,9 @@ from inspector.transcripts.files import open_transcript
 from inspector.workbench.gauge import reading
 from inspector.workbench.live import ProxyView
 from inspector.workbench.workbench import Workbench
+from tests.gui.crowding import crowded
 from tests.gui.hands import click, press
+from tests.gui.live_runs import Stage as RunStage
 from tests.gui.test_edit import in_dialog
 from tests.proxy.holding import Later
 
@@ -152,6 +155,21 @@ def test_from_the_welcome_page(stage: Stage) -> None:
     click(stage.panel.stop)
     stage.until(lambda: stage.bench.state.proxy is None)
     assert window.settings.text("proxy/upstream") == "simulated"
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_beside_a_run_all_can_be_read(stage: Stage, tmp_path: Path, width: int) -> None:
+    """Another session than the recording is open: there is a button more."""
+    stage.window.resize(width, 800)
+    stage.begin(Rule("watermark", 0.6, 170_000))
+    run = RunStage(stage.window, stage.qtbot, tmp_path)
+    with closing(run.run):
+        run.begin(paused=True)
+        run.paused()
+        stage.window.show_panel("Proxy")
+        stage.until(stage.panel.show_recording.isVisible)
+        stage.qtbot.wait(50)
+        assert not crowded(stage.window)
 
 
 def test_what_cannot_begin_is_told(stage: Stage) -> None:

@@ -27,6 +27,7 @@ from inspector.gui.panels.proxy.exchange_table import filtered_table
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.rule_row import RuleRow
 from inspector.gui.proxies.dialog import ClientLines
+from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.transcripts.exchanges import save_har
@@ -90,8 +91,8 @@ class ProxyPanel(Panel):
         self._held = column(gap=6)
         self._holds = scrolled(holding(self._held))
         self._holds.hide()
-        head = row(self.address, self.copy, (self.to, 1), self.connect_, self.show_recording, self.stop, gap=9)
-        self._listening = holding(column(head, self.rule, gap=7))
+        head = flow(self.address, self.copy, self.connect_, self.show_recording, self.stop, gap=9)
+        self._listening = holding(column(head, self.to, self.rule, gap=7))
         calls = column(row(self.caption, (self.says, 1), gap=9), (self.exchanges, 1), gap=4)
         self._split = splitter(holding(calls), self.detail, down=True)
         self._elsewhere = label(
