@@ -26,8 +26,6 @@ _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("o
 
 _CALLING = {"run": "Live", "proxy": "Live", "receiver": "Live", "asking": "Compact"}
 """Workspace whose panels come to the front by themselves, by what of a State is there then."""
-
-
 LINES = 38
 """Lines of text from which on a window is high enough for panels one below the other above the one in the middle."""
 

@@ -41,6 +41,7 @@ PATIENCE = 5_000
 CATCH_UP = 1.5
 """Seconds that the journal may take to show what the run holds; then we stand at its end all the same."""
 _PLACE = "run/stop"
+"""Where the settings keep the breakpoints of the last run."""
 MakePlan: TypeAlias = "Callable[[], Plan]"
 """Called off the GUI thread. Raises InspectorError."""
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
-from inspector.core.formats.openclaw.runtime_context import is_runtime_context
-from inspector.core.formats.openclaw.trajectory import SCHEMA, compiled_prompt
+from inspector.core.formats.openclaw.trajectory import SCHEMA, compiled_prompt, is_runtime_context
 from inspector.core.formats.pi.messages import EntryPosition
 from inspector.core.formats.pi.reader import PiReader
 from inspector.core.formats.pi.tree import EntryNode, settle

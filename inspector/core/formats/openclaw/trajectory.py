@@ -5,12 +5,11 @@ the run is their sum. An event above 262,144 bytes is a stub: of such a run noth
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, Tool, View
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.openclaw.runtime_context import without_stale
 from inspector.core.formats.pi.messages import FAILED, EntryPosition, read_message, read_usage
 from inspector.core.formats.times import iso_time
 from inspector.core.identity import hash_of
@@ -21,6 +20,9 @@ from inspector.core.untyped import count_of, object_of, objects_of, text_of
 
 TRAJECTORY = "openclaw-trajectory"
 SCHEMA = "openclaw-trajectory"
+_RUNTIME_CONTEXT = "openclaw.runtime-context"
+"""What OpenClaw tells the model of its runtime: a message that stays in the file and is sent with one prompt only; the
+client takes it out as soon as another stands (`stripHistoricalRuntimeContextCustomMessages`)."""
 
 
 class TrajectoryReader:
@@ -195,3 +197,25 @@ def _is_answer(value: Any) -> bool:
 
 def _is_failed(value: Mapping[str, Any]) -> bool:
     return value.get("role") == "assistant" and value.get("stopReason") in FAILED
+
+
+def is_runtime_context(value: Any) -> bool:
+    """Of a message as of a record."""
+    return isinstance(value, dict) and value.get("customType") == _RUNTIME_CONTEXT
+
+
+def without_stale(values: Sequence[Any], answers: int, is_answer: Callable[[Any], bool]) -> list[Any]:
+    """The messages of a run that are sent: `answers` of them are older than it. O(values)."""
+    prompt = -1
+    for n, value in enumerate(values):
+        answers -= is_answer(value)
+        if answers < 0:
+            break
+        if isinstance(value, dict) and value.get("role") == "user":
+            prompt = n
+    first, last = prompt, prompt + 1
+    while first > 0 and is_runtime_context(values[first - 1]):
+        first -= 1
+    while last < len(values) and is_runtime_context(values[last]):
+        last += 1
+    return [value for n, value in enumerate(values) if first <= n < last or not is_runtime_context(value)]
