@@ -219,7 +219,7 @@ class DiffDelegate(PaintedRow):
         assert side is not None
         tokens = (
             grouped(side.tokens)
-            if row.before is None or row.after is None or not of.delta
+            if row.before is None or row.after is None or not of.delta or not changed
             else (f"{grouped(of.tokens_before)} → {grouped(of.tokens_after)}")
         )
         self._paint_side(painter, rect.adjusted(wide, 0, 0, 0), side, c.text if changed else c.quiet, c, tokens)
