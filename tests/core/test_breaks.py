@@ -11,7 +11,7 @@ from inspector.core.findings.answers import costs
 from inspector.core.findings.breaks import Rebilling, cache_breaks
 from inspector.core.findings.session_cost import session_cost
 from inspector.core.findings.spending import sum_bills, thread_bills, what_ifs, written_ttl
-from inspector.core.message import Message, Text
+from inspector.core.message import Message, Role, Text
 from inspector.core.session import Compaction, Request, Session, Sign, Thread
 from inspector.core.tokens.prices import thread_cost
 from inspector.core.usage import HOUR, MINUTES, Usage
@@ -226,9 +226,13 @@ def test_another_reasoning_effort_is_another_prompt_from_its_beginning_with_open
     assert found("glm-5", 2_400, sign) == ("unknown", True)
 
 
-def by_itself(*calls: tuple[int, int], minutes: tuple[float, ...] = ()) -> list[Rebilling]:
+def by_itself(*calls: tuple[int, int], minutes: tuple[float, ...] = (), role: Role = "user") -> list[Rebilling]:
     """Breaks of calls to a provider that keeps its caches by itself: (tokens sent, tokens read)."""
     thread = session(*(Usage(sent - read, read, output=5) for sent, read in calls), minutes=minutes, model="gpt-5")
+    anew = {id(one): replace(one, role=role) if one.role == "user" else one for one in thread.messages}
+    whole = Stretch(own=[anew[id(one)] for one in thread.messages])
+    requests = [replace(one, view=whole.view(len(one.view))) for one in thread.requests]
+    thread = replace(thread, requests=requests, messages=whole.own, end=whole.view())
     return list(cache_breaks(thread, Session("made", (thread,))))
 
 
@@ -239,18 +243,19 @@ def test_a_provider_that_answers_from_a_cache_that_has_seen_less() -> None:
     (found,) = by_itself(*OTHER_CACHE, (50_000, 39_900))
     assert (found.cause, found.inferred) == ("other-cache", True)
     assert "Request 4 read 39,900 tokens again, to where request 2 had ended." in found.evidence
-    (found,) = by_itself(*OTHER_CACHE[:3], (48_000, 24_000))
+    (found,) = by_itself(*OTHER_CACHE[:3], (48_000, 24_000), role="tool")
     assert found.cause == "other-cache"
     assert "where the prompt of request 0 ended. Request 2 had read 31,900 of the same." in found.evidence
 
 
 def test_it_is_not_the_provider_where_no_count_shows_that_it_still_had_it() -> None:
     assert [one.cause for one in by_itself(*OTHER_CACHE, (50_000, 41_900))] == ["unknown"]
-    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 28_000))] == ["unknown"]
+    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 28_000), role="tool")] == ["unknown"]
+    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 24_000))] == ["unknown"]  # a turn begins there
     after_a_while = by_itself(*OTHER_CACHE, (50_000, 39_900), minutes=(0, 1, 2, 3, 20))
     assert [one.cause for one in after_a_while] == ["unknown"]
     close = (30_100, 2_400), (31_000, 30_000), (31_900, 30_900), (37_900, 31_800), (39_000, 30_000)
-    assert [one.cause for one in by_itself(*close)] == ["unknown"]  # any place is the end of some call
+    assert [one.cause for one in by_itself(*close, role="tool")] == ["unknown"]  # any place is the end of some call
 
 
 def test_what_the_provider_did_was_not_avoidable() -> None:

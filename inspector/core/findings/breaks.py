@@ -269,8 +269,12 @@ class _Detective:
 
     def _read_before(self, request: Request, usage: Usage) -> str:
         """Reading stopped where an older call had ended, and one in between had read further: a sentence; empty where
-        that is not so, or any place is the end of some call."""
+        that is not so, or any place is the end of some call. Nor at the beginning of a turn: there thinking that the
+        file does not hold may have been taken out, of which the first stands where some call had ended."""
         former = self._former(request)
+        came = request.view.tail(len(former[-1][1].view)) if former else ()
+        if any(message.role == "user" for message in came):
+            return ""
         reads = [(one.index, one.usage.cache_read) for _, one in former if one.usage is not None]
         further = [(index, read) for index, read in reads if read > usage.cache_read + _NEAR]
         ends = [end for end, _ in former]
