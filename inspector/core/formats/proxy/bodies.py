@@ -217,9 +217,15 @@ def read_by_model(body: Body) -> Body | None:
 
 
 def last_summary(view: View, start: int = 0) -> int | None:
-    """Where the last summary stands that a provider made inside a call, from `start` on."""
+    """Where the last summary stands that a provider made inside a call, from `start` on. O(1) where there is none."""
+    if not view.stretch.weight("provider's summaries", _summaries, view.length):
+        return None
     places = (n for n, message in enumerate(view.tail(start), start) if message.summary and is_summary(message.parts))
     return max(places, default=None)
+
+
+def _summaries(message: Message) -> int:
+    return message.summary and is_summary(message.parts)
 
 
 def beginning(view: View, start: int, end: int) -> View:
