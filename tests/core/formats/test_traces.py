@@ -248,6 +248,17 @@ def test_what_wraps_a_call_is_no_call_and_tells_what_the_call_leaves_out() -> No
     assert read(outer, bare).main.requests[0].usage == Usage(14), "the innermost that has any"
 
 
+def test_the_configuration_of_a_request_holds_its_tools() -> None:
+    """Latitude's."""
+    given = {
+        "gen_ai.request.configuration": json.dumps({"tools": [{"type": "function", "function": {"name": "look"}}]})
+    }
+    counts = {TOKENS: 90, "gen_ai.usage.cached_tokens": 64, "gen_ai.usage.reasoning_tokens": 3}
+    (request,) = read(span(1, TURN[:1], **given, **counts)).main.requests
+    assert request.usage == Usage(26, 64, reasoning=3)
+    assert [tool.name for tool in request.prompt.tools or ()] == ["look"]
+
+
 def test_the_sum_on_an_agent_is_no_call() -> None:
     agent = span(1, [], **{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a", TOKENS: 346})
     session = read(

@@ -39,11 +39,13 @@ _COUNTS: Mapping[str, Sequence[str]] = {
                    "llm.usage.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"),
     "cache read": ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
                    "gen_ai.usage.details.cache_read_input_tokens", "gen_ai.usage.details.cached_tokens",
+                   "gen_ai.usage.cached_tokens",
                    "llm.token_count.prompt_details.cache_read", "ai.usage.cachedInputTokens"),
     "cache written": ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens",
                       "gen_ai.usage.details.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
                       "llm.token_count.prompt_details.cache_write"),
     "reasoning": ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.details.reasoning_tokens",
+                  "gen_ai.usage.reasoning_tokens",
                   "llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens"),
     "total": ("gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens"),
 }  # fmt: skip
@@ -68,7 +70,7 @@ _VALUES: Mapping[str, Sequence[str]] = {
     "begun": ("langfuse.observation.completion_start_time",),
     "events": ("events",),
     "parameters": ("model_request_parameters",),
-    "settings": ("llm.invocation_parameters",),
+    "settings": ("llm.invocation_parameters", "gen_ai.request.configuration"),
 }  # fmt: skip
 """Under which names each is told, the best first."""
 _FLAT = ("llm.input_messages.", "llm.output_messages.", "llm.tools.", "llm.request.functions.", "gen_ai.prompt.",
