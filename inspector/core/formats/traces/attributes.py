@@ -139,9 +139,14 @@ def told_by(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _dotted(told: Mapping[str, Any], before: str = "", depth: int = 6) -> Iterator[tuple[str, Any]]:
     for key, value in told.items():
-        yield before + key, value
-        if type(value) is dict and depth > 1:
-            yield from _dotted(value, f"{before}{key}.", depth - 1)
+        name = before + key
+        yield name, value
+        if type(value) is dict and depth > 1 and f"{name}.".startswith(_OUTER):
+            yield from _dotted(value, f"{name}.", depth - 1)
+
+
+_OUTER = tuple({f"{name.partition('.')[0]}." for name in (*_PLACES, *_KINDS, "ai.operationId")})
+"""How names begin that tell something."""
 
 
 def kind_of(attributes: Mapping[str, Any]) -> SpanKind:

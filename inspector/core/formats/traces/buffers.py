@@ -61,8 +61,10 @@ class InputReader:
         self._counts = Counts()
         self._lines: dict[str, InputLine] = {}
         """By run, the latest last."""
-        self._told: tuple[Sequence[Any], Sequence[Any], Prompt] | None = None
-        """System prompt and tools as the last call logged them, and what they are."""
+        self._told: dict[str, tuple[Sequence[Any], Sequence[Any], Prompt]] = {}
+        """System prompt and tools as the last call of a run logged them, and what they are."""
+        self._latest: tuple[Sequence[Any], Sequence[Any], Prompt] | None = None
+        """Those of the last call."""
 
     def read(self, span: Span, run: str) -> SpokenCall:
         """The messages of a call of that run."""
@@ -76,16 +78,21 @@ class InputReader:
         answer = self._units(response.items, span)
         told = [span.system, logged.system, *line.lead]
         tools = (span.tools, logged.tools, response.tools)
-        prompt = self._prompt(told if any(told) else [response.system], tools)
+        prompt = self._prompt(told if any(told) else [response.system], tools, run)
         return SpokenCall(line.view, prompt, answer, response, logged.is_text)
 
-    def _prompt(self, told: Sequence[Any], tools: Sequence[Any]) -> Prompt:
+    def _prompt(self, told: Sequence[Any], tools: Sequence[Any], run: str) -> Prompt:
         """Most calls tell the same as the one before."""
-        if self._told is None or self._told[:2] != (told, tools):
-            known = (read_tools(one) for one in tools)
-            offered = next((one for one in known if one is not None), None)
-            self._told = told, tools, self._pool.prompt(Prompt(_system(told), offered))
-        return self._told[2]
+        for before in (self._told.get(run), self._latest):
+            if before is not None and before[:2] == (told, tools):
+                break
+        else:
+            offered = next((one for each in tools if (one := read_tools(each)) is not None), None)
+            before = told, tools, self._pool.prompt(Prompt(_system(told), offered))
+        self._latest = self._told[run] = before
+        if len(self._told) > _LINES:
+            del self._told[next(iter(self._told))]
+        return before[2]
 
     def prompt(self, prompt: Prompt) -> Prompt:
         """The same prompt as one object."""

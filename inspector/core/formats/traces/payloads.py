@@ -182,21 +182,16 @@ def _tree(value: str) -> Any:
 
 
 def _read(node: ast.expr) -> Any:
-    match node:
-        case ast.Constant(value=value):
-            return value if isinstance(value, str | int | float | bool) else None
-        case ast.Call(keywords=keywords):
-            return {one.arg: _read(one.value) for one in keywords if one.arg}
-        case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            return [_read(one) for one in elements]
-        case ast.Dict(keys=keys, values=values):
-            return {
-                str(key.value): _read(one)
-                for key, one in zip(keys, values, strict=True)
-                if isinstance(key, ast.Constant)
-            }
-        case _:
-            return None
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str | int | float) else None
+    if isinstance(node, ast.Call):
+        return {one.arg: _read(one.value) for one in node.keywords if one.arg}
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_read(one) for one in node.elts]
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return {str(key.value): _read(one) for key, one in pairs if isinstance(key, ast.Constant)}
+    return None
 
 
 def _pairs(value: str) -> Mapping[str, Any]:
