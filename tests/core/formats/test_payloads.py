@@ -443,3 +443,9 @@ def test_an_id_is_unique_in_its_buffer(words: list[str], cut: int) -> None:
         assert len(set(ids)) == len(ids)
     assert texts(session, -1) == words
     assert {type(part) for message in session.main.end for part in message.parts} <= {Text, ToolResult}
+
+
+def test_many_bodies_without_messages_are_each_their_own() -> None:
+    bodies = [{"model": "m", "max_tokens": 5, "system": f"Clerk {n}", "messages": []} for n in range(90)]
+    session = read(*bodies, {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]})
+    assert [len(thread.requests) for thread in session.threads] == [1] * 91

@@ -153,7 +153,7 @@ class Conversations:
 
     def _thread_of(self, one: Exchange) -> Conversation:
         key, among = one.key, self._among(one)
-        if not among:
+        if not among or (not key.strong and self._is_fresh(one.body.view, among[0].scope)):
             return self._new(one)
         if key.strong and key.thread:
             return among[0]
@@ -166,6 +166,14 @@ class Conversations:
             if one.body.prompt.tools or not main.worked:
                 return main
         return self._compacted(one, among) or self._new(one)
+
+    def _is_fresh(self, view: View, scope: Scope) -> bool:
+        """Is none of its messages known in that scope, nor a summary of others?"""
+        ending, seen = self._ending.get(scope, {}), self._seen.get(scope, {})
+        for n, message in enumerate(view.backwards()):
+            if n == _NEAR or message.id in ending or message.id in seen or message.summary:
+                return False
+        return True
 
     def _continued(self, one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
         """The thread whose answers the buffer repeats, or which it extends: of several the likeliest."""
@@ -185,7 +193,7 @@ class Conversations:
         `within`."""
         view, found = one.body.view, None
         if len(among) > _HOLDERS:  # only those that ended where this one goes on
-            ending, told = self._ending[among[0].scope], set[Conversation]()
+            ending, told = self._ending.get(among[0].scope, {}), set[Conversation]()
             for message in islice(view.backwards(), _BACK):
                 if message.id in ending:
                     told.update(ending[message.id])

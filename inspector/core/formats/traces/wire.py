@@ -74,6 +74,8 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     if "role" not in wire and (kind := wire.get("type")) in _ITEMS and isinstance(kind, str):
         return (read_item(dict(wire), id="", line=line, time=time),)
     role = role_of(wire) or "user"
+    if len(wire) == 2 and role != "tool" and type(said := wire.get("content")) is str and said:  # most, by far
+        return (Message("", role, (Text(said),), "", False, "", line, time),)
     parts = _parts(wire, role)
     has_result = ToolResult in map(type, parts)
     if role == "tool" and not has_result:
