@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from inspector.core.identity import SameObject
 from inspector.core.session import Thread, compaction_sizes
 
 BY_HAND = "manual"
@@ -22,6 +24,13 @@ class ObservedTrigger:
 
 def observed_triggers(thread: Thread, window: int | None) -> tuple[ObservedTrigger, ...]:
     """In order. `window`: tokens. Those without a size are left out; so are those by hand, and results cleared."""
+    return _observed(SameObject(thread), window)
+
+
+@lru_cache(maxsize=2)
+def _observed(same: SameObject, window: int | None) -> tuple[ObservedTrigger, ...]:
+    """The last ones are remembered: gauge and timeline ask at every step along a session, which may hold thousands."""
+    thread: Thread = same.held
     found = []
     for one in thread.compactions:
         tokens = compaction_sizes(thread, one)[0] if one.kind == "summary" and one.trigger != BY_HAND else None

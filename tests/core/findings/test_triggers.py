@@ -32,6 +32,15 @@ def test_only_what_the_agent_did_by_itself_and_only_summaries() -> None:
     assert observed_triggers(thread(Compaction(2, "auto")), None) == (ObservedTrigger(2, 2_000, None),)
 
 
+def test_they_are_worked_out_once_a_thread() -> None:
+    """A window asks at every step along a session, which may hold thousands."""
+    one = thread(Compaction(2, "auto"))
+    assert observed_triggers(one, 10_000) is observed_triggers(one, 10_000)
+    assert observed_triggers(one, 20_000)[0].ratio == 0.1
+    other = thread(Compaction(2, "auto", tokens_before=2_500))
+    assert [observed_triggers(of, 10_000)[0].tokens for of in (one, other, one)] == [2_000, 2_500, 2_000]
+
+
 @pytest.mark.parametrize(
     ("sizes", "window", "words"),
     [

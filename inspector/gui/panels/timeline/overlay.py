@@ -146,8 +146,9 @@ class TimelineOverlay(Overlay):
     def _paint_compactions(self, painter: QPainter, area: QRectF, both: QRectF) -> list[tuple[float, Mark]]:
         """One of a kind a pixel: there may be thousands. Returns where each that is large is."""
         c, large, drawn = self._theme.colours, [], set[tuple[int, bool, bool]]()
+        origin, next_to = self._point(-0.5, 0).x(), self._point(0.5, 0).x()
         for mark in self._marks:
-            x = self._point(mark.at - 0.5, 0).x()
+            x = origin + mark.at * (next_to - origin)
             key = round(x), mark.silent, mark.large
             if key in drawn or not area.left() <= x <= area.right():
                 continue

@@ -95,7 +95,8 @@ class Tank(Guarded, QWidget):
         self._paint_reserve(painter, body, self._reading)
         painter.restore()
         self._paint_levels(painter, body, self._reading)
-        notches = {round(self._y(one.tokens)): one.tokens for one in self._reading.triggers}  # one a pixel of thousands
+        pixels = body.height() / self._full
+        notches = {round(pixels * one.tokens): one.tokens for one in self._reading.triggers}  # one a pixel of thousands
         for tokens in notches.values():  # on the left: the lines belong to the policy
             self._across(painter, tokens, 0, body.left() + EDGE, QPen(ink(colours.good), 2))
         self._paint_lines(painter, body, self._reading)
