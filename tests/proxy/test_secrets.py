@@ -27,6 +27,11 @@ SPELLED: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "percent": lambda text: quote(text, safe=""),
     "percent, small": lambda text: re.sub("%..", lambda found: found[0].lower(), quote(text, safe="")),
+    "every byte": lambda text: "".join(f"%{one:02X}" for one in text.encode()),
+    "every byte, small": lambda text: "".join(f"%{one:02x}" for one in text.encode()),
+    "some bytes, mixed": lambda text: "".join(
+        (one, f"%{ord(one):02x}", f"%{ord(one):02X}")[at % 3] for at, one in enumerate(text)
+    ),
     "base64": lambda text: b64encode(text.encode()).decode(),
     "base64, url": lambda text: urlsafe_b64encode(text.encode()).decode(),
     "base64, behind one": lambda text: b64encode(b"u" + text.encode() + b"-").decode(),

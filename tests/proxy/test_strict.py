@@ -1,6 +1,7 @@
 """What another reader could take for something else is refused, and so is what a web page sends."""
 
 from pathlib import Path
+from time import monotonic, sleep
 
 import httpx2
 import pytest
@@ -46,6 +47,37 @@ def test_a_body_that_could_end_elsewhere_is_refused(tmp_path: Path, sent: bytes)
     with proxied(echo([], OK), tmp_path) as (proxy, _), client(proxy) as wire:
         wire.send(HEAD + sent)
         assert wire.rest().startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"GET /v1/models HTTP/1.1\nHost: localhost\n\n"],
+        [HEAD[:-1], b"\n", b"X: y\n"],
+        [HEAD, b"X: y", b"\n"],
+        [HEAD[:-2], b"\n\r\n"],
+        [HEAD, b"\n\r\n"],
+    ],
+)
+def test_a_head_of_lines_that_end_in_lf_is_refused_at_once(tmp_path: Path, pieces: list[bytes]) -> None:
+    """Else its end would be waited for."""
+    with proxied(echo([], OK), tmp_path) as (proxy, _), client(proxy) as wire:
+        began = monotonic()
+        for piece in pieces:
+            wire.send(piece)
+            sleep(0.02)
+        assert wire.until(b"\r\n").startswith(b"HTTP/1.1 400 ")
+        assert monotonic() - began < 5
+
+
+def test_a_body_may_hold_lines_that_end_in_lf(tmp_path: Path) -> None:
+    """Also the bytes behind a head that came with it."""
+    with proxied(echo([], OK, OK), tmp_path) as (proxy, _), client(proxy) as wire:
+        for pieces in ([HEAD + b"Content-Length: 4\r\n\r\n\na\n\n"], [HEAD + b"Content-Length: 4\r\n\r", b"\n\na\n\n"]):
+            for piece in pieces:
+                wire.send(piece)
+                sleep(0.02)
+            assert b"200 OK" in wire.message()[0]
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,8 @@ _HARMLESS = re.compile(
 )
 """Names that look like a key's, or are not on the list of what may be kept, and yet what they say stands in many
 texts: addresses, models, dates."""
+_IN_PERCENT = re.compile(r'(?:^|(?<=[\s"])|(?<=\\.))[^\s"\\%]*+%[^\s"\\]*+')
+"""A word of a line of JSON in which any sign may be percent-encoded, in small letters or capitals."""
 _SPLIT = re.compile(r"[\s;,]+")
 _KEPT = 64
 _SHORTEST = 8
@@ -212,7 +214,11 @@ class Secrets:
         for one in self._spelled:
             if one in text:
                 text = text.replace(one, REDACTED)
-        return text
+        return _IN_PERCENT.sub(self._shown, text) if "%" in text else text
+
+    def _shown(self, found: re.Match[str]) -> str:
+        plain = unquote(found[0])
+        return REDACTED if any(one in plain for known in (self._keys, self._others) for one in known) else found[0]
 
     def _walked(self, value: Any) -> Any:
         match value:

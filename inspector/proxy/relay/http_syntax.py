@@ -114,6 +114,7 @@ Framing: TypeAlias = Length | Chunked
 LARGEST = 1 << 20
 """Bytes of a head."""
 END = b"\r\n\r\n"
+_BARE_LF = re.compile(rb"(?<!\r)\n")
 _BLANK = " \t"
 """What may stand around a value; Python's own idea of white space is wider than HTTP's."""
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -180,7 +181,8 @@ class Http1Response:
 async def read_head(link: TcpLink) -> bytes | None:
     """The bytes up to and with the empty line; None where the other end closed before the first.
 
-    Raises BadMessage where it is too large, or ends in the middle.
+    Raises BadMessage where it is too large, ends in the middle, or has a line that ends in LF alone: what others take
+    for its end is none here, and it would be waited for.
     """
     data = b""
     while True:
@@ -194,6 +196,8 @@ async def read_head(link: TcpLink) -> bytes | None:
         if not looked and data[:1] in (b"\r", b"\n"):
             data = data.lstrip(b"\r\n")  # an empty line before a request is ignored (RFC 9112, 2.2)
         end = data.find(END, looked)
+        if _BARE_LF.search(data, looked, max(looked, end) if end >= 0 else len(data)):
+            raise BadMessage(400, "a line of the headers does not end in CR LF")
         if (len(data) if end < 0 else end + 4) > LARGEST:
             raise BadMessage(400, f"the headers are larger than {LARGEST:,} bytes")
         if end >= 0:
