@@ -7,9 +7,11 @@ something in it may ask for the user, or before that, while nobody waits. Layout
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from typing import cast
 
-from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtWidgets import QApplication, QDockWidget, QStackedWidget
+from PySide6.QtCore import QByteArray, QObject, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDockWidget, QStackedWidget, QWidget
 
 from inspector.gui.commands import Command
 from inspector.gui.desk import Desk
@@ -55,6 +57,9 @@ class Docks(WorkspacePage):
         """Name of the workspace that is shown when it is built."""
         self._maximised: tuple[str, QByteArray, QByteArray] | None = None
         """Title, and the layouts from before."""
+        self._last = ""
+        """Title of the panel that had the focus last."""
+        cast(QGuiApplication, QGuiApplication.instance()).focusObjectChanged.connect(self._note_focus)
 
     def announce(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
         """These are all panels, in the order of their tabs."""
@@ -210,13 +215,17 @@ class Docks(WorkspacePage):
             dock.raise_()
         self.panel(title).setFocus()
 
+    def _note_focus(self, focus: QObject | None) -> None:
+        for title, panel in self.panels.items():
+            if isinstance(focus, QWidget) and (panel is focus or panel.isAncestorOf(focus)):
+                self._last = title
+
     @property
     def focused(self) -> str:
-        """Title of the panel that has the focus, else of the one in the middle of the workspace."""
-        focus = QApplication.focusWidget()
-        for title, panel in self.panels.items():
-            if focus is not None and (panel is focus or panel.isAncestorOf(focus)) and panel.seen:
-                return title
+        """Title of the panel in sight that had the focus last, before the palette took it say; else of the one in the
+        middle of the workspace."""
+        if self._last and self.panels[self._last].seen:
+            return self._last
         middle = self.current.centralWidget()
         return next((title for title, panel in self.panels.items() if panel is middle), "")
 

@@ -12,7 +12,7 @@ from inspector.gui import window as window_module
 from inspector.gui.panels.glance.panel import GlancePanel
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
-from tests.gui.hands import click, press
+from tests.gui.hands import click, press, write
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 ALWAYS = ("Pressure", "Timeline")
@@ -145,6 +145,25 @@ def test_floating_closing_and_the_layout_as_it_was(opened: MainWindow) -> None:
     opened.docks.reset()
     assert not dock.isFloating()
     assert seen(opened) == before
+
+
+def test_a_command_of_the_palette_is_for_the_panel_that_had_the_focus(opened: MainWindow, qtbot: QtBot) -> None:
+    dock, line = opened.docks.dock("Message"), opened.palette_box.line
+    assert dock is not None
+    for words, is_so in (
+        ("Maximise the panel", lambda: seen(opened) == ["Message"]),
+        ("Maximise the panel", lambda: "Buffer" in seen(opened)),
+        ("Float the panel", dock.isFloating),
+        ("Float the panel", lambda: not dock.isFloating()),
+        ("Close the panel", dock.isHidden),
+    ):
+        opened.activateWindow()
+        opened.docks.panel("Message").setFocus()
+        press(opened, Qt.Key.Key_P, CONTROL | Qt.KeyboardModifier.ShiftModifier)
+        assert line.hasFocus()
+        write(line, words)
+        press(line, Qt.Key.Key_Return)
+        qtbot.waitUntil(is_so)
 
 
 def test_the_thirty_second_answer(opened: MainWindow, qtbot: QtBot) -> None:
