@@ -1,12 +1,13 @@
 """Problems, validity, recorded compactions, search, sessions: each read, clicked and walked by key."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication
-from PySide6.QtWidgets import QLabel, QTableView, QTextEdit
+from PySide6.QtWidgets import QLabel, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QTextEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Stretch
@@ -22,6 +23,7 @@ from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import cut_words
+from inspector.gui.widgets.table import Column, Rows
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press, write
 
@@ -265,3 +267,24 @@ def test_a_text_is_cut_between_its_parts_and_never_in_a_number(
 ) -> None:
     metrics = QFontMetrics(mono_font(10))
     assert cut_words(text, metrics, letters * metrics.horizontalAdvance("0")) == said
+
+
+def test_a_cell_is_cut_in_no_number(qtbot: QtBot) -> None:
+    said = "Paid after 2 requests; 52 later requests saved $4.10, 1,200 tokens"
+    table: Rows[str] = Rows("Said", [Column("what", lambda row: row)])
+    qtbot.addWidget(table)
+    table.show_rows([said])
+    index, delegate = table.model().index(0, 0), table.itemDelegate()
+    assert isinstance(delegate, QStyledItemDelegate)
+    seen = set[str]()
+    for width in range(60, 480, 3):
+        option = QStyleOptionViewItem()
+        option.initFrom(table)
+        option.rect, option.textElideMode = QRect(0, 0, width, 20), table.textElideMode()
+        delegate.initStyleOption(option, index)
+        seen.add(option.text)
+        begun = option.text.removesuffix("…")
+        assert said.startswith(begun)
+        assert not re.match(r"[$.,]?\d", said[len(begun) :]) or not re.search(r"[$\d]$", begun), option.text
+    assert said in seen
+    assert len(seen) > 20

@@ -12,7 +12,7 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 
-_NUMBER_BEGINS, _NUMBER_GOES_ON = re.compile(r"\s*[\d.,]*$"), re.compile(r"[.,]?\d|\s?[%k]")
+_NUMBER_BEGINS, _NUMBER_GOES_ON = re.compile(r"\s*\$?[\d.,]*$"), re.compile(r"[.,]?\d|\s?[%k]")
 THICK = 6
 """Pixels of a bar of progress."""
 

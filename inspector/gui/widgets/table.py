@@ -15,11 +15,19 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+)
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.labels import tip
 from inspector.gui.look.visible import line
+from inspector.gui.widgets.small import cut_words
 
 T = TypeVar("T")
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
@@ -43,6 +51,8 @@ _LEAST = 12
 """Characters of a column that takes what is left."""
 _MEASURED = 200
 """Rows whose numbers make a column wider."""
+_BESIDE = 18
+"""Pixels of a cell that its text does not have."""
 
 
 class TableModel(Guarded, QAbstractTableModel, Generic[T]):
@@ -123,6 +133,15 @@ class FittedTable(Guarded, QTableView):
             self._fit()
 
 
+class _Cells(Guarded, QStyledItemDelegate):
+    """A text without room is cut, but never in a number."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        if option.textElideMode == Qt.TextElideMode.ElideRight:
+            option.text = cut_words(option.text, option.fontMetrics, option.rect.width() - _BESIDE)
+
+
 class Rows(FittedTable, Generic[T]):
     """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
 
@@ -136,6 +155,7 @@ class Rows(FittedTable, Generic[T]):
         self._model: TableModel[T] = TableModel(columns)
         self.setModel(self._model)
         self.setAccessibleName(name)
+        self.setItemDelegate(_Cells(self))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
         self._unwanted: set[int] = set()

@@ -91,8 +91,8 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     NAME = "Recorded compactions"
     COLUMNS: ClassVar[Sequence[Column[CompactionRow]]] = (
         Column("request", lambda one: grouped(one.request), 6, figures=True),
-        Column("trigger", lambda one: one.trigger, 8, least=10),
-        Column("kind", lambda one: one.kind, 9, least=12),
+        Column("trigger", lambda one: one.trigger, 7, least=8),
+        Column("kind", lambda one: one.kind, 9, least=9),
         Column("before", lambda one: _tokens(one.before), 7, figures=True),
         Column("after", lambda one: _tokens(one.after), 6, figures=True),
         Column("freed", lambda one: _freed(one), 7, figures=True),
