@@ -89,6 +89,11 @@ class ComparePlot(Plot):
                 faded.setAlpha(FADED)
                 pen.setColor(faded)
             curve.setPen(pen)
+            if self.count == 1:  # there is no line to draw
+                curve.setSymbolSize(6)
+                curve.setSymbolPen(None)
+                curve.setSymbolBrush(pen.color())
+            curve.setSymbol("o" if self.count == 1 else None)
             curve.setZValue(10 if name == self._picked else 0)
 
 

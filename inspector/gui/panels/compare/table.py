@@ -17,7 +17,7 @@ from inspector.core.usage import HOUR
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import grouped, lifetime, percent, signed
+from inspector.gui.look.number_formats import dollars, grouped, lifetime, percent, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.style import SAMPLE, paint_sample, style_of
 from inspector.gui.widgets.table import Column, Index, Rows
@@ -58,7 +58,7 @@ def shown(figure: Figure, row: PolicyRow) -> str:
     if figure.name == "cache written" and hourly:
         part = "" if hourly == value else f", {grouped(hourly)}"
         return f"{grouped(int(value))}{part} for {lifetime(HOUR)}"
-    return f"${value:,.2f}" if figure.unit == "money" else grouped(int(value))
+    return dollars(Decimal(value)) if figure.unit == "money" else grouped(int(value))
 
 
 def differs(figure: Figure, row: PolicyRow) -> str:
