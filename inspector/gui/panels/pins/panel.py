@@ -82,8 +82,8 @@ class PinsPanel(ListPanel[PinLine]):
         ),
         Column("found", lambda line: line.found, 9),
         Column("text", lambda line: line.history.pin.text if line.policy == BASE else ""),
-        Column("under", lambda line: line.policy, 10),
-        Column("over all requests", _spans, 24, least=18),
+        Column("under", lambda line: line.policy, 10, least=10),
+        Column("over all requests", _spans, 24, least=17),
         Column("what became of it", _became, least=21),
     )
 
