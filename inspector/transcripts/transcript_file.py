@@ -234,7 +234,7 @@ class TranscriptFile:
         while not self._read_all and self._next():
             if due and first and self._unpacked >= due:
                 session = reader.session()
-                due = 0 if session.main.messages else 2 * self._unpacked
+                due = 0 if session.main.messages or session.main.requests else 2 * self._unpacked
                 if not due:
                     first(session)
         if not self._feeder.values:

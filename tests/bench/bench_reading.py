@@ -4,6 +4,7 @@ Times and memory of whole files are taken in a process of their own for each.
 """
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from statistics import median
 import orjson
 
 from inspector.core.session import Session
+from inspector.transcripts.feeder import values_of
 from inspector.transcripts.files import open_transcript
 from tests.bench.made import make_session
 from tests.bench.run import Row
@@ -33,6 +35,7 @@ def main() -> list[Row]:
         )
     with tempfile.TemporaryDirectory() as folder:
         taken = {size: _apart(make_session(Path(folder) / f"{size}.jsonl", size)) for size in (10, 100, 300)}
+        traced = {path.stem: _apart(_multiplied(path, Path(folder) / path.name, 50)) for path in _traces()}
         long = Path(folder) / "long.jsonl"
         _long_line(long, 200)
         one = _apart(long)
@@ -45,6 +48,7 @@ def main() -> list[Row]:
         ("300 MB: peak memory for a megabyte", taken[300]["grown"] / 300, "MB"),
         ("100 MB: peak memory for a megabyte", taken[100]["grown"] / 100, "MB"),
         ("10 MB: peak memory for a megabyte", taken[10]["grown"] / 10, "MB"),
+        *((f"50 MB of traces like {name}: all", each["all"], "s (asked: < 1.5)") for name, each in traced.items()),
         ("one line of 200 MB: all", one["all"], "s"),
         ("one line of 200 MB: peak memory", one["peak"], "MB"),
     ]
@@ -64,6 +68,26 @@ def _ratio(path: Path) -> float:
         open_transcript(path)
         opening.append(time.perf_counter() - start)
     return median(opening) / median(parsing)
+
+
+def _traces() -> list[Path]:
+    return [path for kind in ("otel-json", "openinference", "langfuse", "langsmith", "openai-agents-trace",
+                              "vscode-chatreplay") for path in transcripts(f"{kind}/**/*.json*")]  # fmt: skip
+
+
+_NAME = re.compile(r'(?<="id":")[^"]{3,}|(?<=_id":")[^"]{3,}|(?<=Id":")[^"]{3,}|(?<=")[0-9a-f-]{16,36}(?=")')
+
+
+def _multiplied(path: Path, made: Path, megabytes: int) -> Path:
+    """So many copies of a file as make up a size, each value a line: other spans, of other traces."""
+    lines = [orjson.dumps(value).decode() for _, value in values_of(path.read_text())]
+    copy, written = 0, 0
+    with made.open("w") as file:
+        while written < megabytes * 1_000_000:
+            mark = f"\\g<0>{copy:08x}"
+            written += sum(file.write(_NAME.sub(mark, one) + "\n") for one in lines)
+            copy += 1
+    return made
 
 
 def _long_line(path: Path, megabytes: int) -> None:
@@ -86,7 +110,8 @@ def _one(path: Path) -> None:
     shown: list[float] = []
 
     def picture(session: Session) -> None:
-        session.main.requests[-1].buffer()
+        for request in session.main.requests[-1:]:
+            request.buffer()
         shown.append(time.perf_counter() - start)
 
     open_transcript(path, first=picture)
