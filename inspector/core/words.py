@@ -4,3 +4,8 @@
 def plural(number: int, noun: str, many: str = "") -> str:
     """`1 message`, `996 messages`."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def per_cent(part: float, places: int = 0) -> str:
+    """`60 %`."""
+    return f"{part * 100:.{places}f} %"

@@ -98,7 +98,7 @@ def test_the_words_stand_apart_from_all_others(window: MainWindow, qtbot: QtBot,
     overlay._paint(painter, area_of(timeline.plot._box))
     painter.end()
     found = painter.texts
-    assert {"window 200,000", "78% compact", "68% micro"} <= {text for text, _ in found}
+    assert {"window 200,000", "78 % compact", "68 % micro"} <= {text for text, _ in found}
     mine = [place for text, place in found if text == trigger_words(overlay.triggers)]
     assert len(mine) == 1
     others = [text for text, place in found if place.intersects(mine[0])]

@@ -21,7 +21,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.core.words import plural
+from inspector.core.words import per_cent, plural
 
 Question: TypeAlias = Literal["filled", "lost", "cost"]
 _MUCH_REPEATED = 0.02
@@ -199,7 +199,7 @@ def _paid(threads: Sequence[ThreadCost]) -> str:
 
 
 def _share(node: BreakdownNode, tree: BreakdownNode) -> str:
-    return f"{node.tokens / tree.tokens:.0%}".replace("%", " %")
+    return per_cent(node.tokens / tree.tokens)
 
 
 def _named(node: BreakdownNode) -> str:

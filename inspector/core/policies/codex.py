@@ -27,6 +27,7 @@ from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.roku import utf8_length
+from inspector.core.words import per_cent
 
 TIER = "compact"
 AUTO_SHARE = 0.9
@@ -76,13 +77,15 @@ class CodexPolicy(SimplePolicy[CodexSettings]):
     def watermarks(self, settings: CodexSettings) -> tuple[Watermark, ...]:
         share = settings.limit / settings.context_window_tokens
         return (
-            Watermark(f"{share:.0%} compact", settings.limit, "model_auto_compact_token_limit", (TIER,), fires_on=True),
+            Watermark(
+                f"{per_cent(share)} compact", settings.limit, "model_auto_compact_token_limit", (TIER,), fires_on=True
+            ),
         )
 
     def due(self, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         tokens = self.tokens(buffer, settings, running)
         due = (tokens >= settings.limit or bool(moment.overflow)) and bool(buffer.messages)
-        share = f"{settings.limit / settings.context_window_tokens:.0%} of {settings.window}"
+        share = f"{per_cent(settings.limit / settings.context_window_tokens)} of {settings.window}"
         why = moment.overflow or compared(tokens, settings.limit, share, tokens >= settings.limit)
         return (Verdict(TIER, due, why, tokens, settings.limit),)
 

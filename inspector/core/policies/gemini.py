@@ -35,6 +35,7 @@ from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.characters import Chars4, u16
 from inspector.core.tokens.estimators import buffer_tokens, weight
+from inspector.core.words import per_cent
 
 TRUNCATE, COMPRESS = "truncate", "compress"
 JSON_CHARACTERS = Chars4()
@@ -92,13 +93,13 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         return BreakerState(running.failures > 0, running.failures, 1)
 
     def watermarks(self, settings: GeminiSettings) -> tuple[Watermark, ...]:
-        label = f"{settings.compression_threshold:.0%} compress"
+        label = f"{per_cent(settings.compression_threshold)} compress"
         return (Watermark(label, settings.limit, "compression_threshold", (TRUNCATE, COMPRESS), fires_on=True),)
 
     def due(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         tokens = self.tokens(buffer, settings, running)
         over = tokens >= settings.limit
-        share = f"{settings.compression_threshold:.0%} of {settings.window}"
+        share = f"{per_cent(settings.compression_threshold)} of {settings.window}"
         why = compared(tokens, settings.limit, share, over)
         if running.failures:
             why += " · a snapshot was larger than what it replaced: only responses are cut"

@@ -33,6 +33,7 @@ from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.estimators import weight
+from inspector.core.words import per_cent
 
 PRUNE, COMPACT = "prune", "compact"
 TOOL_OUTPUT_CHARS = 2_000
@@ -86,7 +87,7 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
 
     def watermarks(self, settings: OpencodeSettings) -> tuple[Watermark, ...]:
         share = settings.usable / settings.context_window_tokens
-        return (Watermark(f"{share:.0%} compact", settings.usable, "reserved", (COMPACT,), fires_on=True),)
+        return (Watermark(f"{per_cent(share)} compact", settings.usable, "reserved", (COMPACT,), fires_on=True),)
 
     def due(self, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         places, freed = prunable(buffer.messages, settings)
@@ -94,7 +95,7 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
         prune = f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
         tokens = self.tokens(buffer, settings, running)
         over = tokens >= settings.usable
-        share = f"{settings.usable / settings.context_window_tokens:.0%} of {settings.window}"
+        share = f"{per_cent(settings.usable / settings.context_window_tokens)} of {settings.window}"
         why = moment.overflow or compared(tokens, settings.usable, share, over)
         due = (over or bool(moment.overflow)) and bool(buffer.messages)
         return (

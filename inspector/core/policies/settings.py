@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from inspector.core.errors import InspectorError
+from inspector.core.words import per_cent
 
 
 class UnknownSetting(InspectorError):
@@ -99,10 +100,10 @@ def windowed(
 
 
 def share_of(tokens: int, window: int, whose: WindowFrom) -> str:
-    """`75%` for the label of a line. Of a window that is not the gauge's a share says nothing: `48k`."""
+    """`75 %` for the label of a line. Of a window that is not the gauge's a share says nothing: `48k`."""
     if whose == "own":
         return f"{tokens:,}" if tokens < 1_000 else f"{tokens / 1_000:.0f}k"
-    return f"{tokens / window:.0%}"
+    return per_cent(tokens / window)
 
 
 def of_window(tokens: int, whose: WindowFrom) -> str:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from math import floor, log10
 
 from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.words import per_cent
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
 
@@ -30,7 +31,7 @@ def dollars_up_to(top: float) -> Callable[[float], str]:
 
 def percent(ratio: float, places: int = 1) -> str:
     """`76.2 %`."""
-    return f"{ratio * 100:.{places}f} %"
+    return per_cent(ratio, places)
 
 
 def share_words(part: float) -> str:

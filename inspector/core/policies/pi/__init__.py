@@ -24,6 +24,7 @@ from inspector.core.policies.verdict import (
     Verdicts,
     Watermark,
 )
+from inspector.core.words import per_cent
 
 Context: TypeAlias = TurnContext[PiState]
 SECOND_OVERFLOW = "Context overflow recovery failed: the buffer is too long even after compaction"
@@ -69,7 +70,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         if not window:
             return ()
         line = window - (window // 4 if is_clamped(settings, reserve) else reserve)
-        return (Watermark(f"{max(0, line) / window:.1%} compact", max(0, line), "reserve_tokens", (TIER,)),)
+        return (Watermark(f"{per_cent(max(0, line) / window, 1)} compact", max(0, line), "reserve_tokens", (TIER,)),)
 
     def due(self, buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Verdicts:
         return (verdict(buffer, settings, running, moment),)

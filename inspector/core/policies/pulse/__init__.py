@@ -23,6 +23,7 @@ from inspector.core.policies.replacements import without
 from inspector.core.policies.settings import of_window, share_of
 from inspector.core.policies.turn import AllDone, Done, TurnContext
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.words import per_cent
 
 Context = TurnContext[PulseState]
 
@@ -53,7 +54,7 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
     def due(self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput) -> Verdicts:
         total, limit = tokens(buffer.messages, settings), settings.compact_trigger
         window = settings.context_window_tokens
-        share = f"({limit / window:.0%} of {of_window(window, settings.window_from)})"
+        share = f"({per_cent(limit / window)} of {of_window(window, settings.window_from)})"
         if total >= limit:
             why = f"{total:,} ≥ {limit:,} {share}: {total - limit:,} over"
         else:

@@ -19,6 +19,7 @@ from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
 from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.roku import estimate
+from inspector.core.words import per_cent
 
 TRUNCATED = ("max_tokens", "length")
 Context: TypeAlias = TurnContext[RokuState]
@@ -285,7 +286,7 @@ def _l0_verdict(buffer: Buffer, settings: RokuSettings, running: RokuState) -> V
 def _compared(total: int, line: Watermark, settings: RokuSettings) -> tuple[str, bool]:
     """In words, and whether the line's tiers fire."""
     window = of_window(settings.context_window_tokens, settings.window_from)
-    share = f"({getattr(settings, line.setting):.0%} of {window})"
+    share = f"({per_cent(getattr(settings, line.setting))} of {window})"
     if line.fires(total):
         return f"{total:,} > {line.tokens:,} {share}: {total - line.tokens:,} over", True
     return f"{total:,} ≤ {line.tokens:,} {share}: {line.to_go(total):,} to go", False

@@ -7,6 +7,7 @@ from typing import Literal
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
 from inspector.core.policies.verdict import Watermark
+from inspector.core.words import per_cent
 
 MAX_WINDOW = 2_000_000
 """HARD_MAX_CONTEXT_WINDOW_TOKENS"""
@@ -64,7 +65,7 @@ class RokuSettings:
 
     def _line(self, setting: str, label: str, tiers: tuple[str, ...]) -> Watermark:
         ratio = getattr(self, setting)
-        return Watermark(f"{ratio:.0%} {label}", math.floor(self.context_window_tokens * ratio), setting, tiers)
+        return Watermark(f"{per_cent(ratio)} {label}", math.floor(self.context_window_tokens * ratio), setting, tiers)
 
 
 def checked(settings: RokuSettings) -> RokuSettings:
