@@ -59,19 +59,21 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
             continue
         span.start, span.time = _run_moment(row.get("start_time"))
         span.line, span.end = line, _run_moment(row.get("end_time"))[0]
-        span.first = _run_moment(row.get("first_token_time"))[0]
         extra = mapping(row.get("extra"))
-        metadata, settings = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))
+        metadata = mapping(extra.get("metadata"))
         span.conversation = text_of(metadata.get("thread_id")) or text_of(metadata.get("session_id"))
         span.input, span.output = row.get("inputs"), row.get("outputs")
         if kind == "tool":
             said = mapping(mapping(span.output).get("output"))
             span.tool_call = text_of(said.get("tool_call_id"))
             span.output = said.get("content", mapping(span.output).get("output", span.output))
-        span.tools = settings.get("tools") or settings.get("functions")
-        named = (metadata.get("ls_model_name"), settings.get("model"), settings.get("model_name"))
-        span.model = next((name for one in named if (name := text_of(one))), "")
-        _count(span, row)
+        else:
+            span.first = _run_moment(row.get("first_token_time"))[0]
+            settings = mapping(extra.get("invocation_params"))
+            span.tools = settings.get("tools") or settings.get("functions")
+            named = (metadata.get("ls_model_name"), settings.get("model"), settings.get("model_name"))
+            span.model = next((name for one in named if (name := text_of(one))), "")
+            _count(span, row, metadata)
         yield span
 
 
@@ -80,8 +82,7 @@ def _run_moment(value: Any) -> tuple[int, str]:
     return moment(value * 1_000_000 if type(value) is int else value)
 
 
-def _count(span: Span, row: Mapping[str, Any]) -> None:
-    metadata = mapping(mapping(row.get("extra")).get("metadata"))
+def _count(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     told = mapping(mapping(row.get("outputs")).get("usage_metadata")) or mapping(metadata.get("usage_metadata"))
     if row.get("prompt_tokens") is None and told:
         read, made = mapping(told.get("input_token_details")), mapping(told.get("output_token_details"))
