@@ -134,6 +134,7 @@ class MainWindow(Guarded, QMainWindow):
         if state.session is None:
             self.pages.setCurrentWidget(self.welcome)
             self.setWindowTitle("Context Inspector")
+            self.docks.tell(state)  # what nobody sees keeps no session in memory
             return
         self.setWindowTitle(f"{Path(state.session.path).name or state.session.format} – Context Inspector")
         self._show_docks()

@@ -6,7 +6,6 @@ is worked out for every request of the thread, and compared with what was report
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from itertools import islice
 from typing import get_type_hints
 
@@ -320,12 +319,9 @@ def _late(state: State, lines: tuple[Watermark, ...]) -> tuple[str, ...]:
     known, pressures = state.believed, state.pressures
     if known is None or pressures is None or not known.tokens or known.whose != wanted(state):
         return ()
-    cuts = tuple(one.before_request for one in known.thread.compactions)
-    found = ((line, _lateness(line, SameObject(pressures), SameObject(known.tokens), cuts)) for line in lines)
-    return tuple(f"{line.label}: {late.words}" for line, late in found if late.words)
-
-
-@lru_cache(maxsize=8)
-def _lateness(line: Watermark, pressures: SameObject, believed: SameObject, cuts: tuple[int, ...]) -> Lateness:
-    """The same wherever we stand: not looked for at every step along a long session."""
-    return lateness(line, pressures.held, believed.held, cuts)
+    cuts, said = [one.before_request for one in known.thread.compactions], list[str]()
+    for line in lines:
+        if (key := (line, SameObject(pressures))) not in known.late:
+            known.late[key] = lateness(line, pressures, known.tokens, cuts).words
+        said += [f"{line.label}: {known.late[key]}"] if known.late[key] else []
+    return tuple(said)

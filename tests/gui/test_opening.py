@@ -17,8 +17,10 @@ from inspector.gui import opening
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.window import MainWindow
+from inspector.gui.workspace import WORKSPACES
 from inspector.transcripts.files import TranscriptReading
 from tests.core.formats.feeding import DATA
+from tests.gui.gaps import many_records
 from tests.gui.hands import click, double_click
 from tests.gui.made import session
 
@@ -204,6 +206,25 @@ def test_sessions_are_let_go_when_others_were_opened(window: MainWindow, qtbot: 
     gc.collect()
     alive = {one.text.partition(" ")[0] for one in gc.get_objects() if isinstance(one, Message)}
     assert len(alive & set(names)) <= 4
+
+
+def test_sessions_that_are_closed_are_let_go(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    """Ten of them, each shown in every workspace: of nine nothing is left, and no circle waits for a collector."""
+    path, left = many_records(tmp_path / "many.jsonl", 300), list[int]()
+    qtbot.waitUntil(lambda: window.docks.ready)
+    for _ in range(10):
+        window.open_path(str(path))
+        qtbot.waitUntil(lambda: window.workbench.state.session is not None)
+        for name in WORKSPACES:
+            qtbot.waitUntil(lambda: not window.bridge.busy)
+            window.docks.choose(name)
+            window.workbench.move(30)
+        qtbot.waitUntil(lambda: not window.bridge.busy)
+        window.close_session()
+        qtbot.waitUntil(lambda: not window.bridge.busy)
+        gc.unfreeze()
+        left.append(sum(isinstance(one, Message) for one in gc.get_objects()))
+    assert left[-1] - left[0] < 30, left
 
 
 def _shows(window: MainWindow, name: str) -> bool:

@@ -27,9 +27,9 @@ def observed_triggers(thread: Thread, window: int | None) -> tuple[ObservedTrigg
     return _observed(SameObject(thread), window)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _observed(same: SameObject, window: int | None) -> tuple[ObservedTrigger, ...]:
-    """The last ones are remembered: gauge and timeline ask at every step along a session, which may hold thousands."""
+    """Remembered of one thread: gauge and timeline ask at every step along a session, which may hold thousands."""
     thread: Thread = same.held
     found = []
     for one in thread.compactions:
