@@ -80,7 +80,8 @@ def test_a_file_is_small_and_says_what_it_is() -> None:
         assert ast.get_docstring(_tree(name)), f"{name}: a module says what it is and which rule it keeps"
         for node in _nodes(name):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = _lines(node) - sum(_lines(text) - 1 for text in _long_texts(node))
+                length = _lines(node)
+                length -= sum(_lines(text) - 1 for text in _long_texts(node)) if length > FUNCTION_LINES else 0
                 assert length <= FUNCTION_LINES, f"{name}: {node.name} has {length} lines"
 
 
