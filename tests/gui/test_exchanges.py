@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.exchange import ExchangePlace, ExchangeSummary
 from inspector.gui.desk import Desk
+from inspector.gui.look.number_formats import size_words
 from inspector.gui.panels.proxy.exchange_rows import (
     COLUMNS,
     ERRORS,
@@ -25,7 +26,6 @@ from inspector.gui.panels.proxy.exchange_rows import (
     ExchangeModel,
     ListedExchange,
     kinds_of,
-    size_words,
     time_words,
     waterfall,
 )

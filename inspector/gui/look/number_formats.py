@@ -71,3 +71,15 @@ def error_words(error: float | None) -> str:
         return ""
     words = f"{percent(abs(error))} too {'low' if error < 0 else 'high'}"
     return f": {words.replace(' ', _TOGETHER)}"
+
+
+def size_words(size: int | None) -> str:
+    """`340 B`, `3.1 KB`, `212 KB`, `1.4 MB`; empty for an unknown one."""
+    if size is None:
+        return ""
+    if size < 1000:
+        return f"{size} B"
+    kilo = size / 1000
+    if kilo < 999.5:
+        return f"{kilo:.1f} KB" if kilo < 9.95 else f"{kilo:.0f} KB"
+    return f"{kilo / 1000:,.1f} MB"

@@ -13,6 +13,7 @@ from typing import ClassVar
 from inspector.core.session import HeldSession
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import field, small_button
+from inspector.gui.look.number_formats import size_words
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.welcome import NONE_FOUND
 from inspector.gui.widgets.table import Column
@@ -32,7 +33,7 @@ class SessionsPanel(ListPanel[FoundSession]):
         Column("title", lambda one: one.title or one.path.name, 34, least=16),
         Column("project", lambda one: one.project),
         Column("format", lambda one: one.format, 13),
-        Column("size", lambda one: _size(one.size), 8, figures=True),
+        Column("size", lambda one: size_words(one.size), 8, figures=True),
         Column("changed", lambda one: one.when, 16, least=16),
     )
 
@@ -104,10 +105,6 @@ def _elsewhere(path: str) -> FoundSession | None:
         return None
     changed = datetime.fromtimestamp(about.st_mtime).astimezone()
     return FoundSession(Path(path), LATELY, about.st_size, changed, str(file.parent), "")
-
-
-def _size(size: int) -> str:
-    return f"{size / 1_000_000:,.1f} MB" if size >= 100_000 else f"{size / 1_000:,.1f} kB"
 
 
 def _says(shown: int, total: int) -> str:

@@ -13,7 +13,7 @@ from inspector.core.exchange import NOWHERE, ExchangePlace, ExchangeSummary
 from inspector.core.session import Request, Session, exchange_places
 from inspector.gui.bridge import Bridge, LatestJob
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import grouped, share_words
+from inspector.gui.look.number_formats import grouped, share_words, size_words
 from inspector.gui.look.visible import line
 from inspector.gui.panels.proxy.hold_box import client_title
 from inspector.gui.widgets.table import TOP, Column, Index, TableModel
@@ -82,18 +82,6 @@ def _calls(session: Session) -> Iterator[ListedExchange]:
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
-
-
-def size_words(size: int | None) -> str:
-    """`340 B`, `3.1 KB`, `212 KB`, `1.4 MB`; empty for an unknown one."""
-    if size is None:
-        return ""
-    if size < 1000:
-        return f"{size} B"
-    kilo = size / 1000
-    if kilo < 999.5:
-        return f"{kilo:.1f} KB" if kilo < 9.95 else f"{kilo:.0f} KB"
-    return f"{kilo / 1000:.1f} MB"
 
 
 def time_words(milliseconds: float | None) -> str:
