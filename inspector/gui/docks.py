@@ -156,7 +156,7 @@ class Docks(WorkspacePage):
             "Timeline": max(150, height * 24 // 100),
             "Breakdown": max(110, height * 15 // 100),
             "Message": width * 42 // 100,
-            "Tiers": max(min(33 * figure, width * 47 // 100), width * 32 // 100),
+            "Tiers": max(min(33 * figure, width * 44 // 100), width * 32 // 100),
             "Lost": max(height * 27 // 100, 10 * high),
             "Run": width * 45 // 100,
         }

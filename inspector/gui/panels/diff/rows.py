@@ -241,7 +241,7 @@ class DiffDelegate(PaintedRow):
         role, tool = side.row.role, visible(side.row.tool).text
         who = metrics.horizontalAdvance("assistant") + 10
         if not roomy:
-            spare = right - width - x - TEXT * digit
+            spare = right - max(width, 7 * digit) - x - TEXT * digit
             who = max(who, min(spare, self.tool * digit))  # a result's row has its tool's name there
         first = role if roomy or role != "tool" else tool or role
         paint_text(painter, QRect(x, 0, min(who - 6, right - width - 6 - x), high), first, role_colour(c, role))

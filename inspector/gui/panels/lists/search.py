@@ -19,7 +19,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import choice, delayed, field, small_button
+from inspector.gui.look.build import choice, delayed, field, row, small_button
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
@@ -52,7 +52,7 @@ class SearchPanel(ListPanel[MessageHit]):
     TITLE: ClassVar[str] = "Search"
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
-        Column("role", lambda found: found.hit.message.role, 6),
+        Column("role", lambda found: found.hit.message.role, 7, least=7),
         Column("message", lambda found: _excerpt(found.hit), least=20),
         Column("appears", lambda found: _appears(found), 7, figures=True),
         Column("leaves", lambda found: _leaves(found), 6, figures=True),
@@ -75,7 +75,8 @@ class SearchPanel(ListPanel[MessageHit]):
         self.scope.currentIndexChanged.connect(self._search)
         self.case = small_button("Aa", about="Match case", name="Match case", checkable=True)
         self.case.toggled.connect(self._search)
-        self.lay_out((self.field, 2), self.case, self.scope, (self.says, 1), margins=(10, 5, 8, 4), gap=8)
+        wanted = row((self.field, 1), self.case, self.scope, margins=(10, 5, 8, 0), gap=8)
+        self.lay_out((self.says, 1), margins=(13, 3, 8, 1), above=[wanted])
 
     def show_state(self, state: State) -> None:
         """Another session, thread or (where only the buffer is searched) request is searched anew."""
