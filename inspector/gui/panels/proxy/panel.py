@@ -117,6 +117,8 @@ class ProxyPanel(Panel):
         super().receive(state)
         holds = state.proxy.holds if state.proxy is not None else ()
         self.setWindowTitle(f"{self.TITLE} ●" if holds else self.TITLE)
+        if state.session is None:
+            return  # the recording is still being opened: nothing can be brought to the front before it is
         placed = {hold.id for hold in holds if hold.time}
         if placed - self._brought:
             self.desk.show_panel(self.TITLE)
