@@ -26,6 +26,11 @@ from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
 
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python without it says so by RuntimeError
+    LZMAError = zlib.error  # type: ignore[misc,assignment]
+
 _SUFFIXES = frozenset(
     (".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db", ".har", ".csv", ".yaml", ".yml", ".history")
 )
@@ -37,8 +42,8 @@ _MOST, _LOOKED = 10_000, 200_000
 _TRIED = 50
 """Files of which a head is read, to find the first transcript."""
 _CHUNK = 1 << 18
-_BAD = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError)
-"""What unpacking may raise: damaged, packed in a way that is unknown here, or with a password."""
+_BAD = (zipfile.BadZipFile, zlib.error, LZMAError, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
+"""What unpacking may raise: damaged (its names, too), packed in a way that is unknown here, or with a password."""
 
 
 def sessions_in_folder(folder: Path) -> list[HeldSession]:

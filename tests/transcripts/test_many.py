@@ -8,6 +8,7 @@ import pytest
 
 from inspector.cli.main import main
 from inspector.core.errors import NothingToRead, UnknownFormat
+from inspector.resources import resource
 from inspector.transcripts.files import open_transcript, path_of
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -111,6 +112,19 @@ def test_what_cannot_be_read_in_an_archive_says_what_helps(tmp_path: Path) -> No
 def test_notes_beside_a_transcript_are_not_listed(folder: Path) -> None:
     (folder / "agent-1.meta.json").write_text('{"agentType": "x"}')
     assert {one.id for one in open_transcript(folder).held} == {"a.jsonl", "sub/b.jsonl", "notes.json"}
+
+
+@pytest.mark.parametrize("where", ["name", "listed name", "what LZMA packed"])
+def test_damage_anywhere_in_an_archive_is_told(tmp_path: Path, where: str) -> None:
+    """Names are no longer UTF-8, in front of the file or in the list of all."""
+    path, name = tmp_path / "damaged.zip", "ä.jsonl".encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as file:
+        file.writestr(name.decode(), resource("sample.jsonl").read_bytes())
+    data = path.read_bytes()
+    at = {"name": data.find(name), "listed name": data.rfind(name)}.get(where, len(data) // 2)
+    path.write_bytes(data[:at] + b"\xff\xff" + data[at + 2 :])
+    with pytest.raises(NothingToRead, match=r"cannot be unpacked|archive without a transcript"):
+        open_transcript(path)
 
 
 def test_a_damaged_archive_is_a_sentence(archive: Path, tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ def read_buffer(value: Any) -> Buffer:
     if not isinstance(value, Mapping):
         raise InspectorError("A buffer must be a JSON object with its messages.")
     system, tools, unseen = value.get("system"), value.get("tools"), value.get("unseen")
+    if not isinstance(tools, Sequence | None) or isinstance(tools, str):
+        raise InspectorError("The tools of a buffer must be a list.")
     prompt = Prompt(
         system if isinstance(system, str) else None,
         None if tools is None else tuple(_read_tool(tool) for tool in tools),

@@ -62,7 +62,10 @@ def test_real_buffers_come_back_equal(shared: Path) -> None:
         assert read_buffer(loads(dumps(write_buffer(buffer)).encode())) == buffer
 
 
-@pytest.mark.parametrize("value", [None, [], {"messages": "no"}, {"messages": [3]}, {"messages": [], "tools": [{}]}])
+_TOOLS = [{"messages": [], "tools": tools} for tools in ([{}], 1.5, True, "name", {"name": "x"})]
+
+
+@pytest.mark.parametrize("value", [None, [], {"messages": "no"}, {"messages": [3]}, *_TOOLS])
 def test_what_is_no_buffer_is_refused(value: Any) -> None:
     with pytest.raises(InspectorError):
         read_buffer(value)
