@@ -249,6 +249,7 @@ class _ThreadPools(QObject):
 
     def __init__(self, parent: QObject | None) -> None:
         super().__init__(parent)
+        _kept.append(self)
         sys.setswitchinterval(TURN_S)
         self.computing = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="job")
         self.waiting = ThreadPoolExecutor(max_workers=8, thread_name_prefix="waiting-job")
@@ -295,11 +296,19 @@ class _ThreadPools(QObject):
     def close(self) -> None:
         self.closed = True
         self.free.set()
+        self._idle.stop()
+        self._turn.stop()
+        self._calls.clear()
         for task in self.tasks:
             task.cancel()
+        self.tasks.clear()
         for threads in (self.computing, self.waiting):
             threads.shutdown(wait=False, cancel_futures=True)
 
+
+_kept: list[_ThreadPools] = []
+"""All that there were. The last to let go of one would be a job, now and then: an object of Qt's that ends on another
+thread ends the program, by its timers."""
 
 _computing: set[Task] = set()
 """Jobs that are at it now."""

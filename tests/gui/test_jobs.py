@@ -5,13 +5,14 @@ import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread, current_thread
 from time import monotonic, sleep, thread_time
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.bridge import LatestJob, Task, collect
+from inspector.gui.bridge import Bridge, LatestJob, Task, collect
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.mark_row import MarkRow
 from inspector.resources import resource
@@ -94,6 +95,23 @@ def test_what_takes_long_is_shown_in_turns(desk: Desk, qtbot: QtBot) -> None:
         first = seen.index(what)
         last = len(seen) - seen[::-1].index(what)
         assert "turn" in seen[first:last]
+
+
+def test_what_holds_the_threads_ends_on_none_of_them(qtbot: QtBot) -> None:
+    """A job may be the last to hold it, after the window has closed; its timers are the event loop's of this thread."""
+    bridge, ended = Bridge(), list[Thread]()
+    last, parts = [bridge._threads], vars(bridge)
+    bridge.run(lambda task: None, lambda _: None)
+    qtbot.waitUntil(lambda: not bridge.busy)
+    bridge.give_way()
+    bridge.close()
+    assert not any(timer.isActive() for timer in last[0].findChildren(QTimer))
+    known = weakref.ref(last[0], lambda _: ended.append(current_thread()))
+    parts.clear()
+    job = Thread(target=last.clear)
+    job.start()
+    job.join()
+    assert not ended, known
 
 
 class _Cycle:

@@ -62,10 +62,12 @@ def test_real_buffers_come_back_equal(shared: Path) -> None:
         assert read_buffer(loads(dumps(write_buffer(buffer)).encode())) == buffer
 
 
-_TOOLS = [{"messages": [], "tools": tools} for tools in ([{}], 1.5, True, "name", {"name": "x"})]
+_TOOLS: list[Any] = [[{}], 1.5, True, "name", {"name": "x"}]
 
 
-@pytest.mark.parametrize("value", [None, [], {"messages": "no"}, {"messages": [3]}, *_TOOLS])
+@pytest.mark.parametrize(
+    "value", [None, [], {"messages": "no"}, {"messages": [3]}, *({"tools": one, "messages": []} for one in _TOOLS)]
+)
 def test_what_is_no_buffer_is_refused(value: Any) -> None:
     with pytest.raises(InspectorError):
         read_buffer(value)
