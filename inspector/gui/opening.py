@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from inspector.transcripts.files import TranscriptReading
 
 FIRST = 1.0
-"""Seconds that the reading rests at most for the first picture."""
+"""Seconds that the reading rests at most for the panels, and for the first picture."""
 
 OFTEN = 0.1
 """Seconds between two reports of how far the reading is."""
@@ -69,7 +69,7 @@ class Opener:
         opened = self._opened = []
 
         def job(task: Task) -> Session:
-            self.placed.wait(FIRST)  # no sooner: two that compute take thrice as long
+            _await(self.placed, task)  # no sooner: two that compute take thrice as long
             return open_transcript(
                 Path(path),
                 progress=_now_and_then(lambda done, total: task.report((done, total))),
@@ -85,9 +85,7 @@ class Opener:
         """On the reading thread: rest until the first picture is painted; two that compute take thrice as long."""
         self._painted.clear()
         task.report(session)
-        end = monotonic() + FIRST
-        while monotonic() < end and not task.cancelled() and not self._painted.wait(0.02):
-            pass
+        _await(self._painted, task)
 
     def _seen(self, state: State) -> None:
         """The State has another session: a moment later it is painted."""
@@ -126,6 +124,12 @@ class Opener:
     def _fell(self, path: str, error: BaseException) -> None:
         self._task = None
         self._workbench.fell(path, error)
+
+
+def _await(event: Event, task: Task) -> None:
+    end = monotonic() + FIRST
+    while monotonic() < end and not task.stopped and not event.wait(0.02):
+        pass
 
 
 def _now_and_then(report: Callable[[int, int], None]) -> Callable[[int, int], None]:
