@@ -27,8 +27,8 @@ REAL = {
     "pi": "pi/**/*.jsonl",
 }
 
-LOOKS: list[tuple[str, str, float]] = [(kind, "small", points) for kind in REAL for points in (9, 16)]
-LOOKS += [("claude-code", "middle", 16), ("codex", "large", 12.5)]
+LETTERS = (("small", 9), ("small", 16), ("middle", 16), ("large", 12.5))
+LOOKS = [(kind, size, points) for kind in REAL for size, points in LETTERS]
 OF_A_PLACE = WORKSPACES[:3]
 """Workspaces that show where we stand; the others show the whole session."""
 LARGEST = 5_000_000

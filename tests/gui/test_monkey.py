@@ -19,7 +19,7 @@ from tests.gui.monkey.fresh import stale
 from tests.gui.thrown import thrown_in
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SECONDS = 20
+SECONDS = 30
 
 
 def test_a_monkey_finds_nothing() -> None:
