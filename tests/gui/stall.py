@@ -31,6 +31,8 @@ def main(path: str, when: str, seconds: float = 15) -> Gaps:
             window.choose_workspace("Compact")
             _run(seconds - 1)
             while window.bridge.busy or window.workbench.state.previews is None:
+                if window.workbench.state.session is None and window.workbench.state.opening is None:
+                    raise SystemExit(f"{path} did not open")
                 window.choose_workspace("Compact")  # on a slow machine there was nothing open after that second
                 _run(0.1)
         window.close()

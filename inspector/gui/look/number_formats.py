@@ -29,14 +29,9 @@ def dollars_up_to(top: float) -> Callable[[float], str]:
     return lambda amount: f"${amount:,.{places}f}" if amount else "$0"
 
 
-def percent(ratio: float, places: int = 1) -> str:
-    """`76.2 %`."""
-    return per_cent(ratio, places)
-
-
 def share_words(part: float) -> str:
     """`98 %`; `100 %` only of all of it."""
-    return percent(min(part, 0.99) if part < 1 else part, 0)
+    return per_cent(min(part, 0.99) if part < 1 else part, 0)
 
 
 def short(number: float) -> str:
@@ -69,7 +64,7 @@ def error_words(error: float | None) -> str:
     """`: 12.0 % too low`, kept together on a line; empty where it is right to a tenth of a per cent."""
     if error is None or abs(error) < 0.0005:
         return ""
-    words = f"{percent(abs(error))} too {'low' if error < 0 else 'high'}"
+    words = f"{per_cent(abs(error), 1)} too {'low' if error < 0 else 'high'}"
     return f": {words.replace(' ', _TOGETHER)}"
 
 

@@ -20,11 +20,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.findings.breakdown import BreakdownNode
-from inspector.core.words import plural
+from inspector.core.words import per_cent, plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink, mixed
 from inspector.gui.look.labels import NOT_IN_FILE, tip
-from inspector.gui.look.number_formats import grouped, percent
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.painted import MIDDLE, RIGHT
@@ -266,7 +266,7 @@ def shown_name(node: BreakdownNode) -> str:
 
 def about(node: BreakdownNode, part: PartPath, total: int) -> str:
     """`tool results › Read › src/a.py`, and how much that is."""
-    share = f" · {percent(node.tokens / total)}" if total else ""
+    share = f" · {per_cent(node.tokens / total, 1)}" if total else ""
     calls = f" · {plural(node.calls, 'call')}" if node.calls else ""
     said = f" · {plural(len(node.messages), 'message')}" if node.messages else ""
     where = " › ".join((*part[:-1], shown_name(node))) if part else "all of the buffer"

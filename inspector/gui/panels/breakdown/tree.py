@@ -5,9 +5,10 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QTreeWidget, QTreeWidgetItem
 
 from inspector.core.findings.breakdown import BreakdownNode
+from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import grouped, percent
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.breakdown.icicle import PartPath, shown_name
 from inspector.gui.widgets.table import TOP
@@ -82,7 +83,7 @@ class BreakdownTree(Guarded, QTreeWidget):
         total = self._tree.tokens if self._tree is not None else 0
         calls = grouped(node.calls) if node.calls else ""
         said = grouped(len(node.messages)) if node.messages else ""
-        share = percent(node.tokens / total) if total else ""
+        share = per_cent(node.tokens / total, 1) if total else ""
         item = QTreeWidgetItem([shown_name(node), grouped(node.tokens), share, calls, said])
         item.setData(0, _NODE, node)
         item.setData(0, _PART, (*above, node.name))

@@ -13,12 +13,12 @@ from PySide6.QtGui import QResizeEvent
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit
-from inspector.core.words import plural
+from inspector.core.words import per_cent, plural
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, holding, pages, row, splitter
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import grouped, percent
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.calibration.fits import EstimatorFit, fit_estimator
 from inspector.gui.panels.panel import PlotPanel
@@ -223,4 +223,4 @@ def _next_call(row: EstimatorRow) -> str:
 
 
 def _share(value: float | None, places: int = 1) -> str:
-    return "" if value is None else percent(value, places)
+    return "" if value is None else per_cent(value, places)

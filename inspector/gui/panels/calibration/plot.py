@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QGraphicsView
 
 from inspector.core.tokens.calibration import HIGHEST, LOWEST
 from inspector.core.tokens.fit import Sample
+from inspector.core.words import per_cent
 from inspector.gui.look.fonts import ui_font
-from inspector.gui.look.number_formats import grouped, percent, short
+from inspector.gui.look.number_formats import grouped, short
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.calibration.fits import EstimatorFit
 from inspector.gui.widgets.plot import Axis, Overlay, Plot, Spell, area_of, label_size, pg
@@ -181,7 +182,7 @@ class CalibrationPlot(Plot):
         words = [f"request {at}", f"estimated {grouped(sample.estimated)}"]
         words += [f"predicted {grouped(predicted)}"] if predicted is not None else []
         words.append(f"reported {grouped(sample.reported)}")
-        words += [f"error {percent(error, 2)}"] if error is not None else []
+        words += [f"error {per_cent(error, 2)}"] if error is not None else []
         return " · ".join(words)
 
     # -- looks ---------------------------------------------------------------------------------------------------------

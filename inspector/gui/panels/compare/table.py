@@ -14,10 +14,11 @@ from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Regret
 from inspector.core.replay.report import ReplayReport
 from inspector.core.usage import HOUR
+from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import dollars, grouped, lifetime, percent, signed
+from inspector.gui.look.number_formats import dollars, grouped, lifetime, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.style import SAMPLE, paint_sample, style_of
 from inspector.gui.widgets.table import Column, Index, Rows
@@ -71,7 +72,7 @@ def differs(figure: Figure, row: PolicyRow) -> str:
     if not gap:
         return "0"
     if figure.unit != "count" and plain:
-        return f"{'−' if gap < 0 else '+'}{percent(abs(float(gap / plain)))}"
+        return f"{'−' if gap < 0 else '+'}{per_cent(abs(float(gap / plain)), 1)}"
     return _money(gap) if figure.unit == "money" else signed(int(gap))
 
 

@@ -6,10 +6,10 @@ from time import time
 from PySide6.QtWidgets import QFrame, QProgressBar
 
 from inspector.core.validity import check
-from inspector.core.words import plural
+from inspector.core.words import per_cent, plural
 from inspector.gui.look.build import button, column, holding, mark
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import grouped, percent
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.chips import flow
 from inspector.proxy.holds.compacting import Proposal
@@ -119,7 +119,7 @@ def size(hold: HoldInfo) -> str:
     told = plural(hold.messages, "message")
     if hold.tokens is None:
         return told
-    of = f" of {grouped(hold.window)} ({percent(hold.tokens / hold.window)})" if hold.window else ""
+    of = f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, 1)})" if hold.window else ""
     if hold.band is not None:
         of += f", between {grouped(hold.band[0])} and {grouped(hold.band[1])}"
     return f"{told}, about {grouped(hold.tokens)} tokens{of}"
@@ -174,7 +174,7 @@ def proposed(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
 
 def tokens(count: int, hold: HoldInfo) -> str:
     """`5,410 tokens (18 %)`."""
-    share = f" ({percent(count / hold.window)})" if hold.window else ""
+    share = f" ({per_cent(count / hold.window, 1)})" if hold.window else ""
     return f"{grouped(count)} tokens{share}"
 
 

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QFrame
 
 from inspector.agent.status import End, RunState, RunStatus
 from inspector.core.tokens.sizing import Sizer, sizer
-from inspector.core.words import plural
+from inspector.core.words import per_cent, plural
 from inspector.gui.bridge import Bridge
 from inspector.gui.look.build import button, mark, row
-from inspector.gui.look.number_formats import error_words, grouped, percent
+from inspector.gui.look.number_formats import error_words, grouped
 from inspector.gui.look.visible import line
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.widgets.small import Elided
@@ -55,7 +55,7 @@ def told(standing: RunStatus) -> str:
         words.append(f"turn {standing.turn}" if standing.thread == "main" else f"sub-agent, turn {standing.turn}")
     if standing.tokens and standing.window:
         kind = f" {standing.kind}" if standing.kind != "unknown" else ""
-        words.append(f"{grouped(standing.tokens)} tokens{kind}, {percent(standing.tokens / standing.window)}")
+        words.append(f"{grouped(standing.tokens)} tokens{kind}, {per_cent(standing.tokens / standing.window, 1)}")
         error = error_words(standing.believed / standing.tokens - 1)
         words += [f"the policy believes {grouped(standing.believed)}{error}"] * bool(error)
     words += [line(text, 400) for text in dict.fromkeys((standing.why, standing.error)) if text]

@@ -6,12 +6,13 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from inspector.core.words import per_cent
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, mark, row
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import NOT_IN_FILE, label, tip
-from inspector.gui.look.number_formats import grouped, percent, signed
+from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.timeline.line_drag import LineDrag
@@ -111,7 +112,7 @@ def _headline(now: GaugeReading | None) -> str:
     """The share of the window; of an unknown window the tokens."""
     if now is None or now.pressure.tokens is None:
         return "–"
-    return grouped(now.pressure.tokens) if now.ratio is None else percent(now.ratio)
+    return grouped(now.pressure.tokens) if now.ratio is None else per_cent(now.ratio, 1)
 
 
 def _tokens(now: GaugeReading | None) -> str:

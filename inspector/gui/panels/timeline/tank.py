@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.findings.triggers import trigger_words
 from inspector.core.policies.verdict import Watermark
+from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.labels import NOT_IN_FILE, tip
-from inspector.gui.look.number_formats import error_words, grouped, percent
+from inspector.gui.look.number_formats import error_words, grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colour
 from inspector.workbench.gauge import GaugeReading
@@ -228,7 +229,7 @@ class Tank(Guarded, QWidget):
             return f"{belief_words(reading)}. It decides what fires."
         for layer in self._layers:
             if self._y(layer.high) <= y <= self._y(layer.low):
-                share = f", {percent((layer.high - layer.low) / window)} of the window" if window else ""
+                share = f", {per_cent((layer.high - layer.low) / window, 1)} of the window" if window else ""
                 return f"{layer.name}: {grouped(layer.high - layer.low)} tokens{share}"
         if window and y < self._y(window - reading.reserve):
             return f"{grouped(reading.reserve)} tokens that clients usually keep free for the answer"
