@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from inspector.core.buffer import Buffer
 from inspector.core.formats.proxy.reader import ProxyReader
-from inspector.core.jsontext import dumps, loads
+from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text
 from inspector.proxy.gate import Forward, PendingRequest
 from inspector.proxy.holds.hold import HoldInfo, Rule
@@ -20,6 +20,7 @@ from inspector.proxy.record.captured_body import CapturedBody
 from inspector.proxy.record.records import RequestHead, ResponseRecord
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.agents import Agent
+from tests.proxy.raw import read_lines
 
 _PATHS: WeakKeyDictionary[ProxyServer, Path] = WeakKeyDictionary()
 SUMMARY = Message("summary", "user", (Text("In short: we said much."),), summary=True)
@@ -84,7 +85,7 @@ class Later:
 def records(server: ProxyServer) -> list[dict[str, Any]]:
     """The recording so far."""
     assert server.recorder.settle()
-    return [loads(line) for line in _PATHS[server].read_bytes().splitlines()]
+    return read_lines(_PATHS[server])
 
 
 def kinds(server: ProxyServer, exchange: int) -> list[str]:

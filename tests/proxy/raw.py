@@ -183,8 +183,8 @@ def lines(proxy: ProxyServer) -> list[dict[str, Any]]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The records of a file."""
-    return [loads(line) for line in path.read_bytes().splitlines()]
+    """The records of a file, without a last line of which only a part is written yet."""
+    return [loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
 
 
 def kinds(proxy: ProxyServer, kind: str, count: int = 1) -> list[dict[str, Any]]:

@@ -12,17 +12,13 @@ import pytest
 
 from inspector.cli import main as cli
 from inspector.core.formats.proxy.reader import ProxyReader
-from inspector.core.jsontext import loads
 from inspector.core.tokens.windows import find_window
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.live_proxy import SIMULATED, LiveProxy
 from inspector.simulated.server import SimulatedServer
+from tests.proxy.raw import read_lines
 
 BODY = {"model": "claude-fake", "max_tokens": 50, "messages": [{"role": "user", "content": "Say something."}]}
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [loads(line) for line in path.read_bytes().splitlines()]
 
 
 def _ask(url: str) -> None:
@@ -61,7 +57,7 @@ def test_the_command_writes_them_into_the_head(
             _ask(proxy.stdout.readline().rpartition(" ")[2].strip())
             proxy.send_signal(signal.SIGINT)
             proxy.wait(60)
-    head = _lines(path)[0]
+    head = read_lines(path)[0]
     assert {key: head[key] for key in ("window", "hold") if key in head} == told
     assert cli.main(["info", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["window"]
@@ -78,13 +74,13 @@ def test_another_rule_while_it_runs_is_known_from_there_on(tmp_path: Path) -> No
         _ask(watching.url)
     finally:
         watching.close()
-    head, *rest = _lines(path)
+    head, *rest = read_lines(path)
     assert (head["window"], head["hold"]["ratio"]) == (50_000, 0.9)
     (rule,) = [line for line in rest if line["type"] == "rule"]
     assert rule["window"] == 20_000
     assert "hold" not in rule
     reader = ProxyReader()
-    for n, line in enumerate(_lines(path), 1):
+    for n, line in enumerate(read_lines(path), 1):
         reader.feed(n, line)
     session = reader.session()
     windows = [request.window for thread in session.threads for request in thread.requests]
@@ -102,6 +98,6 @@ def test_a_recording_that_begins_anew_knows_the_latest_rule(tmp_path: Path) -> N
         _ask(watching.url)
     finally:
         watching.close()
-    head = _lines(path)[0]
+    head = read_lines(path)[0]
     assert head["window"] == 20_000
     assert "hold" not in head
