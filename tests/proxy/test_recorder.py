@@ -306,6 +306,7 @@ def test_a_killed_proxy_leaves_a_readable_recording(tmp_path: Path) -> None:
         process.communicate()
         asking.join(20)
     eventually(lambda: _is_free(path))
+    assert path.read_bytes().endswith(b"\n")
     records = read_lines(path)
     assert sum(line["type"] == "response" for line in records) >= 50
     assert [line["exchange"] for line in records if line["type"] == "request"][:50] == list(range(50))
