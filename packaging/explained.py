@@ -13,6 +13,7 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.prediction import prior, quantile
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
+from inspector.core.words import per_cent
 
 AT_MOST = 12
 """Calls of a session that are looked at, evenly spread."""
@@ -81,7 +82,7 @@ def _row(title: str, some: Sequence[Explained]) -> str:
         f"{len(some)}",
         f"{quantile(counted, 0.5) or 0:.3f}",
         f"{quantile(counted, 0.1) or 0:.3f} to {quantile(counted, 0.9) or 0:.3f}",
-        f"{quantile([one.around for one in some], 0.5) or 0:.1%}".replace("%", " %"),
+        per_cent(quantile([one.around for one in some], 0.5) or 0, 1),
         f"{within} of {len(some)}",
     ]
     return f"| {' | '.join(cells)} |"

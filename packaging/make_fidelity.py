@@ -32,6 +32,7 @@ from inspector.core.session import Request, Session  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
 from inspector.core.tokens.fit import Fit, calibration_report, explained  # noqa: E402
 from inspector.core.tokens.prediction import quantile  # noqa: E402
+from inspector.core.words import per_cent  # noqa: E402
 from inspector.transcripts.files import open_transcript  # noqa: E402
 
 FOLDER = ROOT.parent / "shared" / "transcripts"
@@ -319,7 +320,7 @@ def _row(one: Measured, fit: Fit, shown: ShownNumbers) -> str:
         _figure(fit.r2_by_model),
         f"{line.overhead:,.0f}" if line and models == 1 else "",
         f"{line.slope:.3f}" if line and models == 1 else f"{models} models",
-        "" if error is None else f"{error:.2%}",
+        "" if error is None else per_cent(error, 2),
     ]
     return f"| {' | '.join(cells)} |"
 

@@ -12,6 +12,7 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, line, prediction_errors
 from inspector.core.tokens.prediction import quantile
 from inspector.core.tokens.pressure import known_pressures
+from inspector.core.words import per_cent
 
 SHOWN = ("roku", "tiktoken")
 WATERMARKS = (0.6, 0.75)
@@ -115,4 +116,4 @@ def _beliefs(measured: Sequence[ShownNumbers]) -> list[str]:
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:.2%}".replace("%", " %")
+    return "" if value is None else per_cent(value, 2)

@@ -94,6 +94,12 @@ def test_what_is_public_says_what_it_does() -> None:
                 assert ast.get_docstring(node), f"{name}: {node.name} has no docstring"
 
 
+def test_a_share_is_spelt_in_one_place() -> None:
+    """`13.0 %` in the window is not `13.0%` on the command line."""
+    spelt = [name for name in OURS if re.search(r":[+<>\d]*(\.\d)?%\}", (ROOT / name).read_text(encoding="utf-8"))]
+    assert spelt == []
+
+
 WIDE = 26
 SMALL = 60
 

@@ -28,6 +28,7 @@ from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.usage import Usage
 from inspector.core.validity import TIER as REPAIR
 from inspector.core.validity import check, repair
+from inspector.core.words import per_cent
 
 MAIN = "main"
 BY_HAND = "by hand"
@@ -301,7 +302,7 @@ class AgentThread:
         if reached:
             self.passed = points.watermark
         if stop:
-            share = f" ({ratio:.1%} of {run.window:,})" if run.window else ""
+            share = f" ({per_cent(ratio, 1)} of {run.window:,})" if run.window else ""
             self._pause(stop, f"The model is about to be asked with {tokens:,} tokens{share}.")
 
     def _pause_at_tool(self, call: ToolCall) -> None:

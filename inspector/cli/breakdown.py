@@ -12,7 +12,7 @@ from inspector.core.message import Message
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.core.words import plural
+from inspector.core.words import per_cent, plural
 
 _ROWS = 20
 """Rows of repeats and tools that people are shown; JSON has all."""
@@ -90,14 +90,14 @@ def _tree(tree: dict[str, Any], total: int) -> list[str]:
     def add(node: dict[str, Any], depth: int) -> None:
         share = node["tokens"] / total if total else 0.0
         calls = plural(calls, "call") if (calls := node.get("calls")) else ""
-        rows.append(("  " * depth + plain(node["name"], 90), number(node["tokens"]), f"{share:.1%}", calls))
+        rows.append(("  " * depth + plain(node["name"], 90), number(node["tokens"]), per_cent(share, 1), calls))
         children = [one for one in node.get("children", ()) if depth < _DEEPEST and one["kind"] != "message"]
         large = [one for one in children if one["tokens"] >= _SHOWN * total or not depth]
         for child in large:
             add(child, depth + 1)
         if large and (rest := sum(one["tokens"] for one in children) - sum(one["tokens"] for one in large)):
             less = f"{'  ' * (depth + 1)}{len(children) - len(large):,} smaller"
-            rows.append((less, number(rest), f"{rest / total:.1%}", ""))
+            rows.append((less, number(rest), per_cent(rest / total, 1), ""))
 
     add(tree, 0)
     return table(("", ">tokens", ">share", ""), rows)

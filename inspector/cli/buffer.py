@@ -16,6 +16,7 @@ from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.validity import check
+from inspector.core.words import per_cent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +86,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
 
 def _head(document: dict[str, Any]) -> list[str]:
     pressure, tools, system = document["pressure"], document["tools"], document["system"]
-    share = "" if pressure["ratio"] is None else f", {pressure['ratio']:.1%} of {number(pressure['window'])}"
+    share = "" if pressure["ratio"] is None else f", {per_cent(pressure['ratio'], 1)} of {number(pressure['window'])}"
     return pairs(
         [
             ("thread", plain(document["thread"])),

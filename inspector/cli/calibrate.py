@@ -9,6 +9,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, Sample, calibration_report, prediction_errors
 from inspector.core.tokens.pressure import known_pressures
+from inspector.core.words import per_cent
 
 SHOWN = "roku"
 """The estimator of the numbers that every command shows."""
@@ -106,7 +107,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2%}"
+    return "-" if value is None else per_cent(value, 2)
 
 
 def _figure(value: float | None) -> str:

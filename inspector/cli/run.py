@@ -22,6 +22,7 @@ from inspector.cli.output import note, number, plain, progress_line, write_json,
 from inspector.cli.select import Selection, add_setting, add_window, place_of, policy_name, positive, thread_of
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import said
+from inspector.core.words import per_cent
 from inspector.transcripts.files import open_transcript
 
 TEXT = 100
@@ -233,7 +234,7 @@ def document(report: TurnReport) -> dict[str, Any]:
 
 def line(report: TurnReport) -> str:
     """`main  3  12,034 reported  30.1 % of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
-    share = f"{report.ratio:6.1%} of {number(report.window)}" if report.ratio is not None else ""
+    share = f"{per_cent(report.ratio, 1):>7} of {number(report.window)}" if report.ratio is not None else ""
     said = plain(report.error or report.text, TEXT)
     cells = [
         plain(report.thread, 16).ljust(4),

@@ -6,6 +6,6 @@ def plural(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
-def per_cent(part: float, places: int = 0) -> str:
-    """`60 %`."""
-    return f"{part * 100:.{places}f} %"
+def per_cent(part: float, places: int = 0, sign: str = "") -> str:
+    """`60 %`; with the sign `+` `+8 %`, `-3 %`."""
+    return f"{part * 100:{sign}.{places}f} %"

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from inspector.core.identity import SameObject
 from inspector.core.session import Thread, compaction_sizes
+from inspector.core.words import per_cent
 
 BY_HAND = "manual"
 _FEW = 2
@@ -49,7 +50,7 @@ def trigger_words(triggers: Sequence[ObservedTrigger]) -> str:
     else:
         at = f"{sizes[0]:,} to {sizes[-1]:,}, {len(sizes)} times"
     shares = list(
-        dict.fromkeys(f"{one.ratio:.0%}"[:-1] for one in sorted(triggers, key=lambda t: t.tokens) if one.ratio)
+        dict.fromkeys(per_cent(one.ratio)[:-2] for one in sorted(triggers, key=lambda t: t.tokens) if one.ratio)
     )
     share = f": {shares[0]}{f' to {shares[-1]}' if len(shares) > 1 else ''} % of the window" if shares else ""
     return f"compacted at {at}{share}"

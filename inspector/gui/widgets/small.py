@@ -6,6 +6,7 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
+from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip
@@ -117,7 +118,7 @@ class ProgressBar(Guarded, QWidget):
     def show_share(self, share: float | None) -> None:
         """From now on."""
         self.share = share
-        self.setAccessibleDescription("" if share is None else f"{share:.0%}")
+        self.setAccessibleDescription("" if share is None else per_cent(share))
         self.update()
 
     def sizeHint(self) -> QSize:

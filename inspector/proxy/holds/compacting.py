@@ -17,6 +17,7 @@ from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.estimators import prompt_tokens
 from inspector.core.validity import check
+from inspector.core.words import per_cent
 from inspector.proxy.holds.hold import HoldInfo
 
 
@@ -206,5 +207,5 @@ def told(proposal: Proposal, window: int | None) -> str:
 
 
 def _size(buffer: Buffer, tokens: int, window: int | None) -> str:
-    share = f" ({tokens / window:.0%} of the window)" if window else ""
+    share = f" ({per_cent(tokens / window)} of the window)" if window else ""
     return f"{len(buffer.messages)} messages, {tokens:,} tokens{share}"
