@@ -28,6 +28,12 @@ class PatientBot(QtBot):
     def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = PATIENCE) -> None:
         super().waitUntil(callback, timeout=timeout)
 
+    def wait(self, ms: int) -> None:
+        """So long, and so often as a quick machine's events come meanwhile: what one event posts is met in the next."""
+        super().wait(ms)
+        for _ in range(5):
+            super().wait(1)
+
 
 @pytest.fixture
 def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:

@@ -168,8 +168,7 @@ def test_beside_a_run_all_can_be_read(stage: Stage, tmp_path: Path, width: int) 
         run.paused()
         stage.window.show_panel("Proxy")
         stage.until(stage.panel.show_recording.isVisible)
-        stage.qtbot.wait(50)
-        assert not crowded(stage.window)
+        stage.until(lambda: not crowded(stage.window))
 
 
 def test_what_cannot_begin_is_told(stage: Stage) -> None:
