@@ -119,7 +119,7 @@ def test_it_can_be_stopped_from_another_thread(simulated: SimulatedServer, stop:
         while not simulated.world.seen:
             thread.join(0.01)
         stop(answer)
-        thread.join(5)
+        thread.join(30)
         assert [type(error) for error in raised] == [Cancelled]
         assert answer(NEED).text
 
@@ -137,7 +137,7 @@ def test_a_program_keeps_its_answerers(simulated: SimulatedServer) -> None:
     while not simulated.world.seen:
         thread.join(0.01)
     kept.cancel()
-    thread.join(5)
+    thread.join(30)
     assert [type(error) for error in raised] == [Cancelled]
     kept.close()
     assert not set(threading.enumerate()) - before

@@ -51,8 +51,8 @@ def test_a_stream_that_ends_late_is_no_trouble(
         serving = loop._thread
         assert serving is not None
         loop.close(_nothing)
-        serving.join(10)
-        caller.join(10)
+        serving.join(30)
+        caller.join(30)
     assert ended == [Cancelled]
     assert not serving.is_alive()
     assert caplog.text == ""

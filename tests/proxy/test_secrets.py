@@ -181,6 +181,6 @@ def test_looking_for_many_keys_takes_no_time() -> None:
     for n in range(100):
         secrets.learn([("x-api-key", f"sk-{n:040d}"), ("x-trace", f"trace-{n:040d}")])
     line = {"text": "some words of a transcript, 1234 and sk-5678. " * 22_000}
-    start = time.perf_counter()
+    start = time.thread_time()
     secrets.line(line)
-    assert time.perf_counter() - start < 2
+    assert time.thread_time() - start < 2

@@ -338,7 +338,7 @@ def test_it_stops_at_once_and_writes_nothing(tmp_path: Path) -> None:
     thread.start()
     assert told.wait(60)
     stop.set()
-    thread.join(5)
+    thread.join(30)
     assert not thread.is_alive()
     assert (path.stat().st_mtime_ns, path.stat().st_size) == (before.st_mtime_ns, before.st_size)
     assert [found.name for found in tmp_path.iterdir()] == [path.name]

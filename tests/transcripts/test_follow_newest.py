@@ -113,6 +113,6 @@ def test_following_goes_over_to_the_next(home: Path) -> None:
     thread.start()
     assert seen.wait(60)
     stop.set()
-    thread.join(5)
+    thread.join(30)
     assert not thread.is_alive()
     assert [Path(session.path).name for session in told] == ["one.jsonl", "two.jsonl"]

@@ -303,7 +303,7 @@ def test_what_is_known_waits_for_nobody_who_works_out_another() -> None:
     try:
         assert begun.wait(60)
         asking.start()
-        asking.join(10)
+        asking.join(30)
         assert found == [first]
     finally:
         on.set()
