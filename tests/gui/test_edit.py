@@ -102,12 +102,12 @@ def test_arguments_that_are_not_json_are_told_and_nothing_is_lost(opened: MainWi
     def act(dialog: EditDialog) -> None:
         dialog.which.setCurrentIndex(1)
         typed(dialog.text.editor, '{"command": "rm')
-        click(dialog.save)
+        click(dialog.go)
         assert dialog.isVisible()
         assert "not JSON" in dialog.trouble.text()
         assert dialog.text.text() == '{"command": "rm'
         typed(dialog.text.editor, '{"command": "ls -l"}')
-        click(dialog.save)
+        click(dialog.go)
         assert not dialog.isVisible()
 
     in_dialog(qtbot, EditDialog, act, lambda: press(buffer_of(opened).view, Qt.Key.Key_F2))
@@ -122,10 +122,10 @@ def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: MainWindo
     pick(opened, 0)
 
     def act(dialog: EditDialog) -> None:
-        assert not dialog.save.isEnabled()
+        assert not dialog.go.isEnabled()
         click(dialog.whole)
         typed(dialog.text.editor, "red")
-        click(dialog.save)
+        click(dialog.go)
 
     in_dialog(qtbot, EditDialog, act, lambda: press(buffer_of(opened).view, Qt.Key.Key_F2))
     qtbot.waitUntil(lambda: bool(fates(opened)))
@@ -154,10 +154,10 @@ def test_a_message_without_partners_is_dropped_at_once(opened: MainWindow, qtbot
 
 def test_insert_adds_a_user_message_at_the_end(opened: MainWindow, qtbot: QtBot) -> None:
     def act(dialog: EditDialog) -> None:
-        click(dialog.save)
+        click(dialog.go)
         assert "Write something" in dialog.trouble.text()
         typed(dialog.text.editor, "请继续")
-        click(dialog.save)
+        click(dialog.go)
 
     in_dialog(qtbot, EditDialog, act, lambda: press(buffer_of(opened).view, Qt.Key.Key_Insert))
     qtbot.waitUntil(lambda: fates(opened) == {"by-hand-1": "inserted"})
@@ -183,7 +183,7 @@ def test_the_message_view_has_an_edit_button(opened: MainWindow, qtbot: QtBot) -
 
     def act(dialog: EditDialog) -> None:
         typed(dialog.text.editor, "short")
-        click(dialog.save)
+        click(dialog.go)
 
     in_dialog(qtbot, EditDialog, act, lambda: click(view.edit))
     qtbot.waitUntil(lambda: message.id in fates(opened))

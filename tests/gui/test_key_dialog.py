@@ -63,10 +63,10 @@ def shown(made: KeyDialog) -> str:
 def test_a_key_is_kept_and_not_shown(application: QApplication, qtbot: QtBot, kept: Kept) -> None:
     made = dialog(qtbot)
     assert "no key yet" in made.says.text()
-    assert not made.save.isEnabled()
+    assert not made.go.isEnabled()
     write(made.line, KEY)
     assert KEY not in shown(made)
-    click(made.save)
+    click(made.go)
     assert made.result() == QDialog.DialogCode.Accepted
     assert list(kept.held.values()) == [KEY]
     assert made.line.text() == ""
@@ -92,7 +92,7 @@ def test_a_refusal_is_told_without_the_key(application: QApplication, qtbot: QtB
 def test_what_is_no_key_is_told(application: QApplication, qtbot: QtBot, kept: Kept) -> None:
     made = dialog(qtbot)
     write(made.line, "two words")
-    click(made.save)
+    click(made.go)
     assert made.trouble.isVisible()
     assert kept.held == {}
 

@@ -12,27 +12,27 @@ from inspector.gui.look.labels import label
 
 
 class FormDialog(QDialog):
-    """`go` accepts; it says `_accept` what that takes."""
+    """The button `go` accepts; `_accept` says what that takes."""
 
     def __init__(self, parent: QWidget | None, title: str, go: str) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
         self.trouble = label(role="bad", wrap=True)
         self.trouble.hide()
-        self._buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.go = self._buttons.addButton(go, QDialogButtonBox.ButtonRole.AcceptRole)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.go = self.buttons.addButton(go, QDialogButtonBox.ButtonRole.AcceptRole)
         self.go.setProperty("role", "primary")
-        self._buttons.accepted.connect(self._accept)
-        self._buttons.rejected.connect(self.reject)
+        self.buttons.accepted.connect(self._accept)
+        self.buttons.rejected.connect(self.reject)
 
     def lay_out(self, says: str, *parts: Item, gap: int = 10) -> None:
         """One below the other, the buttons last."""
         about: tuple[QWidget, ...] = (label(says, role="quiet", wrap=True),) if says else ()
-        column(*about, *parts, self._buttons, of=self, margins=(20, 16, 20, 14), gap=gap)
+        column(*about, *parts, self.buttons, of=self, margins=(20, 16, 20, 14), gap=gap)
 
     def refuse(self, why: str) -> None:
         """What is missing, as a sentence."""
-        self.trouble.setText(why)
+        self.trouble.setText(why[:1].upper() + why[1:])
         self.trouble.show()
 
     def _accept(self) -> None:

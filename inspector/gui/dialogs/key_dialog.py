@@ -1,36 +1,30 @@
 """Entering a provider's key: it is typed blind, goes to the system's keyring, and is never shown again."""
 
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from inspector.core.errors import InspectorError
+from inspector.gui.dialogs.form import FormDialog
 from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label
 from inspector.safety.keys import ENVIRONMENT, NoKeyring, forget_key, key_place, save_key
 
 
-class KeyDialog(QDialog):
+class KeyDialog(FormDialog):
     """Says where the key of `provider` lies; stores another, or takes it away."""
 
     def __init__(self, parent: QWidget | None, provider: str) -> None:
-        super().__init__(parent)
+        super().__init__(parent, f"Key for {provider}", "Save")
         self._provider = provider
-        self.setWindowTitle(f"Key for {provider}")
         self.setMinimumWidth(420)
         self.says = label(wrap=True)
         self.line = QLineEdit()
         self.line.setEchoMode(QLineEdit.EchoMode.Password)
         self.line.setAccessibleName(f"Key for {provider}")
         self.line.setPlaceholderText("Paste the key; it will not be shown")
-        self.trouble = label(role="bad", wrap=True)
-        self.trouble.hide()
         self.forget = button("Forget the stored key", self._forget)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
-        self.save = buttons.button(QDialogButtonBox.StandardButton.Save)
-        self.save.setEnabled(False)
-        self.line.textChanged.connect(lambda text: self.save.setEnabled(bool(text.strip())))
-        buttons.accepted.connect(self._save)
-        buttons.rejected.connect(self.reject)
-        column(self.says, self.line, self.trouble, row(self.forget, ..., buttons), of=self, margins=None)
+        self.go.setEnabled(False)
+        self.line.textChanged.connect(lambda text: self.go.setEnabled(bool(text.strip())))
+        column(self.says, self.line, self.trouble, row(self.forget, ..., self.buttons), of=self, margins=None)
         self._show_place()
 
     def _show_place(self) -> None:
@@ -47,13 +41,13 @@ class KeyDialog(QDialog):
                 )
         self.says.setText(said)
 
-    def _save(self) -> None:
+    def _accept(self) -> None:
         text = self.line.text()
         self.line.clear()
         try:
             save_key(self._provider, text)
         except InspectorError as failure:
-            self._tell(str(failure))
+            self.refuse(str(failure))
         else:
             self.accept()
 
@@ -61,12 +55,8 @@ class KeyDialog(QDialog):
         try:
             forget_key(self._provider)
         except NoKeyring as failure:
-            self._tell(str(failure))
+            self.refuse(str(failure))
         self._show_place()
-
-    def _tell(self, sentence: str) -> None:
-        self.trouble.setText(sentence[:1].upper() + sentence[1:])
-        self.trouble.show()
 
 
 def ask_key(parent: QWidget, provider: str) -> None:

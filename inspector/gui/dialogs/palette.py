@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QDialog,
@@ -12,7 +12,8 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QLineEdit,
-    QListView,
+    QListWidget,
+    QListWidgetItem,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -28,31 +29,6 @@ from inspector.gui.look.theme import Theme
 
 WIDTH, ROWS = 560, 11
 COMMAND = Qt.ItemDataRole.UserRole
-_TOP = QModelIndex()
-
-
-class _Matches(Guarded, QAbstractListModel):
-    """The commands that match, best first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.commands: Sequence[Command] = ()
-
-    def show(self, commands: Sequence[Command]) -> None:
-        self.beginResetModel()
-        self.commands = commands
-        self.endResetModel()
-
-    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = _TOP) -> int:
-        return 0 if parent.isValid() else len(self.commands)
-
-    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = 0) -> Any:
-        if not index.isValid():
-            return None
-        command = self.commands[index.row()]
-        if role == COMMAND:
-            return command
-        return command.words if role == Qt.ItemDataRole.DisplayRole else None
 
 
 class _Painter(Guarded, QStyledItemDelegate):
@@ -102,16 +78,14 @@ class CommandPalette(Guarded, QFrame):
         self.line = QLineEdit()
         self.line.setPlaceholderText("Type a command, a request number, or a text to search for")
         self.line.setAccessibleName("Command")
-        self.list = QListView()
+        self.list = QListWidget()
         self.list.setAccessibleName("Matching commands")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._matches = _Matches()
-        self.list.setModel(self._matches)
         self.list.setItemDelegate(_Painter(theme, self.list))
         self.list.setUniformItemSizes(True)
-        self.list.clicked.connect(lambda index: self._run(index.row()))
+        self.list.itemClicked.connect(self._run)
         self.line.textChanged.connect(self._typed)
-        self.line.returnPressed.connect(lambda: self._run(self.list.currentIndex().row()))
+        self.line.returnPressed.connect(lambda: self._run(self.list.currentItem()))
         self.line.installEventFilter(self)
         column(self.line, self.list, of=self, margins=(8, 8, 8, 8))
         self.hide()
@@ -136,17 +110,19 @@ class CommandPalette(Guarded, QFrame):
         typed = text.lstrip().removeprefix(">")
         offers = self._offers(typed.strip()) if typed.strip() and not only else ()
         found = matches(self._commands(), typed, offers)
-        self._matches.show(found)
-        if found:
-            self.list.setCurrentIndex(self._matches.index(0, 0))
+        self.list.clear()
+        for command in found:
+            item = QListWidgetItem(command.words, self.list)
+            item.setData(COMMAND, command)
+        self.list.setCurrentRow(0)
         rows = max(1, min(ROWS, len(found)))
         high = self.list.sizeHintForRow(0) if found else 30
         self.resize(self.width(), self.line.sizeHint().height() + 30 + rows * high)
 
-    def _run(self, row: int) -> None:
-        if 0 <= row < len(self._matches.commands):
+    def _run(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
             self.close_again()
-            self._matches.commands[row].run()
+            item.data(COMMAND).run()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Arrows move in the list, Escape closes, leaving closes."""
@@ -157,10 +133,9 @@ class CommandPalette(Guarded, QFrame):
             if event.key() == Qt.Key.Key_Escape:
                 self.close_again()
                 return True
-            if event.key() in step and self._matches.commands:
-                at = self.list.currentIndex().row() + step[Qt.Key(event.key())]
-                at = max(0, min(at, len(self._matches.commands) - 1))
-                self.list.setCurrentIndex(self._matches.index(at, 0))
+            if event.key() in step and self.list.count():
+                at = self.list.currentRow() + step[Qt.Key(event.key())]
+                self.list.setCurrentRow(max(0, min(at, self.list.count() - 1)))
                 return True
         return super().eventFilter(watched, event)
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.words import plural
+from inspector.gui.dialogs.form import FormDialog
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, choice, column, row
 from inspector.gui.look.labels import label, tip
@@ -25,15 +26,14 @@ Take = Callable[[int, str], None]
 HELD = "It holds characters, or lines so long, that an editor would change them: it can only be replaced whole."
 
 
-class EditDialog(Guarded, QDialog):
+class EditDialog(Guarded, FormDialog):
     """Closes when the text was taken; a refusal is shown below the text, and nothing is lost."""
 
     def __init__(
         self, parent: QWidget | None, theme: Theme, title: str, parts: list[tuple[int, Part]], take: Take
     ) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title, "Take as a step")
         self._parts, self._take_text = parts, take
-        self.setWindowTitle(title)
         self.resize(720, 460)
         self.which = choice("Which part of the message", (named(part) for _, part in parts))
         self.which.setVisible(len(parts) > 1)
@@ -42,21 +42,12 @@ class EditDialog(Guarded, QDialog):
         self.what.setVisible(len(parts) == 1)
         self.text = NeedText(theme, "Text of the message, to be edited")
         self.note = label(role="small", wrap=True)
-        self.trouble = label(role="bad", wrap=True)
         about = "Begin with an empty editor; what stands there now is gone when you take the step"
         self.whole = button("Replace it whole", self._write_anew, about=about)
-        self._lay_out()
-        self._show(0)
-
-    def _lay_out(self) -> None:
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.save = buttons.addButton("Take as a step", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.save.setProperty("role", "primary")
-        self.save.setToolTip(tip("Ctrl+Enter"))
-        buttons.accepted.connect(self._save)
-        buttons.rejected.connect(self.reject)
-        foot = row(self.whole, ..., buttons)
+        self.go.setToolTip(tip("Ctrl+Enter"))
+        foot = row(self.whole, ..., self.buttons)
         column(self.which, self.what, (self.text, 1), self.note, self.trouble, foot, of=self, margins=None)
+        self._show(0)
 
     def _show(self, at: int) -> None:
         """Another part; what was typed into the one before is not kept, as only one is taken."""
@@ -65,7 +56,7 @@ class EditDialog(Guarded, QDialog):
         self.text.show_text(editable(part) or "")
         held = self.text.currentWidget() is self.text.reader
         self.whole.setVisible(held)
-        self.save.setEnabled(not held)
+        self.go.setEnabled(not held)
         words = [HELD] if held else []
         if isinstance(part, ToolCall) and not isinstance(part.arguments, str):
             words.append("The arguments of a call are a JSON object.")
@@ -81,25 +72,24 @@ class EditDialog(Guarded, QDialog):
         self.text.editor.clear()
         self.text.editor.document().setModified(True)
         self.whole.hide()
-        self.save.setEnabled(True)
+        self.go.setEnabled(True)
         self.text.editor.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Ctrl+Enter takes the text; the editor leaves it to us."""
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self._save()
+            self._accept()
         else:
             super().keyPressEvent(event)
 
-    def _save(self) -> None:
-        if not self.save.isEnabled():
+    def _accept(self) -> None:
+        if not self.go.isEnabled():
             return
         try:
             self._take_text(self._parts[max(0, self.which.currentIndex())][0], self.text.text())
         except InspectorError as failure:
-            self.trouble.setText(str(failure))
-            self.trouble.show()
+            self.refuse(str(failure))
         else:
             self.accept()
 
