@@ -5,14 +5,12 @@ silent, break off or never end.
 """
 
 import asyncio
-import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
-import brotli  # type: ignore[import-untyped]
-import zstandard
 from aiohttp import ClientPayloadError, web
 
+from inspector.core.dialects.decoding import NOT_KNOWN, TOO_LARGE, decoded
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.simulated.apis import SimulatedApi, StreamEvent
@@ -121,32 +119,13 @@ async def _bytes(request: web.Request) -> bytes:
 
 def unpacked(raw: bytes, encoding: str) -> bytes:
     """A body out of its `content-encoding`s, never larger than a body may be. Raises RequestRefused."""
-    for name in reversed([one.strip().lower() for one in encoding.split(",") if one.strip()]):
-        try:
-            raw = _unpack(raw, name)
-        except (zlib.error, zstandard.ZstdError, brotli.error):
-            raise RequestRefused(
-                ApiError(400, f"The body is not packed as its content-encoding says ({name}).")
-            ) from None
-        if len(raw) > LARGEST_BODY:
-            raise RequestRefused(status_refusal(413))
-    return raw
-
-
-def _unpack(raw: bytes, name: str) -> bytes:
-    match name:
-        case "gzip" | "x-gzip":
-            return zlib.decompressobj(wbits=31).decompress(raw, LARGEST_BODY + 1)
-        case "deflate":
-            return zlib.decompressobj().decompress(raw, LARGEST_BODY + 1)
-        case "zstd":
-            with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw) as reader:
-                return reader.read(LARGEST_BODY + 1)
-        case "br":
-            return bytes(brotli.Decompressor().process(raw, output_buffer_limit=LARGEST_BODY + 1))
-        case "identity":
-            return raw
-    raise RequestRefused(ApiError(415, f"Unsupported content encoding: {name}"))
+    found = decoded(raw, encoding)
+    if len(found.data) > LARGEST_BODY or found.undecoded == TOO_LARGE:
+        raise RequestRefused(status_refusal(413))
+    if found.undecoded:
+        status = 415 if found.undecoded.endswith(NOT_KNOWN) else 400
+        raise RequestRefused(ApiError(status, f"The body cannot be unpacked: {found.undecoded}."))
+    return found.data
 
 
 # -- on their way out

@@ -10,6 +10,7 @@ from itertools import islice
 
 LARGEST = 256_000_000
 """Bytes of one unpacked body."""
+TOO_LARGE, NOT_KNOWN = f"unpacked it is larger than {LARGEST:,} bytes", "is not known here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ def decoded(data: bytes, encoding: str) -> DecodedBody:
             continue
         unpack = _UNPACK.get(name)
         if unpack is None:
-            return DecodedBody(data, f"the encoding {name[:40]} is not known here")
+            return DecodedBody(data, f"the encoding {name[:40]} {NOT_KNOWN}")
         try:
             plain = unpack(plain)
         except _Damaged as why:
@@ -49,7 +50,7 @@ def _joined(name: str, pieces: Iterator[bytes], damage: type[Exception]) -> byte
             out.append(piece)
             size += len(piece)
             if size > LARGEST:
-                raise _Damaged(f"unpacked it is larger than {LARGEST:,} bytes")
+                raise _Damaged(TOO_LARGE)
     except damage as error:
         if not out:
             raise _Damaged(f"it is not {name} ({error})") from None
