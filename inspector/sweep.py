@@ -1,7 +1,7 @@
 """A grid of settings over many sessions, in parallel processes: what each costs, and what is regretted.
 
-Work goes out in small parcels: one session, a few points of the grid. A process keeps the session it opened last, so
-parcels of one session cost its opening once a process. With a Dask scheduler the same parcels go to its workers, which
+Work goes out in small batches: one session, a few points of the grid. A process keeps the session it opened last, so
+batches of one session cost its opening once a process. With a Dask scheduler the same batches go to its workers, which
 must have this program, and the sessions under the same paths.
 """
 
@@ -30,8 +30,8 @@ from inspector.extensions.windows import user_windows
 from inspector.safety.sealing import seal
 from inspector.transcripts.files import open_transcript
 
-PARCEL = 8
-"""Points of the grid in one parcel, at most."""
+BATCH = 8
+"""Points of the grid in one batch, at most."""
 _POLL_S = 0.1
 _KEPT = 2
 
@@ -70,7 +70,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parcel:
+class _Batch:
     sweep: Sweep
     file: str
     points: tuple[SettingPairs, ...]
@@ -91,13 +91,13 @@ def sweep(
     points = wanted.points()
     check(wanted, points)
     workers = workers or os.cpu_count() or 1
-    size = max(1, min(PARCEL, len(points) * len(wanted.files) // (8 * workers)))
-    parcels = [
-        _Parcel(wanted, file, points[at : at + size]) for file in wanted.files for at in range(0, len(points), size)
+    size = max(1, min(BATCH, len(points) * len(wanted.files) // (8 * workers)))
+    batches = [
+        _Batch(wanted, file, points[at : at + size]) for file in wanted.files for at in range(0, len(points), size)
     ]
     found: dict[tuple[str, SettingPairs], Cell] = {}
     total = len(points) * len(wanted.files)
-    run = _by_dask(parcels, dask, cancelled) if dask else _by_processes(parcels, workers, cancelled)
+    run = _by_dask(batches, dask, cancelled) if dask else _by_processes(batches, workers, cancelled)
     for cells in run:
         found.update(((cell.file, cell.point), cell) for cell in cells)
         if progress is not None:
@@ -112,14 +112,12 @@ def check(wanted: Sweep, points: Sequence[SettingPairs]) -> None:
         by.settings([*wanted.settings, *point], wanted.window)
 
 
-def _by_processes(
-    parcels: Sequence[_Parcel], workers: int, cancelled: Callable[[], bool]
-) -> Iterator[tuple[Cell, ...]]:
+def _by_processes(batches: Sequence[_Batch], workers: int, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
     context = get_context("spawn")  # whoever sweeps may have threads, and those do not survive a fork
     stop = context.Event()
-    pool = ProcessPoolExecutor(min(workers, len(parcels)) or 1, context, _begin, (stop,))
+    pool = ProcessPoolExecutor(min(workers, len(batches)) or 1, context, _begin, (stop,))
     try:
-        waiting: set[Future[tuple[Cell, ...]]] = {pool.submit(run_parcel, parcel) for parcel in parcels}
+        waiting: set[Future[tuple[Cell, ...]]] = {pool.submit(run_batch, batch) for batch in batches}
         while waiting:
             done, waiting = wait(waiting, _POLL_S, FIRST_COMPLETED)
             if cancelled():
@@ -131,13 +129,13 @@ def _by_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def _by_dask(parcels: Sequence[_Parcel], address: str, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
+def _by_dask(batches: Sequence[_Batch], address: str, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise InspectorError("--dask needs the package `distributed`: pip install 'context-inspector[dask]'.") from None
     with distributed.Client(address) as client:
-        futures = [client.submit(run_parcel, parcel, pure=False) for parcel in parcels]
+        futures = [client.submit(run_batch, batch, pure=False) for batch in batches]
         for future in distributed.as_completed(futures):
             if cancelled():
                 client.cancel(futures)
@@ -161,22 +159,22 @@ def _stopped() -> bool:
     return _Stop.event is not None and bool(_Stop.event.is_set())
 
 
-def run_parcel(parcel: _Parcel) -> tuple[Cell, ...]:
+def run_batch(batch: _Batch) -> tuple[Cell, ...]:
     """Runs in a process of its own. A session that cannot be opened is a cell with an error, not a failure."""
     start = time.perf_counter()
-    cells = _cells(parcel)
+    cells = _cells(batch)
     took = (time.perf_counter() - start) / len(cells)
     return tuple(replace(cell, took_s=took) for cell in cells)
 
 
-def _cells(parcel: _Parcel) -> tuple[Cell, ...]:
-    wanted = parcel.sweep
+def _cells(batch: _Batch) -> tuple[Cell, ...]:
+    wanted = batch.sweep
     try:
-        stamp = Path(parcel.file).stat().st_mtime_ns
-        ground = _ground(parcel.file, stamp, wanted.thread, wanted.format, wanted.window, wanted.pins)
+        stamp = Path(batch.file).stat().st_mtime_ns
+        ground = _ground(batch.file, stamp, wanted.thread, wanted.format, wanted.window, wanted.pins)
     except (InspectorError, OSError) as why:
-        return tuple(Cell(parcel.file, point, {}, str(why)) for point in parcel.points)
-    return tuple(_cell(ground, wanted, parcel.file, point) for point in parcel.points)
+        return tuple(Cell(batch.file, point, {}, str(why)) for point in batch.points)
+    return tuple(_cell(ground, wanted, batch.file, point) for point in batch.points)
 
 
 def _cell(ground: Ground, wanted: Sweep, file: str, point: SettingPairs) -> Cell:

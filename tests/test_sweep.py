@@ -12,7 +12,7 @@ import pytest
 
 from inspector import sweep as sweeps
 from inspector.core.errors import Cancelled, InspectorError
-from inspector.sweep import Cell, Sweep, joined, run_parcel, sweep
+from inspector.sweep import Cell, Sweep, joined, run_batch, sweep
 
 SAMPLE = str(Path(__file__).resolve().parent.parent / "resources" / "sample.jsonl")
 WANTED = Sweep((SAMPLE,), "roku", (("mid_ratio", ("0.3", "0.6")), ("microcompact_retain_recent", ("1", "9"))))
@@ -23,13 +23,13 @@ POINTS = [
 
 @pytest.fixture
 def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without processes: the same parcels, one after the other."""
+    """Without processes: the same batches, one after the other."""
 
-    def run(parcels: Any, workers: int, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
-        for parcel in parcels:
+    def run(batches: Any, workers: int, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
+        for batch in batches:
             if cancelled():
                 raise Cancelled("stopped")
-            yield run_parcel(parcel)
+            yield run_batch(batch)
 
     monkeypatch.setattr(sweeps, "_by_processes", run)
 
@@ -110,7 +110,7 @@ class Client:
         self.addresses.append("cancelled")
 
 
-def test_a_dask_cluster_gets_the_same_parcels(at_home: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dask_cluster_gets_the_same_batches(at_home: None, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("distributed")
     module.Client = Client  # type: ignore[attr-defined]
     module.as_completed = lambda futures: reversed(futures)  # type: ignore[attr-defined]
@@ -131,14 +131,14 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
 
 def test_parcels_are_small_enough_for_all(at_home: None, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    monkeypatch.setattr(sweeps, "run_parcel", lambda parcel: ())
+    monkeypatch.setattr(sweeps, "run_batch", lambda batch: ())
 
-    def count(parcels: Any, workers: int, cancelled: Any) -> Iterator[tuple[Cell, ...]]:
-        sizes.extend(len(parcel.points) for parcel in parcels)
-        yield tuple(Cell(parcel.file, point, {}) for parcel in parcels for point in parcel.points)
+    def count(batches: Any, workers: int, cancelled: Any) -> Iterator[tuple[Cell, ...]]:
+        sizes.extend(len(batch.points) for batch in batches)
+        yield tuple(Cell(batch.file, point, {}) for batch in batches for point in batch.points)
 
     monkeypatch.setattr(sweeps, "_by_processes", count)
     grid = (("microcompact_retain_recent", tuple(map(str, range(64)))),)
     sweep(Sweep((SAMPLE,) * 10, "roku", grid), workers=os.cpu_count())
-    assert max(sizes) <= sweeps.PARCEL
+    assert max(sizes) <= sweeps.BATCH
     assert sum(sizes) == 640

@@ -51,10 +51,10 @@ def check(buffer: Buffer) -> tuple[Invalid, ...]:
     return tuple(invalid for _, invalid in sorted(found, key=lambda one: place[id(one[0])]))
 
 
-_Found: TypeAlias = Iterator[tuple[Message, Invalid]]
+_Refusals: TypeAlias = Iterator[tuple[Message, Invalid]]
 
 
-def _beginning(messages: Sequence[Message]) -> _Found:
+def _beginning(messages: Sequence[Message]) -> _Refusals:
     first = next((message for message in messages if message.role != "system"), None)
     begins = first is not None and any(isinstance(part, Opaque) and part.text for part in first.parts)
     if first is not None and first.role == "assistant" and not begins:  # a compaction by the provider may begin it
@@ -62,7 +62,7 @@ def _beginning(messages: Sequence[Message]) -> _Found:
         yield first, Invalid("first-role", first.id, why, (ANTHROPIC,))
 
 
-def _empty(messages: Sequence[Message]) -> _Found:
+def _empty(messages: Sequence[Message]) -> _Refusals:
     for run in _runs(messages):
         last = run[-1] is messages[-1]
         if run[0].role == "tool" or (last and run[0].role == "assistant"):
@@ -113,7 +113,7 @@ class _Spot:
     message: Message
 
 
-def _pairs(messages: Sequence[Message]) -> _Found:
+def _pairs(messages: Sequence[Message]) -> _Refusals:
     calls, answers = _spots(messages)
     ends = _turn_ends(messages)
     for call_id, made in calls.items():
@@ -146,7 +146,7 @@ def _turn_ends(messages: Sequence[Message]) -> list[int]:
     return ends
 
 
-def _calls(call_id: str, made: list[_Spot], given: list[_Spot], ends: list[int]) -> _Found:
+def _calls(call_id: str, made: list[_Spot], given: list[_Spot], ends: list[int]) -> _Refusals:
     everyone = (ANTHROPIC, CHAT, RESPONSES)
     for n, call in enumerate(made):
         if n and call_id:
@@ -161,7 +161,7 @@ def _calls(call_id: str, made: list[_Spot], given: list[_Spot], ends: list[int])
             yield answer.message, Invalid("order", answer.message.id, why, (ANTHROPIC, CHAT))
 
 
-def _answers(call_id: str, given: list[_Spot], made: list[_Spot]) -> _Found:
+def _answers(call_id: str, given: list[_Spot], made: list[_Spot]) -> _Refusals:
     for n, answer in enumerate(given):
         if n < len(made) and made[n].at < answer.at:
             continue

@@ -12,7 +12,7 @@ SNIFFED = 8_192
 
 
 @dataclass(slots=True)
-class _Taken:
+class _ReadLines:
     """What was read so far, and why it ended before the file did."""
 
     lines: list[bytes]
@@ -41,8 +41,8 @@ def _nothing(path: str, first: int, has_text: bool, more: str) -> str:
     raise ToolError(f"{path}: {more or f'there is no line {first:,}; the file ends before it'}.")
 
 
-def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> _Taken:
-    taken, size = _Taken([]), 0
+def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> _ReadLines:
+    taken, size = _ReadLines([]), 0
     for number, line in enumerate(_lines(file, limits), 1):
         if file.tell() > limits.scan_bytes:
             taken.more = f"only the first {limits.scan_bytes:,} bytes of a file are looked at"
@@ -70,7 +70,7 @@ def _lines(file: IO[bytes], limits: ToolLimits) -> Iterator[bytes]:
         yield line
 
 
-def _text(taken: _Taken, first: int, numbers: bool) -> str:
+def _text(taken: _ReadLines, first: int, numbers: bool) -> str:
     lines = [line.decode("utf-8", "replace") for line in taken.lines]
     if numbers:
         lines = [f"{first + n:>6}\t{line}" for n, line in enumerate(lines)]

@@ -97,12 +97,12 @@ def lost_by_compactions(session: Session, thread: Thread, ground: Ground | None 
         return ()
     ground = ground or Ground(thread, pins=None)
     report = recorded(ground, calls=session.side_calls, drops={at: one.kind for at, one in silent.items()})
-    found = _Found(ground, report)
+    found = _LossReport(ground, report)
     places = sorted(announced | silent.keys())
     return tuple(found.loss(n, at, silent.get(at)) for n, at in enumerate(places))
 
 
-class _Found:
+class _LossReport:
     """What the report of a session says, by the request after each compaction."""
 
     def __init__(self, ground: Ground, report: ReplayReport) -> None:

@@ -34,9 +34,7 @@ from inspector.safety.keys import address_trouble
 COPY, COPIED = "Copy", "Copied"
 ADDRESS = "an address"
 PROVIDERS = (
-    ("anthropic", f"Forwards to {UPSTREAMS['anthropic']}; the client brings its key."),
-    ("openai", f"Forwards to {UPSTREAMS['openai']}; the client brings its key."),
-    ("gemini", f"Forwards to {UPSTREAMS['gemini']}; the client brings its key."),
+    *((name, f"Forwards to {url}; the client brings its key.") for name, url in UPSTREAMS.items()),
     (SIMULATED, "A provider on this machine that speaks the real protocols: no key, no cost."),
     (ADDRESS, "Any server: a gateway, a local model, a company's endpoint. Paths are passed on as they are."),
 )

@@ -11,7 +11,7 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.live import LiveConversation, is_setup
 from inspector.core.formats.traffic.log import TrafficLog, bytes_of
-from inspector.core.formats.traffic.telling import Asked, asks_model, tell
+from inspector.core.formats.traffic.telling import CapturedRequest, asks_model, tell
 from inspector.core.untyped import fields_of, object_of, objects_of, text_of
 
 
@@ -70,7 +70,7 @@ class Interactions:
     def _interaction(self, one: Mapping[str, Any]) -> None:
         request, response = object_of(one, "request"), object_of(one, "response")
         method, time = text_of(request.get("method")) or "POST", _time(one.get("recorded_at"))
-        asked = Asked(method, _address(request), request.get("headers"), _body(request), time)
+        asked = CapturedRequest(method, _address(request), request.get("headers"), _body(request), time)
         status = response.get("status")
         code = status.get("code") if isinstance(status, Mapping) else response.get("code", status)
         tell(self._log, asked, code, _body(response), response.get("headers"))

@@ -9,7 +9,7 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.frames import FramePairs, is_create
 from inspector.core.formats.traffic.log import TrafficLog, bytes_of, plain_body
-from inspector.core.formats.traffic.telling import Asked, asks_model, tell
+from inspector.core.formats.traffic.telling import CapturedRequest, asks_model, tell
 from inspector.core.untyped import object_of, objects_of, text_of
 
 
@@ -71,7 +71,8 @@ class HarEntries:
             body = _unpacked(body)
         came = {"elapsed_ms": entry.get("time"), "size": response.get("bodySize"), "error": response.get("_error")}
         status = response.get("status") or None
-        asked = Asked(text_of(request.get("method")), url, headers, _posted(request), time, request.get("bodySize"))
+        method, size = text_of(request.get("method")), request.get("bodySize")
+        asked = CapturedRequest(method, url, headers, _posted(request), time, size)
         tell(self._log, asked, status, body, response.get("headers"), **came)
 
 

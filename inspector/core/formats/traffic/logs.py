@@ -15,7 +15,7 @@ from inspector.core.formats.times import iso_time
 from inspector.core.formats.traffic.bedrock import CONVERSE
 from inspector.core.formats.traffic.frames import FramePairs, is_create
 from inspector.core.formats.traffic.log import TrafficLog, path_of, plain_body
-from inspector.core.formats.traffic.telling import Asked, asks_model, tell
+from inspector.core.formats.traffic.telling import CapturedRequest, asks_model, tell
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import fields_of, list_of, object_of, text_of
 
@@ -118,7 +118,7 @@ class ExchangeRows:
         body = _body(response)
         content = body if body not in (None, "", {}, []) else said
         if CONVERSE.search(path_of(address)):
-            question = Asked(method, address, request.get("headers"), _body(request), time, line=line)
+            question = CapturedRequest(method, address, request.get("headers"), _body(request), time, line=line)
             tell(self._log, question, status, content, response.get("headers"), line=line, **came)
             return
         more = {"transport": "websocket"} if is_socket else {}

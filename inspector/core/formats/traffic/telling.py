@@ -20,7 +20,7 @@ _BINARY = "vnd.amazon.eventstream"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CapturedRequest:
     """A request, as the capture has it. `size`: bytes on the wire."""
 
     method: str
@@ -38,7 +38,7 @@ def asks_model(method: str, url: Any, body: Any) -> bool:
     return is_call(method, url, body) or bool(CONVERSE.search(path) or AGENT.search(path))
 
 
-def tell(log: TrafficLog, asked: Asked, status: Any, body: Any, headers: Any, **came: Any) -> None:
+def tell(log: TrafficLog, asked: CapturedRequest, status: Any, body: Any, headers: Any, **came: Any) -> None:
     """The request, and what came back: nothing has where there is neither `status` nor `body`."""
     path, said = path_of(asked.url), header_pairs(headers)
     binary = isinstance(body, bytes) and _BINARY in header(said, "content-type")
@@ -71,7 +71,7 @@ def _messages(log: TrafficLog, data: bytes) -> list[StreamMessage]:
     return found
 
 
-def _agent(log: TrafficLog, asked: Asked, messages: list[StreamMessage]) -> None:
+def _agent(log: TrafficLog, asked: CapturedRequest, messages: list[StreamMessage]) -> None:
     """Calls of models stand in the answer; what was asked of the agent is none."""
     calls = agent_calls(messages)
     if not calls:
