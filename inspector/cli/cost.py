@@ -13,7 +13,7 @@ from inspector.core.findings.breaks import Rebilling
 from inspector.core.findings.session_cost import ThreadCost, session_cost
 from inspector.core.findings.spending import BILL_KINDS
 from inspector.core.session import Session, Thread
-from inspector.core.words import plural
+from inspector.core.words import dollars, plural
 
 _MOST = 40
 """Breaks that the table shows: the dearest. The JSON holds all."""
@@ -150,6 +150,4 @@ def _paid(one: Mapping[str, Any]) -> str:
 
 
 def _dollars(amount: float | None) -> str:
-    if amount is None:
-        return "no price"
-    return f"${amount:,.2f}" if amount == 0 or abs(amount) >= 0.01 else f"${amount:,.4f}"
+    return "no price" if amount is None else dollars(amount)

@@ -20,6 +20,7 @@ from inspector.core.session import Compaction, Request, SideCall, Thread, compac
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import cost, thread_cost
+from inspector.core.words import dollars
 from inspector.extensions.policies import find_policy
 from inspector.transcripts.exchanges import save_har
 
@@ -203,7 +204,7 @@ def _head(document: dict[str, Any]) -> list[str]:
         f"{number(totals['input'])} input, {number(totals['cache_read'])} cache read, "
         f"{number(totals['cache_write'])} cache write{hourly},{at_least} {number(totals['output'])} output"
     )
-    price = "" if totals["cost_usd"] is None else f"; ${totals['cost_usd']:,.2f}"
+    price = "" if totals["cost_usd"] is None else f"; {dollars(totals['cost_usd'])}"
     rows = [
         ("file", plain(document["path"])),
         ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
@@ -259,7 +260,7 @@ def _drops(document: dict[str, Any]) -> list[str]:
 
 
 def _side_calls(document: dict[str, Any]) -> list[str]:
-    cost = (">cost", lambda one: "-" if one["cost_usd"] is None else f"${one['cost_usd']:,.4f}")
+    cost = (">cost", lambda one: "-" if one["cost_usd"] is None else dollars(one["cost_usd"]))
     named, counts = ("kind", "thread/24?", ">before_request", "model/32"), (">input", ">cache_read", ">output")
     return listing(document["side_calls"], *named, *counts, cost, ">status", "what/60")
 

@@ -9,7 +9,7 @@ from inspector.cli.output import number, picked, plain, table, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.errors import InspectorError
 from inspector.core.findings.lost import CompactionLoss, LostRow, lost_by_compactions
-from inspector.core.words import plural
+from inspector.core.words import dollars, plural
 
 SHOWN = 20
 """Rows of one compaction in the answer for people; the JSON has all."""
@@ -98,7 +98,7 @@ def _paid(one: dict[str, Any]) -> str:
     after = one["paid_after_requests"]
     paid = f"paid after {plural(after, 'request')}" if after else "paid at once"
     paid = "never paid for itself" if after is None else paid
-    return f"cost ${one['cost_usd']:.2f}, saved ${one['saved_per_request_usd']:.4f} a request: {paid}"
+    return f"cost {dollars(one['cost_usd'])}, saved {dollars(one['saved_per_request_usd'])} a request: {paid}"
 
 
 def _first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

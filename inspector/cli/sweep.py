@@ -16,7 +16,7 @@ from typing import Any
 from inspector.cli.output import number, plain, table, write_json, write_lines
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import said
-from inspector.core.words import per_cent
+from inspector.core.words import dollars, per_cent
 from inspector.sweep import Cell, Sweep, joined, sweep
 from inspector.transcripts.saving import save_text
 
@@ -61,7 +61,7 @@ def cost_words(cost: Decimal | float | None, plainly: Decimal | None = None) -> 
     """US dollars, compared with what happened."""
     if cost is None:
         return "-"
-    text = f"${cost:,.2f}"
+    text = dollars(cost)
     return f"{text} ({per_cent(float(cost) / float(plainly) - 1, sign='+')})" if plainly else text
 
 

@@ -1,5 +1,7 @@
 """Words that go with numbers, in the window and on the command line alike."""
 
+from decimal import Decimal
+
 
 def plural(number: int, noun: str, many: str = "") -> str:
     """`1 message`, `996 messages`."""
@@ -9,3 +11,15 @@ def plural(number: int, noun: str, many: str = "") -> str:
 def per_cent(part: float, places: int = 0, sign: str = "") -> str:
     """`60 %`; with the sign `+` `+8 %`, `-3 %`."""
     return f"{part * 100:{sign}.{places}f} %"
+
+
+_CENT, _LEAST = Decimal("0.01"), Decimal("0.0001")
+
+
+def dollars(amount: Decimal | float) -> str:
+    """`$0.38`, `-$1,204.10`; what is less than a cent with two figures, as long as there are any to see."""
+    sign = "-" if amount < 0 else ""
+    size = -amount if amount < 0 else amount
+    if size == 0 or size >= _CENT:
+        return f"{sign}${size:,.2f}"
+    return f"{sign}${size:.2g}" if size >= _LEAST else f"under {sign}$0.0001"

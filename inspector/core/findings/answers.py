@@ -21,7 +21,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.core.words import per_cent, plural
+from inspector.core.words import dollars, per_cent, plural
 
 Question: TypeAlias = Literal["filled", "lost", "cost"]
 _MUCH_REPEATED = 0.02
@@ -141,7 +141,7 @@ def costs(found: SessionCost) -> ShortAnswer:
             why = "because something early in the prompt changed"
         why = f", all {why}" if len(causes) == 1 and len(breaks) > 1 else ""
         words += f"; {count} sent {again:,} tokens anew{why}"
-        words += f", ${found.avoidable:,.2f} of it avoidable" if found.avoidable else ""
+        words += f", {dollars(found.avoidable)} of it avoidable" if found.avoidable else ""
     elif sum(told) > 1:
         words += "; the cache broke at compactions only" if found.breaks else "; the cache never broke"
     words += _paid(found.threads)
@@ -174,7 +174,7 @@ _CENT = Decimal("0.01")
 
 
 def _dollars(amount: Decimal) -> str:
-    return "Less than a cent" if 0 < amount < _CENT else f"${amount:,.2f}"
+    return "Less than a cent" if 0 < amount < _CENT else dollars(amount)
 
 
 def _paid(threads: Sequence[ThreadCost]) -> str:
@@ -194,7 +194,7 @@ def _paid(threads: Sequence[ThreadCost]) -> str:
         return f"; the compaction {paid_after}"
     paid = sum(one.paid is True for one in made)
     saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in made), Decimal(0))
-    than = f"${abs(saved):,.2f} {'more' if saved < 0 else 'less'} than in an endless window"
+    than = f"{dollars(abs(saved))} {'more' if saved < 0 else 'less'} than in an endless window"
     return f"; {paid:,} of {len(made):,} compactions paid ({than})"
 
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from math import floor, log10
 
 from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.words import dollars as spelt
 from inspector.core.words import per_cent
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
@@ -16,10 +17,8 @@ def grouped(number: int) -> str:
 
 
 def dollars(amount: Decimal) -> str:
-    """`$0.38`; what is less than a cent with as many places as it needs."""
-    if amount == 0 or abs(amount) >= Decimal("0.01"):
-        return f"${amount:,.2f}"
-    return f"${amount:.2g}" if abs(amount) >= Decimal("0.0001") else "under $0.0001"
+    """`$0.38`, `−$0.05`."""
+    return spelt(amount).replace("-", "−")
 
 
 def dollars_up_to(top: float) -> Callable[[float], str]:

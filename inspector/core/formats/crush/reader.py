@@ -11,6 +11,7 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.prefix import Prefix
 from inspector.core.session import HeldSession, Problem, Session, Thread
 from inspector.core.untyped import objects_of, text_at
+from inspector.core.words import dollars
 
 NAME = "crush"
 TABLES = ("crush.database", "crush.sessions", "crush.messages")
@@ -59,7 +60,7 @@ class CrushReader:
         cost = main.about.get("cost")
         notes = [_ONE_POINT]
         if isinstance(cost, int | float) and cost > 0:
-            notes.append(f"Crush reckoned ${cost:,.2f} for the whole session.")
+            notes.append(f"Crush reckoned {dollars(cost)} for the whole session.")
         return Session(
             format=NAME,
             threads=(main.thread("main", "", ""), *(self._agent(track, main) for track in agents)),

@@ -73,11 +73,7 @@ def differs(figure: Figure, row: PolicyRow) -> str:
         return "0"
     if figure.unit != "count" and plain:
         return f"{'−' if gap < 0 else '+'}{per_cent(abs(float(gap / plain)), 1)}"
-    return _money(gap) if figure.unit == "money" else signed(int(gap))
-
-
-def _money(gap: Number) -> str:
-    return f"{'−' if gap < 0 else '+'}${abs(gap):,.2f}"
+    return f"{'+' if gap > 0 else ''}{dollars(Decimal(gap))}" if figure.unit == "money" else signed(int(gap))
 
 
 def _cell(figure: Figure) -> Callable[[PolicyRow], str]:
@@ -265,7 +261,7 @@ def regret_words(one: ReplayReport) -> str:
     if not losses.facts:
         return f"{one.title} removed nothing: nothing could be regretted."
     summaries = one.spent.summaries_usd
-    priced = f" ${summaries:,.2f} of its cost are for summaries." if one.policy == BASE and summaries else ""
+    priced = f" {dollars(summaries)} of its cost are for summaries." if one.policy == BASE and summaries else ""
     again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:
