@@ -79,15 +79,15 @@ def pressure_document(pressures: Pressures, at: int, window: int | None) -> dict
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Lines of a human answer."""
+    """Lines of a human answer, each one line whatever stands in it."""
     for line in lines:
-        sys.stdout.write(line)
+        sys.stdout.write(signed(line))
         sys.stdout.write("\n")
 
 
 def note(sentence: str) -> None:
     """A diagnostic: stderr."""
-    sys.stderr.write(f"context-inspector: {sentence}\n")
+    sys.stderr.write(f"context-inspector: {signed(sentence)}\n")
 
 
 def progress_line() -> Callable[[int, int], None] | None:
@@ -117,9 +117,13 @@ def plain(text: str, width: int = 0) -> str:
     """The text on one line, control characters visible, cut to `width` columns (0 = not cut)."""
     if width:
         text = text[: 4 * width]
-    shown = " ".join(text.split())
-    shown = shown if shown.isascii() and shown.isprintable() else "".join(map(_sign, shown))
+    shown = signed(" ".join(text.split()))
     return _cut(shown, width) if width else shown
+
+
+def signed(text: str) -> str:
+    """The text with control and direction characters visible."""
+    return text if text.isascii() and text.isprintable() else "".join(map(_sign, text))
 
 
 def exact(char: str) -> str:

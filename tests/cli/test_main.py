@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -157,11 +158,27 @@ def test_validity_is_told(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_buffer_for_people_shows_no_control_characters(capsys: Capture, tmp_path: Path) -> None:
-    text = "red \x1b[31m bell \x07 override \u202e c1 \x9b end"
-    body = payload(tmp_path, model="m", max_tokens=9, messages=[{"role": "user", "content": text}])
+    body = payload(tmp_path, model="m", max_tokens=9, messages=[{"role": "user", "content": HOSTILE}])
     _, out, _ = run(capsys, "buffer", body)
     assert "bell" in out
-    assert not [char for char in out if char != "\n" and (ord(char) < 32 or char in "\x7f\x9b\u202e")]
+    assert not drives_a_terminal(out)
+
+
+HOSTILE = "red \x1b[31m bell \x07 override \u202e c1 \x9b end"
+
+
+def drives_a_terminal(text: str) -> list[str]:
+    return [char for char in text if char != "\n" and (ord(char) < 32 or char in "\x7f\x9b\u202e")]
+
+
+@pytest.mark.parametrize("key", ["timestamp", "stop_reason", "model", "name"])
+def test_no_value_of_a_transcript_drives_the_terminal(key: str, capsys: Capture, tmp_path: Path) -> None:
+    text, path = Path(SAMPLE).read_text(encoding="utf-8"), tmp_path / "odd.jsonl"
+    hostile = json.dumps(HOSTILE)[1:-1]
+    path.write_text(re.sub(rf'("{key}": ?")', lambda found: found[0] + hostile, text), encoding="utf-8")
+    for command in ("info", "buffer", "breakdown", "cost", "lost", "pins", "calibrate"):
+        status, out, err = run(capsys, command, str(path))
+        assert (status, drives_a_terminal(out + err)) == (0, []), command
 
 
 def test_json_is_json_whatever_the_transcript_holds(capsys: Capture, tmp_path: Path) -> None:

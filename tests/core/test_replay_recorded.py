@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from inspector.core.answering import offline
-from inspector.core.buffer import Buffer, Stretch
+from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message, Text
 from inspector.core.policies.catalogue import POLICIES
@@ -182,6 +182,21 @@ def test_it_can_be_watched_and_stopped() -> None:
     assert seen == [(n, 31) for n in range(1, 32)]
     with pytest.raises(Cancelled):
         recorded(Ground(LONG, None), cancelled=lambda: True)
+
+
+@pytest.mark.parametrize("usage", [Usage(2_000, output=9), None])
+def test_a_session_in_one_buffer_is_not_laid_out_for_every_request(
+    usage: Usage | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, laid_out, tail = used(*[usage] * 400), list[int](), View.tail
+
+    def counted(view: View, start: int) -> tuple[Message, ...]:
+        laid_out.append(len(view) - start)
+        return tail(view, start)
+
+    monkeypatch.setattr(View, "tail", counted)
+    assert len(recorded(Ground(whole), drops={200: "edit"}).rows) == 400
+    assert sum(laid_out) < 10 * len(whole.messages)
 
 
 # -- the cache

@@ -19,10 +19,10 @@ from decimal import Decimal
 from itertools import pairwise
 
 from inspector.core.answering import AnsweredNeed
-from inspector.core.buffer import Buffer, Prompt
+from inspector.core.buffer import Buffer, Prompt, View, shared
 from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
-from inspector.core.session import Thread, seconds_between
+from inspector.core.session import Request, Thread, seconds_between
 from inspector.core.tokens.estimators import Estimator, estimator, messages_weight, prompt_tokens
 from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
 from inspector.core.tokens.prices import cost, sum_prices
@@ -43,8 +43,8 @@ class Sizes:
         self.end = self._pressures.end.tokens or 0
         """Tokens of the buffer after the last record."""
 
-    def weigh(self, messages: Iterable[Message]) -> int:
-        """Counted weight. Additive."""
+    def weigh(self, messages: View | Iterable[Message]) -> int:
+        """Counted weight. Additive; of the views of a thread, each message is added up once."""
         return messages_weight(self._estimator, messages)
 
     def weigh_buffer(self, messages: tuple[Message, ...]) -> int:
@@ -175,13 +175,13 @@ class Meter:
 
     def __init__(self, sizes: Sizes, model: str, summary_model: str = "") -> None:
         self._sizes, self._model, self._summary_model = sizes, model, summary_model
-        self._last = Buffer(())
+        self._last: Buffer | Request | None = None
         self._tokens = 0
         self._time, self._ttl_s = "", MINUTES
 
     def request(
         self,
-        buffer: Buffer,
+        sent: Buffer | Request,
         tokens: int,
         output: int,
         asked: Sequence[AnsweredNeed],
@@ -190,18 +190,18 @@ class Meter:
         cache: CacheFacts = CacheFacts(),
         reported: Usage | None = None,
     ) -> Spending:
-        """One call with `buffer` of that many tokens, and what was asked of the summariser around it. `reported`: what
-        it used, where that is known."""
+        """One call of that many tokens (of a recorded request nothing is laid out), and what was asked of the
+        summariser around it. `reported`: what it used, where that is known."""
         self._model = model or self._model
-        read = 0 if self._has_expired(time) or not cache.caches else self._read(buffer, tokens)
-        self._last, self._tokens, self._time, self._ttl_s = buffer, tokens, time or self._time, cache.ttl_s
-        read = read if cache.most is None else min(read, cache.most)
         if reported is not None:
             usage = reported
         elif not cache.caches:
             usage = Usage(tokens, output=output)
         else:
+            read = 0 if self._has_expired(time) else self._read(sent, tokens)
+            read = read if cache.most is None else min(read, cache.most)
             usage = replace(cache_written(tokens - read, cache.ttl_s), cache_read=read, output=output)
+        self._last, self._tokens, self._time, self._ttl_s = sent, tokens, time or self._time, cache.ttl_s
         calls = [found for one in asked if (found := self._call(one)) is not None]
         return spent(usage, self._model, time, calls, self._summary_model)
 
@@ -209,14 +209,13 @@ class Meter:
         pause = seconds_between(self._time, time)
         return pause is not None and pause > self._ttl_s
 
-    def _read(self, buffer: Buffer, tokens: int) -> int:
+    def _read(self, sent: Buffer | Request, tokens: int) -> int:
         """Tokens of the prefix that was sent before. Prompt and tools come first: if they change, nothing is read."""
         last, before = self._last, self._tokens
-        if buffer.prompt is not last.prompt and buffer.prompt != last.prompt:
+        if last is None or (sent.prompt is not last.prompt and sent.prompt != last.prompt):
             return 0
-        same = common(last.messages, buffer.messages)
-        if same < len(last.messages):
-            before -= self._sizes.tokens(self._sizes.weigh(last.messages[same:]))
+        if changed := _changed(last, sent):
+            before -= self._sizes.tokens(self._sizes.weigh(changed))
         return max(0, min(before, tokens))
 
     def _call(self, asked: AnsweredNeed) -> Usage | None:
@@ -231,6 +230,20 @@ class Meter:
         sent = sizes.text(need.instructions) + sizes.text(text) + sizes.tokens(sizes.weigh(need.messages))
         wrote = sizes.text(reply.text) + sizes.tokens(sizes.weigh(reply.messages))
         return Usage(input=sent, output=wrote)
+
+
+def _changed(last: Buffer | Request, sent: Buffer | Request) -> tuple[Message, ...]:
+    """What of the last is not sent at its place again. O(what changed) between requests of a thread."""
+    if isinstance(last, Request) and isinstance(sent, Request):
+        same = shared(last.view, sent.view)
+        before, after = last.view.tail(same), sent.view.tail(same)
+    else:
+        before, after = _laid_out(last), _laid_out(sent)
+    return before[common(before, after) :]
+
+
+def _laid_out(sent: Buffer | Request) -> tuple[Message, ...]:
+    return sent.messages if isinstance(sent, Buffer) else sent.view.messages()
 
 
 def common(before: Sequence[Message], after: Sequence[Message]) -> int:

@@ -313,21 +313,20 @@ class _RecordedBook(_ReportBook):
         made = self._made[index]
         self.ledger.arrive(arrival.answer, index - 1)
         self.ledger.arrive(arrival.new, index)
-        buffer = request.buffer()
         if made and not index and request.asked is not None:
             self.ledger.arrive(request.asked, index)
         name = _name(made[-1][1]) if made else self._drops.get(index, "")
         if name or arrival.swapped or arrival.gone:
-            self.ledger.change(buffer.messages, At(index, name, _is_readable(made)) if name else None)
-        tokens, kind = self._sizes.size(index, self._sizes.weigh_buffer(buffer.messages), request.prompt, True)
+            self.ledger.change(request.view.messages(), At(index, name, _is_readable(made)) if name else None)
+        tokens, kind = self._sizes.size(index, self._sizes.weigh(request.view), request.prompt, True)
         cost = self._meter.request(
-            buffer, tokens, 0, (), request.model, request.time, self._cache[index], request.usage
+            request, tokens, 0, (), request.model, request.time, self._cache[index], request.usage
         )
         called = self._called(self._summaries(index), request.time)
         cost = total((cost, called)) if called.summariser_calls else cost
         self._model = request.model or self._model
         fired = tuple(dict.fromkeys(_name(one) for _, one in made))
-        self.rows.append(RequestRow(index, tokens, kind, len(buffer.messages), fired, 0, cost))
+        self.rows.append(RequestRow(index, tokens, kind, len(request.view), fired, 0, cost))
         self._enter_compactions(index, called)
 
     def pins(self) -> tuple[PinHistory, ...]:
