@@ -21,7 +21,7 @@ NAMES = (
     "Authorization", "Ocp-Apim-Subscription-Key", "Helicone-Auth", "X-Auth", "x-litellm-key", "X-Amz-Signature",
     "x-portkey-virtual-key", "X-Something-Else", "api-key", "cf-aig-authorization", "Cookie", "X-Amz-Security-Token",
 )  # fmt: skip
-SECRET = "v1/Zm9v+b4r_9f8e7d6c/5b4a"
+SECRET = "v1/Zm9v+b4r_9f8e7d6c/5b4a=="
 OTHERS = ("topsecretvalue", "hunter2", "pass_Word", "p@ssword!", "sk-1234", "two words, 1 value")
 SPELLED: dict[str, Callable[[str], str]] = {
     "as it is": str,
@@ -32,6 +32,13 @@ SPELLED: dict[str, Callable[[str], str]] = {
     "some bytes, mixed": lambda text: "".join(
         (one, f"%{ord(one):02x}", f"%{ord(one):02X}")[at % 3] for at, one in enumerate(text)
     ),
+    "percent, twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "JSON, some signs": lambda text: dumps(text)[1:-1].replace("/", "\\u002f").replace("=", "\\u003d"),
+    "JSON, every sign": lambda text: "".join(f"\\u{ord(one):04X}" for one in text),
+    "HTML": lambda text: text.replace("/", "&#x2F;").replace("=", "&#61;").replace("+", "&plus;"),
+    "HTML, every sign": lambda text: "".join(f"&#{ord(one)};" for one in text),
+    "HTML in a URL": lambda text: quote(text.replace("/", "&#x2F;"), safe=""),
+    "hexadecimal": lambda text: text.encode().hex(),
     "base64": lambda text: b64encode(text.encode()).decode(),
     "base64, url": lambda text: urlsafe_b64encode(text.encode()).decode(),
     "base64, behind one": lambda text: b64encode(b"u" + text.encode() + b"-").decode(),
@@ -65,6 +72,21 @@ def test_an_answer_that_echoes_is_recorded_without_it(tmp_path: Path, name: str)
     assert set(told[0]["body"]["echo"]) == set(echoed)
     assert told[0]["body"]["echo"]["as it is"] == f"<{REDACTED}>"
     assert "m-1" in recorded
+
+
+def test_what_is_not_even_in_one_word_goes_with_all_around_it() -> None:
+    secrets, key = Secrets(), 'a"quoted"key\'s=1'
+    secrets.learn([("X-Auth", key)])
+    for told in (dumps(key), dumps(dumps(key)), key.replace("=", "\\u003d"), key.replace("'", "&#39;")):
+        assert loads(secrets.line({"a": [f"of {told} it"], "b": "c\nd"}).encode()) == {"a": [REDACTED], "b": "c\nd"}
+
+
+def test_more_cookies_than_are_kept_push_no_key_out() -> None:
+    secrets = Secrets()
+    cookies = "; ".join(f"name{n}=value-{n:06d}" for n in range(200))
+    secrets.learn([("Authorization", f"Bearer {SECRET}"), ("Cookie", cookies)])
+    told = loads(secrets.line({"a": SECRET, "b": "value-000000 value-000199"}).encode())
+    assert told == {"a": REDACTED, "b": f"{REDACTED} {REDACTED}"}
 
 
 @pytest.mark.parametrize("secret", OTHERS)

@@ -3,15 +3,16 @@
 Keys pass through the proxy and are never stored. A name that is not on the list keeps its place in the recording, and
 loses its value; so does a part of a path that looks like a key. A client may repeat its key where nobody looks for one:
 in a URL of its body, in an error that echoes headers. So what was taken out of a head is looked for in every line: as
-it is, percent-encoded, and in base64, there also in the middle of something longer.
-
+it is, with any of its signs escaped for a URL, for JSON or for HTML, in hexadecimal and in base64, there also in the
+middle of something longer.
 """
 
 import re
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator
+from html import unescape
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote, unquote_plus
+from urllib.parse import unquote, unquote_plus
 
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.proxy.record.records import Pairs
@@ -160,10 +161,15 @@ _HARMLESS = re.compile(
 )
 """Names that look like a key's, or are not on the list of what may be kept, and yet what they say stands in many
 texts: addresses, models, dates."""
-_IN_PERCENT = re.compile(r'(?:^|(?<=[\s"])|(?<=\\.))[^\s"\\%]*+%[^\s"\\]*+')
-"""A word of a line of JSON in which any sign may be percent-encoded, in small letters or capitals."""
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}|&(?:#|[a-zA-Z]{2,6};)|\\+(?:u[0-9a-fA-F]{4}|[\"'/])")
+_IN_JSON = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([\"'/]))")
+_WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|\\+(?:u[0-9a-fA-F]{4}|/))+""")
+"""A word of a line of JSON in which any sign may be escaped."""
+_TIMES = 3
+"""So often one escape may stand in another."""
 _SPLIT = re.compile(r"[\s;,]+")
-_KEPT = 64
+_KEPT, _MOST = 64, 1_000
+"""So many are known of all heads that came by, so many of one: cookies go first."""
 _SHORTEST = 8
 """Of a key that is looked for in the middle of something in base64."""
 
@@ -178,54 +184,69 @@ class Secrets:
 
     def learn(self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False) -> None:
         """Keep in mind what is redacted in this head. Of an answer's only what is a key by its name."""
-        for name, value in taken_from_head(headers, path):
+        keys, others = list[str](), list[str]()
+        for name, value in sorted(taken_from_head(headers, path), key=lambda taken: "cookie" not in taken[0].lower()):
             if is_secret(name):
                 words = _key_words(name, value) if not _NO_KEY.search(name) else ()
-                self._keep(self._keys, (word for word in words if _IS_KEY.fullmatch(word)))
+                keys += (word for word in words if _IS_KEY.fullmatch(word))
             elif not is_answer and not _HARMLESS.search(name):
-                self._keep(self._others, (word for word in _key_words(name, value) if _IS_LONG.fullmatch(word)))
+                others += (word for word in _key_words(name, value) if _IS_LONG.fullmatch(word))
+        self._keep(self._keys, keys)
+        self._keep(self._others, others)
 
-    def _keep(self, known: dict[str, tuple[str, ...]], words: Iterable[str]) -> None:
+    def _keep(self, known: dict[str, tuple[str, ...]], words: list[str]) -> None:
         for word in words:
             spelled = known.pop(word, None)
             known[word] = spelled or tuple(_spellings(word))
             if spelled is None:
                 self._spelled = []
-        while len(known) > _KEPT:
+        while len(known) > max(_KEPT, min(len(words), _MOST)):
             del known[next(iter(known))]
 
     def line(self, document: dict[str, Any]) -> str:
         """The document as a line of JSON, without them."""
         line = dumps(document)
-        taken = self._taken_out(line)
-        if taken == line:
+        taken, is_all = self._taken_out(line)
+        if is_all and taken == line:
             return line
         try:
             loads(taken.encode())
         except NotJson:  # what was found began in the middle of a number, or after a backslash
-            return dumps(self._walked(document))
-        return taken
+            is_all = False
+        return taken if is_all else dumps(self._walked(document))
 
-    def _taken_out(self, text: str) -> str:
-        """Long ones first: a short one may stand in them."""
+    def _taken_out(self, text: str) -> tuple[str, bool]:
+        """The text without them, and whether none is left. Long ones first: a short one may stand in them."""
         if not self._spelled:
             every = {one for known in (self._keys, self._others) for spelled in known.values() for one in spelled}
             self._spelled = sorted(every, key=len, reverse=True)
         for one in self._spelled:
             if one in text:
                 text = text.replace(one, REDACTED)
-        return _IN_PERCENT.sub(self._shown, text) if "%" in text else text
+        if not self._names_one(text):
+            return text, True
+        text = _WORD.sub(self._shown, text)
+        return text, not self._names_one(text)
+
+    def _names_one(self, text: str) -> bool:
+        """Does it hold a key of which some sign is escaped?"""
+        for _ in range(_TIMES):
+            if not _ESCAPE.search(text):
+                return False
+            text = unescape(unquote(_IN_JSON.sub(_sign, text)))
+            if any(one in text for known in (self._keys, self._others) for one in known):
+                return True
+        return False
 
     def _shown(self, found: re.Match[str]) -> str:
-        plain = unquote(found[0])
-        return REDACTED if any(one in plain for known in (self._keys, self._others) for one in known) else found[0]
+        return REDACTED if self._names_one(found[0]) else found[0]
 
     def _walked(self, value: Any) -> Any:
         match value:
             case str():
-                taken = self._taken_out(dumps(value)[1:-1])
+                taken, is_all = self._taken_out(dumps(value)[1:-1])
                 try:
-                    return loads(f'"{taken}"'.encode())
+                    return loads(f'"{taken}"'.encode()) if is_all else REDACTED
                 except NotJson:
                     return REDACTED
             case dict():
@@ -273,17 +294,15 @@ def _login(word: str) -> Iterator[str]:
         yield login.partition(":")[2]
 
 
+def _sign(escaped: re.Match[str]) -> str:
+    return escaped[2] or chr(int(escaped[1], 16))
+
+
 def _spellings(word: str) -> Iterator[str]:
-    """All the ways in which a line of JSON may hold it."""
-    said = dumps(word)[1:-1]
-    yield said
-    for sign, escaped in (("/", "\\\\/"), ("+", "\\\\u002b"), ("+", "\\\\u002B")):  # JSON in a stream's text
-        if sign in said:
-            yield said.replace(sign, escaped)
-    for encoded in {quote(word, safe=""), quote(word), quote_plus(word)} - {word}:
-        yield encoded
-        yield re.sub("%..", lambda found: found[0].lower(), encoded)
+    """All the ways in which a line of JSON may hold it whole, but for single signs that are escaped."""
+    yield dumps(word)[1:-1]
     data = word.encode()
+    yield from (data.hex(), data.hex().upper())
     for encode in (b64encode, urlsafe_b64encode):
         yield encode(data).decode()
         for shift in range(3 if len(data) >= _SHORTEST else 0):
