@@ -3,6 +3,8 @@
 import contextlib
 import gc
 import io
+import json
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -75,7 +77,8 @@ class Trials:
         yield "opening", lambda: open_transcript(path)
         yield "following", lambda: _follow(path, data, chance.randrange(len(data) + 1))
         policies = list(POLICIES) if self._thorough else [chance.choice(list(POLICIES))]
-        commands: list[list[str]] = [["info"], ["info", "--json"], ["calibrate"], ["buffer", "--json"]]
+        commands = [[name] for name in ("info", "calibrate", "breakdown", "cost", "lost", "pins")]
+        commands += [[name, "--json"] for name in ("info", "buffer", "breakdown", "cost", "lost")]
         commands += [["buffer", "--at", "end"]] if self._thorough else []
         for words in commands if self._thorough else [chance.choice(commands)]:
             yield " ".join(words), partial(_run, [*words, str(path)])
@@ -96,9 +99,20 @@ class Trials:
             compile(test.read_bytes(), "exported.py", "exec")
 
 
+_DRIVES = re.compile(r"[\0-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal would take for more than a sign."""
+
+
 def _run(words: list[str]) -> None:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        cli.main(words)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli.main(words)
+    told = err.getvalue()
+    if "--json" not in words:
+        told += out.getvalue()
+    elif status == 0:
+        json.loads(out.getvalue())
+    assert not _DRIVES.search(told), words
 
 
 def _look_at(session: Session) -> None:

@@ -285,10 +285,14 @@ def _message_items(message: Message, kinds: Mapping[str, str]) -> Iterator[Any]:
     said: list[Part] = []
     parts = message.parts
     if isinstance(result := parts[0] if parts else None, ToolResult):
-        yield _write_result(result, parts[1:], kinds.get(result.call_id, "function_call"))
+        beside = tuple(filter(_is_content, parts[1:]))
+        yield _write_result(result, beside, kinds.get(result.call_id, "function_call"))
+        for part in parts[1:]:
+            if not _is_content(part):
+                yield from _write_part(part, kinds)
         return
     for part in parts:
-        if isinstance(part, Text | Image) or _is_content(part):
+        if _is_content(part):
             said.append(part)
             continue
         if said:
@@ -300,8 +304,8 @@ def _message_items(message: Message, kinds: Mapping[str, str]) -> Iterator[Any]:
 
 
 def _is_content(part: Part) -> bool:
-    """A part of a message rather than an item: a file, a sound."""
-    return isinstance(part, Opaque) and part.kind.startswith(("input_", "output_"))
+    """A part of a message rather than an item: a text, an image, a file, a sound."""
+    return isinstance(part, Text | Image) or (isinstance(part, Opaque) and part.kind.startswith(("input_", "output_")))
 
 
 def _said(role: Role, parts: list[Part]) -> dict[str, Any]:
@@ -316,7 +320,7 @@ def _write_content(role: Role, part: Part) -> Any:
             return {"type": "input_image", "image_url": f"data:{media_type};base64,{data}" if data else url}
         case Opaque(_, value):
             return value
-    raise AssertionError(part)  # _message_items lets nothing else through
+    raise AssertionError(part)  # `_is_content` lets nothing else through
 
 
 def _write_part(part: Part, kinds: Mapping[str, str]) -> Iterator[Any]:
@@ -356,9 +360,7 @@ def _write_result(result: ToolResult, more: tuple[Part, ...], kind: str) -> dict
     if not more:
         return item | {"output": result.content}
     text: list[Part] = [Text(result.content)] if result.content else []
-    return item | {
-        "output": [_write_content("user", part) for part in (*text, *more) if not isinstance(part, ToolResult)]
-    }
+    return item | {"output": [_write_content("user", part) for part in (*text, *more)]}
 
 
 def _read_tools(content: str) -> Any:
