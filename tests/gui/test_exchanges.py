@@ -65,7 +65,7 @@ def test_the_lines_of_clients_stand_there_until_something_has_passed(stage: Stag
     assert QGuiApplication.clipboard().text() == f"ANTHROPIC_BASE_URL={stage.status.url} ENABLE_TOOL_SEARCH=true claude"
     assert not panel.table.isVisible()
     stage.ask().result()
-    stage.until(lambda: panel.table.isVisible() and panel.table.shown)
+    stage.until(lambda: panel.table.isVisible() and panel.table.rows)
     assert not panel.clients.isVisible()
 
 
@@ -84,20 +84,20 @@ def test_clicked_filtered_and_gone_to(stage: Stage, monkeypatch: pytest.MonkeyPa
                 model="claude-simulated", max_tokens=9, messages=told, extra_headers={"x-simulate-fault": "429"}
             )
     panel, table = stage.panel, stage.panel.table
-    stage.until(lambda: len(table.shown) == 5 and all(row.what.ended for row in table.shown))
-    assert [row.what.number for row in table.shown] == [4, 3, 2, 1, 0]
+    stage.until(lambda: len(table.rows) == 5 and all(row.what.ended for row in table.rows))
+    assert [row.what.number for row in table.rows] == [4, 3, 2, 1, 0]
     for which, wanted in ((ERRORS, [4]), (SIDE, [4, 3]), (MAIN, [2, 1, 0])):
         click(panel.filter.which.buttons[which])
-        assert [row.what.number for row in table.shown] == wanted
+        assert [row.what.number for row in table.rows] == wanted
     assert not panel.filter.which.buttons[SUB].isVisible(), "a chip that keeps nothing is none"
     click(panel.filter.which.buttons["all"])
     write(panel.filter.text, "count")
-    assert [row.what.number for row in table.shown] == [3]
+    assert [row.what.number for row in table.rows] == [3]
     panel.filter.text.clear()
     header = table.horizontalHeader()
     middle = header.viewport().height() // 2
     click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 9, middle))  # by number, the first on top
-    assert [row.what.number for row in table.shown] == [0, 1, 2, 3, 4]
+    assert [row.what.number for row in table.rows] == [0, 1, 2, 3, 4]
     click(table.viewport(), place(table, 1))
     stage.until(lambda: "(redacted)" in raw(stage))
     assert KEY not in raw(stage)
@@ -132,10 +132,10 @@ def test_a_request_is_held_and_sent_on_while_another_workspace_is_shown(stage: S
     stage.until(lambda: tabs.tabText(tabs.currentIndex()) == "Live ●")
     stage.until(lambda: box.would.isVisible() and box.visibleRegion().boundingRect().size() == box.size())
     assert box.as_it_was.visibleRegion().boundingRect().size() == box.as_it_was.size()
-    stage.until(lambda: stage.panel.table.shown and stage.panel.table.shown[0].what.is_waiting)
+    stage.until(lambda: stage.panel.table.rows and stage.panel.table.rows[0].what.is_waiting)
     click(box.as_it_was)
     assert call.result()
-    stage.until(lambda: stage.panel.table.shown[0].what.held_ms is not None)
+    stage.until(lambda: stage.panel.table.rows[0].what.held_ms is not None)
     stage.until(lambda: tabs.tabText(tabs.currentIndex()) == "Live")
     assert not stage.panel.boxes
 
@@ -148,9 +148,9 @@ def test_a_recording_that_nobody_writes_shows_its_exchanges(stage: Stage, tmp_pa
     stage.window.open_path(str(recording.save(tmp_path / "old.jsonl")))
     stage.until(lambda: stage.window.docks.ready and stage.bench.state.session is not None)
     stage.window.show_panel("Proxy")
-    stage.until(lambda: len(stage.panel.table.shown) == 12)
+    stage.until(lambda: len(stage.panel.table.rows) == 12)
     assert not stage.panel.address.isVisible()
-    assert {row.what.client for row in stage.panel.table.shown} == {"claude-code"}
+    assert {row.what.client for row in stage.panel.table.rows} == {"claude-code"}
 
 
 def _rows(count: int) -> list[ListedExchange]:
@@ -203,7 +203,7 @@ def test_200_000_calls_are_filtered_and_found_beside_the_window(desk: Desk, qtbo
     for text in ("r", "re", "request 7", "request 77777", "no such"):
         measured(lambda text=text: over.text.setText(text))  # type: ignore[misc]
         wanted = [n for n in range(199_999, -1, -1) if all(word in f"request {n}" for word in text.split())]
-        assert [row.what.number for row in table.shown] == wanted
+        assert [row.what.number for row in table.rows] == wanted
     assert max(took) < 0.1, "of the window's own thread: 0.25 s to put them in order there, 0.1 s to find one"
 
 

@@ -145,7 +145,7 @@ def test_from_the_welcome_page(stage: Stage) -> None:
     window.show_panel("Proxy")
     stage.until(lambda: "127.0.0.1" in stage.panel.address.text())
     assert stage.ask().result()
-    stage.until(lambda: stage.panel.table.shown and stage.panel.table.shown[0].what.status == 200)
+    stage.until(lambda: stage.panel.table.rows and stage.panel.table.rows[0].what.status == 200)
     state = stage.bench.state
     stage.until(lambda: len(stage.bench.state.session.main.requests) == 1)  # type: ignore[union-attr]
     assert state.thread is not None
@@ -215,7 +215,7 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     more = [*TOLD, {"role": "assistant", "content": "so"}, {"role": "user", "content": "four"}]
     assert stage.ask(more).result()
     assert stage.arrived() == ["three, and briefly", "so", "four"]
-    stage.until(lambda: stage.panel.table.shown[0].what.done == "cut again")
+    stage.until(lambda: stage.panel.table.rows[0].what.done == "cut again")
 
 
 def _followed(record: Path, capsys: pytest.CaptureFixture[str]) -> list[int]:
@@ -306,7 +306,7 @@ def test_as_it_was_and_drop(stage: Stage) -> None:
     click(box.drop)
     with pytest.raises(anthropic.BadRequestError, match="Dropped"):
         dropped.result()
-    stage.until(lambda: stage.panel.table.shown[0].what.done == "dropped")
+    stage.until(lambda: stage.panel.table.rows[0].what.done == "dropped")
 
 
 def test_a_watermark_is_chosen(stage: Stage) -> None:

@@ -64,11 +64,11 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     qtbot.waitUntil(
         lambda: (
             calls.isVisible()
-            and [one.what.usage for one in calls.shown if one.place.thread == "main"] == [Usage(130), Usage(100)]
+            and [one.what.usage for one in calls.rows if one.place.thread == "main"] == [Usage(130), Usage(100)]
         )
     )
-    assert all((one.what.elapsed_ms or 0) > 0 for one in calls.shown)
-    assert set(calls.bars()) == {one.id for one in calls.shown}
+    assert all((one.what.elapsed_ms or 0) > 0 for one in calls.rows)
+    assert set(calls.bars()) == {one.id for one in calls.rows}
     assert not calls.isColumnHidden(WATERFALL)
     assert bench.state.thread is not None
     assert [request.usage for request in bench.state.thread.requests] == [Usage(100), Usage(130)]
@@ -92,14 +92,14 @@ def test_the_calls_of_what_is_open_lead_to_their_requests(panel: ProxyPanel, win
     session = bench.state.session
     assert session is not None
     count = sum(len(thread.requests) for thread in session.threads)
-    qtbot.waitUntil(lambda: len(calls.shown) == count > 0)
-    times = [one.what.time for one in calls.shown]
+    qtbot.waitUntil(lambda: len(calls.rows) == count > 0)
+    times = [one.what.time for one in calls.rows]
     assert times == sorted(times, reverse=True)
     assert calls.isColumnHidden(WATERFALL)  # this transcript tells no durations
     assert not panel.filter.save.isVisible()
 
     def row(request: int, thread: str = "main") -> int:
-        places = [(one.place.request, one.place.thread) for one in calls.shown]
+        places = [(one.place.request, one.place.thread) for one in calls.rows]
         found = places.index((request, thread))
         calls.scrollTo(calls.model().index(found, 6))
         return found
@@ -118,14 +118,14 @@ def test_the_calls_of_what_is_open_lead_to_their_requests(panel: ProxyPanel, win
     press(calls, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert "\trequest 7\t" in QGuiApplication.clipboard().text()
     click(panel.filter.which.buttons[SUB])
-    assert {one.place.thread for one in calls.shown} == {one.id for one in session.threads if one.parent}
+    assert {one.place.thread for one in calls.rows} == {one.id for one in session.threads if one.parent}
     header = calls.horizontalHeader()
     output = next(n for n, one in enumerate(COLUMNS) if one.title == "output")
     click(header.viewport(), QPoint(header.sectionViewportPosition(output) + 9, header.viewport().height() // 2))
-    sizes = [one.what.usage.output for one in calls.shown if one.what.usage is not None]
+    sizes = [one.what.usage.output for one in calls.rows if one.what.usage is not None]
     assert sizes == sorted(sizes)
     assert len(sizes) > 2
-    other = calls.shown[2].place
+    other = calls.rows[2].place
     double_click(calls.viewport(), middle(2))
     qtbot.waitUntil(lambda: (bench.state.thread_id, bench.state.at) == (other.thread, other.request))
     assert window.docks.current.name == "Read"
@@ -161,7 +161,7 @@ def test_calls_of_another_session_never_stand_there_as_this_ones(
     """The first session's rows are still being worked out when the second is opened."""
     qtbot.waitUntil(lambda: window.workbench.state.opening is None and not window.bridge.busy)
     shown: list[int] = []
-    panel.table.model().modelReset.connect(lambda: shown.append(len(panel.table.shown)))
+    panel.table.model().modelReset.connect(lambda: shown.append(len(panel.table.rows)))
     panel.show_state(State(session=made_session(12, "one.jsonl")))
     panel.show_state(State(session=made_session(5, "two.jsonl")))
     qtbot.waitUntil(lambda: not window.bridge.busy)
@@ -169,4 +169,4 @@ def test_calls_of_another_session_never_stand_there_as_this_ones(
     panel.show_state(State(session=made_session(9, "two.jsonl")))
     panel.show_state(State())
     qtbot.waitUntil(lambda: not window.bridge.busy)
-    assert not panel.table.shown
+    assert not panel.table.rows

@@ -6,13 +6,13 @@ A row is painted into a picture, which is kept: walking and scrolling then copy 
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QItemSelectionModel, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPixmap
-from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
-from inspector.gui.widgets.table import TOP, Index, paint_empty, show_whole_rows
+from inspector.gui.widgets.table import TOP, Index, WholeRows
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 RIGHT = MIDDLE | Qt.AlignmentFlag.AlignRight
@@ -140,26 +140,17 @@ def paint_bold(painter: QPainter, room: QRect, text: str, colour: str) -> None:
     painter.setFont(plain)
 
 
-class PaintedList(Guarded, QTableView):
+class PaintedList(WholeRows):
     """The view: one column, one row chosen."""
 
     def __init__(self, name: str, model: PaintedModel, delegate: PaintedRow) -> None:
-        super().__init__()
+        super().__init__(name, model, delegate.height)
         delegate.setParent(self)
-        self.setModel(model)
         self.setItemDelegate(delegate)
-        self.setAccessibleName(name)
-        self.empty = ""
-        """What is said where there are no rows."""
         self.setMouseTracking(True)
-        show_whole_rows(self, delegate.height)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.horizontalHeader().hide()
         self.horizontalHeader().setStretchLastSection(True)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        paint_empty(self, self.empty)
 
     def stand_at(self, place: int) -> None:
         """Choose a row (-1 for none) without telling anyone: what is selected elsewhere stays."""

@@ -1,10 +1,18 @@
 """A calm table for the smaller lists: plain cells, whole rows, everything by keyboard, rows read only when painted."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractTableModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import (
     QFontMetrics,
     QGuiApplication,
@@ -96,25 +104,95 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
         return None
 
 
-class FittedTable(Guarded, QTableView):
-    """What all tables have in common: whole rows, columns that are fitted anew when room or letters change."""
+class WholeRows(Guarded, QTableView):
+    """What all our lists have in common: whole rows of one height, no grid, scrolled by pixels, left by Tab."""
+
+    def __init__(self, name: str, model: QAbstractItemModel, height: Callable[[QFontMetrics], int]) -> None:
+        """`height`: of a row, in pixels, for a font."""
+        super().__init__()
+        self._height = height
+        self.empty = ""
+        """What is said where there are no rows."""
+        self.setModel(model)
+        self.setAccessibleName(name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        upright = self.verticalHeader()
+        upright.hide()
+        upright.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        upright.setMinimumSectionSize(12)
+        upright.setDefaultSectionSize(height(self.fontMetrics()))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Other letters, other rows."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.verticalHeader().setDefaultSectionSize(self._height(self.fontMetrics()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.empty and not self.model().rowCount():
+            with QPainter(self.viewport()) as painter:
+                painter.setPen(self.palette().placeholderText().color())
+                room = self.viewport().rect().adjusted(13, 0, -13, 0)
+                painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty)
+
+
+class FittedTable(WholeRows, Generic[T]):
+    """What all tables have in common: columns fitted anew when room or letters change, everything by keyboard."""
 
     LINES: ClassVar[float] = 1.6
     """Of letters, in the height of a row."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        show_whole_rows(self, lambda metrics: int(metrics.height() * self.LINES))
+    def __init__(self, name: str, model: TableModel[T]) -> None:
+        super().__init__(name, model, lambda metrics: int(metrics.height() * self.LINES))
+        self._model = model
         self.horizontalHeader().setHighlightSections(False)
-        self.empty = ""
-        """What is said where there are no rows."""
+        self.doubleClicked.connect(lambda index: self._open(index.row()))
 
     def _fit(self) -> None:
         """Which columns are shown, and how wide."""
+        raise NotImplementedError
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        paint_empty(self, self.empty)
+    def _open(self, row: int) -> None:
+        """Enter or a double click on it."""
+        raise NotImplementedError
+
+    def _walk(self, row: int) -> None:
+        """By an arrow, to it."""
+        raise NotImplementedError
+
+    @property
+    def rows(self) -> Sequence[T]:
+        """What is shown, from above."""
+        return self._model.rows
+
+    def copied(self) -> str:
+        """The selected rows in full, else all: a line each, cells between tabs."""
+        chosen = sorted({index.row() for index in self.selectedIndexes()}) or range(len(self.rows))
+        cells = ([column.text(self.rows[n]) for column in self._model.columns] for n in chosen)
+        return "\n".join("\t".join(" ".join(cell.split()) for cell in row) for row in cells)
+
+    def copy(self) -> None:
+        """The same, to the clipboard."""
+        QGuiApplication.clipboard().setText(self.copied())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens, Ctrl+C copies, the arrows walk."""
+        row = self.currentIndex().row()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and row >= 0:
+            self._open(row)
+        else:
+            super().keyPressEvent(event)
+            if self.currentIndex().row() not in (row, -1):
+                self._walk(self.currentIndex().row())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Other room."""
@@ -142,7 +220,7 @@ class _Cells(Guarded, QStyledItemDelegate):
             option.text = cut_words(option.text, option.fontMetrics, option.rect.width() - _BESIDE)
 
 
-class Rows(FittedTable, Generic[T]):
+class Rows(FittedTable[T], Generic[T]):
     """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
 
     SPREADS: ClassVar[bool] = False
@@ -151,10 +229,7 @@ class Rows(FittedTable, Generic[T]):
     opened = Signal(int)
 
     def __init__(self, name: str, columns: Sequence[Column[T]]) -> None:
-        super().__init__()
-        self._model: TableModel[T] = TableModel(columns)
-        self.setModel(self._model)
-        self.setAccessibleName(name)
+        super().__init__(name, TableModel(columns))
         self.setItemDelegate(_Cells(self))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
@@ -162,7 +237,12 @@ class Rows(FittedTable, Generic[T]):
         self._fitted: tuple[object, ...] = ()
         self._fit()
         self.clicked.connect(lambda index: self.chosen.emit(index.row(), index.column()))
-        self.doubleClicked.connect(lambda index: self.opened.emit(index.row()))
+
+    def _open(self, row: int) -> None:
+        self.opened.emit(row)
+
+    def _walk(self, row: int) -> None:
+        self.chosen.emit(row, -1)
 
     def show_rows(self, rows: Sequence[T]) -> None:
         """Show these; the place in the list stays where it can."""
@@ -172,32 +252,6 @@ class Rows(FittedTable, Generic[T]):
         if 0 <= at < len(rows):
             self.setCurrentIndex(self._model.index(at, 0))
             self.verticalScrollBar().setValue(scrolled)
-
-    @property
-    def rows(self) -> Sequence[T]:
-        """What is shown."""
-        return self._model.rows
-
-    def copied(self) -> str:
-        """The selected rows in full, else all: a line each, cells between tabs."""
-        chosen = sorted({index.row() for index in self.selectedIndexes()}) or range(len(self.rows))
-        return copied_rows((column.text(self.rows[n]) for column in self._model.columns) for n in chosen)
-
-    def copy(self) -> None:
-        """The same, to the clipboard."""
-        QGuiApplication.clipboard().setText(self.copied())
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter opens, Ctrl+C copies, the arrows walk."""
-        row = self.currentIndex().row()
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and row >= 0:
-            self.opened.emit(row)
-        else:
-            super().keyPressEvent(event)
-            if self.currentIndex().row() != row:
-                self.chosen.emit(self.currentIndex().row(), -1)
 
     def leave_out(self, column: int, out: bool) -> None:
         """Do not show a column, whatever room there is; or show it again."""
@@ -249,51 +303,3 @@ class Rows(FittedTable, Generic[T]):
             )
             if n in widths and not stretched:
                 header.resizeSection(n, widths[n])
-
-
-class _RowHeights(Guarded, QObject):
-    """Rows as high as the letters of their view need, whenever these change."""
-
-    def __init__(self, view: QTableView, height: Callable[[QFontMetrics], int]) -> None:
-        super().__init__(view)
-        self._view, self._height = view, height
-        view.installEventFilter(self)
-        self._fit()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._fit()
-        return False
-
-    def _fit(self) -> None:
-        self._view.verticalHeader().setDefaultSectionSize(self._height(self._view.fontMetrics()))
-
-
-def copied_rows(rows: Iterable[Iterable[str]]) -> str:
-    """A line a row, cells between tabs."""
-    return "\n".join("\t".join(" ".join(cell.split()) for cell in row) for row in rows)
-
-
-def paint_empty(view: QTableView, words: str) -> None:
-    """In the middle of a view without rows."""
-    if words and not view.model().rowCount():
-        with QPainter(view.viewport()) as painter:
-            painter.setPen(view.palette().placeholderText().color())
-            room = view.viewport().rect().adjusted(13, 0, -13, 0)
-            painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, words)
-
-
-def show_whole_rows(view: QTableView, height: Callable[[QFontMetrics], int]) -> None:
-    """What all our lists have in common: whole rows of one height, no grid, scrolled by pixels, left by Tab."""
-    view.setFrameShape(QFrame.Shape.NoFrame)
-    view.setShowGrid(False)
-    view.setWordWrap(False)
-    view.setTabKeyNavigation(False)
-    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    upright = view.verticalHeader()
-    upright.hide()
-    upright.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    upright.setMinimumSectionSize(12)
-    _RowHeights(view, height)

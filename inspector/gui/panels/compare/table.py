@@ -21,11 +21,9 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, lifetime, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.style import SAMPLE, paint_sample, style_of
+from inspector.gui.widgets.painted import RIGHT, paint_text
 from inspector.gui.widgets.table import Column, Index, Rows
 from inspector.workbench.compare import BASE, FIGURES, NAMES, Comparison, Figure, Number
-
-_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
-_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,16 +202,14 @@ class _TwoLines(Guarded, QStyledItemDelegate):
         bold = QFont(painter.font())
         bold.setWeight(QFont.Weight.DemiBold)
         painter.setFont(bold)
-        painter.setPen(ink(style_of(row.name).colour(c)))
-        painter.drawText(room, _LEFT, style_of(row.name).letter)
+        paint_text(painter, room, style_of(row.name).letter, style_of(row.name).colour(c))
         left = room.adjusted(painter.fontMetrics().horizontalAdvance("CC") + _APART, 0, 0, 0)
         paint_sample(painter, QRectF(left.left(), left.top(), SAMPLE.width(), left.height()), row.name, c)
         left = left.adjusted(SAMPLE.width() + _APART, 0, 0, 0)
         if not picked:
             bold.setWeight(QFont.Weight.Normal)
             painter.setFont(bold)
-        painter.setPen(ink(c.text))
-        painter.drawText(left, _LEFT, _elided(painter, row.title, left))
+        paint_text(painter, left, row.title, c.text)
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, number: int) -> None:
         c, figure = self._theme.colours, FIGURES[number]
@@ -222,18 +218,12 @@ class _TwoLines(Guarded, QStyledItemDelegate):
         if gap:
             upper.setHeight(room.height() // 2)
             lower.setTop(room.top() + room.height() // 2)
-        painter.setPen(ink(c.text))
-        painter.drawText(upper, _RIGHT, _elided(painter, shown(figure, row), upper))
+        paint_text(painter, upper, shown(figure, row), c.text, RIGHT)
         if gap:
             small = QFont(painter.font())
             small.setPointSizeF(self._theme.small)
             painter.setFont(small)
-            painter.setPen(ink(c.quiet))
-            painter.drawText(lower, _RIGHT, _elided(painter, gap, lower))
-
-
-def _elided(painter: QPainter, text: str, room: QRect) -> str:
-    return painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+            paint_text(painter, lower, gap, c.quiet, RIGHT)
 
 
 # -- regrets -----------------------------------------------------------------------------------------------------------

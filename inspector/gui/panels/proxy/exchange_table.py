@@ -1,9 +1,9 @@
 """The network table: exchanges, or calls, as browsers show them, filtered, sorted, with their times as bars."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from inspector.gui.bridge import Bridge
@@ -21,7 +21,8 @@ from inspector.gui.panels.proxy.exchange_rows import (
     waterfall,
 )
 from inspector.gui.widgets.chips import Chips, flow
-from inspector.gui.widgets.table import FittedTable, Index, copied_rows
+from inspector.gui.widgets.painted import MIDDLE, RIGHT, paint_text
+from inspector.gui.widgets.table import FittedTable, Index
 
 _PAD = 7
 """Pixels at both sides of a cell."""
@@ -31,20 +32,19 @@ _MEASURED = 50
 """Rows, the first and the last, by whose texts columns get their widths."""
 
 
-class ExchangeTable(FittedTable):
+class ExchangeTable(FittedTable[ListedExchange]):
     """`chosen`: a row was clicked or walked to; `opened`: Enter or a double click on it."""
 
     chosen = Signal(object)
     opened = Signal(object)
 
     def __init__(self, theme: Theme, bridge: Bridge) -> None:
-        super().__init__()
-        self._theme, self._model = theme, ExchangeModel(bridge)
+        model = ExchangeModel(bridge)
+        super().__init__("Exchanges", model)
+        self._exchanges = model
         self._bars: tuple[object, dict[object, tuple[float, float, float]]] = (None, {})
         self._chosen: object = None
         """Id of the row that is chosen, or its thread and request."""
-        self.setModel(self._model)
-        self.setAccessibleName("Exchanges")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setItemDelegate(_ExchangeCell(theme, self))
@@ -54,24 +54,18 @@ class ExchangeTable(FittedTable):
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         header.setSortIndicatorShown(False)  # it stands in the heading's words: Qt's own lies over them
-        self._model.replaced.connect(self._stand_again)
+        self._exchanges.replaced.connect(self._stand_again)
         for changed in (self._model.modelReset, self._model.rowsInserted, self._model.dataChanged):
             changed.connect(lambda *_: self._fit())
-        self.clicked.connect(lambda index: self._choose(index.row()))
-        self.doubleClicked.connect(lambda index: self.opened.emit(self._model.rows[index.row()]))
-
-    @property
-    def shown(self) -> Sequence[ListedExchange]:
-        """What is shown, from above."""
-        return self._model.rows
+        self.clicked.connect(lambda index: self._walk(index.row()))
 
     def show_rows(self, rows: list[ListedExchange]) -> None:
         """All exchanges, in the order in which they came."""
-        self._model.show_all(rows)
+        self._exchanges.show_all(rows)
 
     def show_only(self, which: str, text: str) -> None:
         """Those of a kind in which the text stands."""
-        self._model.choose(which, text)
+        self._exchanges.choose(which, text)
 
     def show_place(self, thread: str, request: int | None) -> None:
         """The row of that request is the chosen one."""
@@ -80,7 +74,7 @@ class ExchangeTable(FittedTable):
 
     def bars(self) -> dict[object, tuple[float, float, float]]:
         """The waterfall of the rows in sight."""
-        rows = self._model.rows
+        rows = self.rows
         top, bottom = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
         seen = rows[max(0, top) : bottom + 1 if bottom >= 0 else len(rows)]
         key = (id(rows), top, bottom)
@@ -89,13 +83,15 @@ class ExchangeTable(FittedTable):
             self.viewport().update()  # rows that stayed where they were have their bars elsewhere
         return self._bars[1]
 
-    def _choose(self, at: int) -> None:
-        row = self._model.rows[at]
-        self._chosen = row.id
-        self.chosen.emit(row)
+    def _open(self, row: int) -> None:
+        self.opened.emit(self.rows[row])
+
+    def _walk(self, row: int) -> None:
+        self._chosen = self.rows[row].id
+        self.chosen.emit(self.rows[row])
 
     def _stand_again(self) -> None:
-        at = self._model.row_of(self._chosen) if self._chosen is not None else None
+        at = self._exchanges.row_of(self._chosen) if self._chosen is not None else None
         if at is None:
             self.clearSelection()
         elif at != self.currentIndex().row() or not self.selectedIndexes():
@@ -103,24 +99,10 @@ class ExchangeTable(FittedTable):
             self.setCurrentIndex(self._model.index(at, seen))
             QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))  # new rows have no place yet
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter opens; the arrows walk."""
-        at = self.currentIndex().row()
-        if event.matches(QKeySequence.StandardKey.Copy):
-            chosen = [self._model.rows[at]] if at >= 0 else self._model.rows
-            QGuiApplication.clipboard().setText(copied_rows((one.text(row) for one in COLUMNS) for row in chosen))
-            return
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and at >= 0:
-            self.opened.emit(self._model.rows[at])
-            return
-        super().keyPressEvent(event)
-        if self.currentIndex().row() not in (at, -1):
-            self._choose(self.currentIndex().row())
-
     def _fit(self) -> None:
         """Columns in which nothing stands are left out; where there is no room for all others, those that say least go.
         What is left over is the waterfall's; without one all get a share of it."""
-        rows = (*self._model.rows[:_MEASURED], *self._model.rows[-_MEASURED:])
+        rows = (*self.rows[:_MEASURED], *self.rows[-_MEASURED:])
         letters, heads = self.fontMetrics(), self.horizontalHeader().fontMetrics()
         figure, widths, whole = letters.horizontalAdvance("0"), dict[int, int](), dict[int, int]()
         for n, one in enumerate(COLUMNS):
@@ -190,7 +172,7 @@ class _ExchangeCell(Guarded, QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """The text of a cell, or its bar."""
-        row, c = self._table.shown[index.row()], self._theme.colours
+        row, c = self._table.rows[index.row()], self._theme.colours
         picked = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.save()
         painter.fillRect(option.rect, ink(c.selected if picked else c.window))
@@ -200,10 +182,8 @@ class _ExchangeCell(Guarded, QStyledItemDelegate):
             self._paint_bar(painter, inner, row)
         else:
             one = COLUMNS[index.column()]
-            painter.setPen(ink(_colour(c, row, index.column())))
-            side = Qt.AlignmentFlag.AlignRight if one.figures else Qt.AlignmentFlag.AlignLeft
-            text = painter.fontMetrics().elidedText(str(index.data() or ""), Qt.TextElideMode.ElideRight, inner.width())
-            painter.drawText(inner, side | Qt.AlignmentFlag.AlignVCenter, text)
+            text, colour = str(index.data() or ""), _colour(c, row, index.column())
+            paint_text(painter, inner, text, colour, RIGHT if one.figures else MIDDLE)
         painter.restore()
 
     def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange) -> None:
