@@ -9,7 +9,7 @@ from inspector.agent.journal import Journal
 from inspector.agent.plan import Plan
 from inspector.agent.status import StatusPublisher
 from inspector.agent.tools.toolbox import Toolbox
-from inspector.agent.workspace import in_workspace
+from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.core.answering import offline
 from inspector.core.buffer import Prompt
 from inspector.core.needs import Answer, Need
@@ -31,7 +31,7 @@ class Models:
         self._world = plan.world or _world_of(plan.model, window)
         self._session = uuid4().hex
         self._kept: dict[str, Answering] = {}
-        self._hands = in_workspace(offline, plan.workspace)
+        self._hands = WorkspaceAnswerer(offline, plan.workspace)
 
     def of(self, thread: str, prompt: Prompt) -> Answering:
         """The model, for the calls of this thread. Raises InspectorError."""

@@ -34,19 +34,14 @@ def saved_path() -> Path:
     return user_folder("XDG_DATA_HOME", ".local/share") / "saved"
 
 
-def in_workspace(answer: Answerer, root: Path | None, folder: Path | None = None) -> "WorkspaceAnswerer":
-    """An answerer that does what is about files; all else is for `answer`.
+class WorkspaceAnswerer:
+    """Does what is about files; all else is for `answer`.
 
     `root` is the workspace; None = there is none, a file is then what the recording holds of it. `folder` is where
     things are kept, default `saved_path()`. Raises ProviderFailure where a file cannot be read or kept.
     """
-    return WorkspaceAnswerer(answer, root, folder)
 
-
-class WorkspaceAnswerer:
-    """What is about files it does by itself, the rest is asked on."""
-
-    def __init__(self, answer: Answerer, root: Path | None, folder: Path | None) -> None:
+    def __init__(self, answer: Answerer, root: Path | None, folder: Path | None = None) -> None:
         self._answer = answer
         self._root = root
         self._folder = folder

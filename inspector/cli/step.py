@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from inspector.agent.workspace import in_workspace
+from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.cli.buffer import message_document, validity_document
 from inspector.cli.output import listing, number, pairs, picked, plain, write_answer
 from inspector.cli.select import Selection, add_selection, select
@@ -195,12 +195,12 @@ def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
     if arguments.answers:
         return _in_order(read_script(_json_file(arguments.answers)))
     by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
-    return in_workspace(by, Path.cwd())
+    return WorkspaceAnswerer(by, Path.cwd())
 
 
 def _in_order(script: Scripted) -> Answerer:
     """The script answers in order. The last answer it has is the model's: what takes hands is then really done."""
-    hands = in_workspace(script, Path.cwd())
+    hands = WorkspaceAnswerer(script, Path.cwd())
 
     def answer(need: Need) -> Answer:
         by_hand = isinstance(need, ReadFile | SaveTranscript | SaveText)

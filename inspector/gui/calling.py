@@ -24,13 +24,15 @@ class Calling:
 
     def __call__(self, who: str, state: State) -> Answerer:
         """The answerer of that name. Raises InspectorError."""
+        from inspector.agent.workspace import WorkspaceAnswerer
+
         model = model_of(state)
         key = (who, model, state.session.path if state.session else "")
         with self._lock:
             if self._answerer is None or key != self._key:
                 self._let_go()
                 self._open, self._key = _opened(who, model), key
-                self._answerer = _with_hands(self._open)
+                self._answerer = WorkspaceAnswerer(self._open, None)  # files are what the recording holds of them
             return self._answerer
 
     def close(self) -> None:
@@ -58,10 +60,3 @@ def _opened(who: str, model: str) -> "Answering":
         return answerer(who, model)
     except InspectorError as failure:
         raise InspectorError(str(failure).replace("with --model", "under Tiers")) from None
-
-
-def _with_hands(answer: "Answering") -> Answerer:
-    """Transcripts and outputs are kept on disk. A recording tells no workspace: files are what it holds of them."""
-    from inspector.agent.workspace import in_workspace
-
-    return in_workspace(answer, None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.workspace import in_workspace, read_inside, saved_path
+from inspector.agent.workspace import WorkspaceAnswerer, read_inside, saved_path
 from inspector.core.answering import offline
 from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, SaveText, SaveTranscript, Summarize
 from tests.core.policies.build import assistant, result, user
@@ -61,7 +61,7 @@ def nobody(need: Need) -> Answer:
 
 def test_l_ac_10_transcripts_follow_each_other(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    answer = in_workspace(nobody, root, folder)
+    answer = WorkspaceAnswerer(nobody, root, folder)
     one = (user("q1"), assistant("", ("c", "ls", {})), result("c", "out"))
     first = answer(SaveTranscript(one)).text
     second = answer(SaveTranscript((*one, user("中"))))
@@ -76,8 +76,8 @@ def test_l_ac_10_transcripts_follow_each_other(root: Path, tmp_path: Path) -> No
 
 def test_every_answerer_and_every_name_has_files_of_its_own(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    paths = [in_workspace(nobody, root, folder)(SaveTranscript((user("q"),))).text for _ in range(3)]
-    answer = in_workspace(nobody, root, folder)
+    paths = [WorkspaceAnswerer(nobody, root, folder)(SaveTranscript((user("q"),))).text for _ in range(3)]
+    answer = WorkspaceAnswerer(nobody, root, folder)
     paths += [answer(SaveText("out", "output")).text for _ in range(3)]
     paths.append(answer(SaveTranscript((user("q"),), "subagent-../../x y")).text)
     assert len(set(paths)) == len(paths) == len(list(folder.iterdir()))
@@ -91,17 +91,17 @@ def test_a_disk_that_refuses_is_a_failure(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for need in (SaveTranscript((user("q"),)), SaveText("x")):
         with pytest.raises(ProviderFailure, match="saved"):
-            in_workspace(nobody, root, tmp_path / "file" / "under")(need)
+            WorkspaceAnswerer(nobody, root, tmp_path / "file" / "under")(need)
 
 
 def test_what_hands_cannot_do_is_asked_on(root: Path) -> None:
     with pytest.raises(ProviderFailure, match="Summarize"):
-        in_workspace(nobody, root)(Summarize("", ""))
-    assert in_workspace(offline, root)(Summarize("", "User: hi")).by == "offline"
+        WorkspaceAnswerer(nobody, root)(Summarize("", ""))
+    assert WorkspaceAnswerer(offline, root)(Summarize("", "User: hi")).by == "offline"
 
 
 def test_without_a_workspace_a_file_is_what_was_recorded() -> None:
-    answer = in_workspace(nobody, None)
+    answer = WorkspaceAnswerer(nobody, None)
     assert answer(ReadFile("/etc/passwd", 3, "root")).text == "roo"
     with pytest.raises(ProviderFailure):
         answer(ReadFile("/etc/passwd", 3))
@@ -125,6 +125,6 @@ def test_stopping_reaches_the_one_who_answers() -> None:
         def cancel(self) -> None:
             stopped.append(True)
 
-    for answer in (in_workspace(Slow(), None), in_workspace(nobody, None)):
+    for answer in (WorkspaceAnswerer(Slow(), None), WorkspaceAnswerer(nobody, None)):
         answer.cancel()
     assert stopped == [True]
