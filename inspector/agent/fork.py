@@ -48,16 +48,11 @@ def fork(
     if buffer is not None:
         changes.append("The buffer was changed by hand before it was forked.")
     else:
-        known = at is not None and at < len(thread.requests)
-        buffer = thread.requests[at].buffer() if known and at is not None else _end(thread)
+        buffer = thread.place(at).buffer()
     start = Buffer(_taken(buffer.messages, changes), _prompt(buffer.prompt, workspace.resolve(), system, changes))
     place: dict[str, Json] = {"path": session.path, "session": session.id, "format": session.format}
     source: dict[str, Json] = {**place, "thread": thread.id, "request": at, "model": thread.model, "changes": changes}
     return Fork(start, source, tuple(changes))
-
-
-def _end(thread: Thread) -> Buffer:
-    return Buffer(thread.end.messages(), thread.prompt)
 
 
 def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str]) -> Prompt:

@@ -43,9 +43,7 @@ class Selection:
     @property
     def buffer(self) -> Buffer:
         """The buffer at that place, laid out."""
-        if self.is_end:
-            return Buffer(self.thread.end.messages(), self.thread.prompt)
-        return self.thread.requests[self.at].buffer()
+        return self.thread.place(self.at).buffer()
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:

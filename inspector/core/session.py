@@ -175,6 +175,11 @@ class Thread:
     client: str = ""
     """The program that made the calls, where one transcript holds those of several."""
 
+    def place(self, at: int | None) -> Request:
+        """Request `at`; for None, or after the last one, what the next call would be."""
+        count = len(self.requests)
+        return Request(count, self.end, self.prompt) if at is None or at >= count else self.requests[at]
+
 
 @dataclass(frozen=True, slots=True)
 class SideCall:

@@ -211,7 +211,6 @@ def _recorded(state: State, message: Message) -> tuple[Message, ...]:
             continue
         at = compaction.before_request
         before = Buffer(thread.requests[at - 1].view.messages()) if at else Buffer(())
-        view = thread.requests[at].view if at < len(thread.requests) else thread.end
-        kept = {one.id for one in view.messages()}
+        kept = {one.id for one in thread.place(at).view.messages()}
         return tuple(one for one in before.messages if one.id not in kept)
     return ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
-from inspector.core.buffer import Buffer
+from inspector.core.buffer import EMPTY_VIEW, Buffer, View
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Need
 from inspector.core.policies.catalogue import DEFAULT
@@ -233,6 +233,11 @@ class State:
             return None
         return thread.requests[self.at]
 
+    @property
+    def view(self) -> View:
+        """The recorded messages where we stand."""
+        return self.thread.place(self.at).view if self.thread else EMPTY_VIEW
+
     def buffer(self) -> Buffer:
         """The buffer we look at, laid out: a step's, else the recorded one. O(messages)."""
         steps = self.steps
@@ -240,10 +245,7 @@ class State:
 
     def recorded(self) -> Buffer:
         """The recorded buffer where we stand, whatever steps were taken. O(messages)."""
-        request, thread = self.request, self.thread
-        if request is not None:
-            return request.buffer()
-        return Buffer(thread.end.messages(), thread.prompt) if thread else Buffer(())
+        return self.thread.place(self.at).buffer() if self.thread else Buffer(())
 
     def move(self, at: int | None) -> "State":
         """The same, at another request (clamped)."""

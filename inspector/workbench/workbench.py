@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
-from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.findings.composition import weigh_categories
 from inspector.core.policies.catalogue import harness_of
 from inspector.core.session import Session, Thread
@@ -72,8 +71,7 @@ def _nothing() -> None:
 
 def newest(state: State) -> str:
     """Id of the newest message of the buffer we look at, empty where there is none."""
-    thread, request = state.thread, state.request
-    view = request.view if request else thread.end if thread else EMPTY_VIEW
+    view = state.view
     stretch, length, base = view.stretch, view.length, view.stretch.base
     while base is not None and length <= base.length:
         stretch, base = base.stretch, base.stretch.base

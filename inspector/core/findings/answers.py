@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, forget, tool_calls
 from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
 from inspector.core.findings.pins import PinFinding, ban_of, pin_findings
@@ -228,11 +227,10 @@ def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> t
     last record). The cost is that of the whole session. O(text)."""
     pressures = known_pressures(thread, by)
     size = sizer(pressures, at)
-    is_end = at >= len(thread.requests)
-    buffer = Buffer(thread.end.messages(), thread.prompt) if is_end else thread.requests[at].buffer()
+    buffer = thread.place(at).buffer()
     calls = tool_calls(session, thread)
     found, again = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
-    fills = filled(found, again, size.pressure.kind, None if is_end else at)
+    fills = filled(found, again, size.pressure.kind, None if at >= len(thread.requests) else at)
     trees = [found.tree]
     del found
     forget(trees)

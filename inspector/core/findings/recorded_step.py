@@ -52,7 +52,7 @@ class RecordedStep:
     @property
     def before(self) -> Buffer:
         """What would have been sent. O(messages)."""
-        return Buffer(self.thread.end.messages(), self.thread.prompt)
+        return self.thread.place(None).buffer()
 
     @property
     def name(self) -> str:
@@ -85,19 +85,17 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
 
 
 def _step(thread: Thread, drops: Drops, at: int, arrival: Arrival) -> RecordedStep:
-    request = thread.requests[at] if at < len(thread.requests) else None
-    before = thread_before(thread, at, arrival)
-    after = request.buffer() if request else Buffer(thread.end.messages(), thread.prompt)
+    before, here = thread_before(thread, at, arrival), thread.place(at)
     made = [(n, one) for n, one in enumerate(thread.compactions) if one.before_request == at]
     summarised = any(one.kind == "summary" for _, one in made)
-    changed, renamed = _changes(before.end, request.view if request else thread.end, summarised)
+    changed, renamed = _changes(before.end, here.view, summarised)
     drop = next((one for one in drops.found if one.request == at and one.kind != "sub-agent"), None)
     kind, trigger, why = _words(made, drop)
     told = made[0][1].tokens_before if made else None
     listed = compaction_sizes(thread, made[0][1])[0] if made else drop.tokens_before if drop else None
     told = None if listed != told else told
     return RecordedStep(
-        at, kind, trigger, why, before, after, changed, renamed, tuple(n for n, _ in made), listed, told
+        at, kind, trigger, why, before, here.buffer(), changed, renamed, tuple(n for n, _ in made), listed, told
     )
 
 

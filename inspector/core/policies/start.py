@@ -8,7 +8,7 @@ from typing import Any
 from inspector.core.buffer import Buffer, View
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.verdict import CallReport, PolicyInput, Verdict
-from inspector.core.session import Filed, Request, Thread
+from inspector.core.session import Filed, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.usage import cache_ttl
@@ -53,8 +53,7 @@ def reports_at(thread: Thread, at: int) -> tuple[CallReport, ...]:
     found: list[CallReport] = []
     for n in range(at - 1, max(0, at - _LOOK, *compacted) - 1, -1):
         request = thread.requests[n]
-        after = thread.requests[n + 1].view if n + 1 < len(thread.requests) else thread.end
-        upto = _last_of_answer(request.view, after)
+        upto = _last_of_answer(request.view, thread.place(n + 1).view)
         if upto:
             found.append(CallReport(upto, request.usage, request.finish, request.model))
             if request.usage is not None and request.finish not in FAILED:
@@ -80,17 +79,11 @@ def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
     A harness that counts its prompt knows what the transcript does not hold of it: there the unseen part takes part, in
     the harness's own tokens.
     """
-    here = place(thread, at)
-    buffer = here.buffer()
+    buffer = thread.place(at).buffer()
     if policy.prompt_estimator is None:
         return buffer
     unseen = known_pressures(thread, policy.prompt_estimator).belief(at).unseen
     return Buffer(buffer.messages, replace(buffer.prompt, unseen=unseen)) if unseen else buffer
-
-
-def place(thread: Thread, at: int) -> Request:
-    """Request `at`; after the last one what the next call would be."""
-    return thread.requests[at] if at < len(thread.requests) else Request(at, thread.end, thread.prompt)
 
 
 def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> Any:

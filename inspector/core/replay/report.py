@@ -357,8 +357,7 @@ class _RecordedBook(_ReportBook):
         self._add_compactions(steps.values(), called)
 
     def _compacted(self, index: int, one: Compaction) -> Compacted:
-        requests = self._thread.requests
-        then = requests[index].view if index < len(requests) else self._thread.end
+        requests, then = self._thread.requests, self._thread.place(index).view
         before, after = compaction_sizes(self._thread, one)
         if before is None:
             before = self.rows[index - 1].tokens if index else self._asked_first()

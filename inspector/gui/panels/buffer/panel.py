@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QAction, QActionGroup, QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from inspector.core.buffer import EMPTY_VIEW, Buffer, View
+from inspector.core.buffer import Buffer, View
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Thread
@@ -106,7 +106,7 @@ class BufferPanel(Panel):
         if thread is not self._thread or state.estimator != self._estimator:
             self._begin(thread, state.estimator)
         self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
-        view = state.request.view if state.request else thread.end if thread else EMPTY_VIEW
+        view = state.view
         stepped = state.stepped_buffer
         among, self._among = self._among, state.among
         same = (view, state.at, state.among) == (self._view, self._at, among)
@@ -254,7 +254,7 @@ def _fresh_from(state: State) -> int:
     before = thread.requests[-1] if request is None else thread.requests[request.index - 1] if request.index else None
     if before is None:
         return 0
-    view = request.view if request else thread.end
+    view = state.view
     if is_prefix(before.view, view):
         return len(before.view)
     return sum(1 for _ in takewhile(bool, map(is_, before.view.messages(), view.messages())))

@@ -62,7 +62,7 @@ class ValidityPanel(ListPanel[Invalid]):
             self.says.setText("Open a transcript to see whether a provider would take its buffers.")
             return
         stepped = state.stepped_buffer
-        plain = state.request.view if state.request else thread.end
+        plain = state.view
         view = stepped or plain
         if view is self._view or (stepped is None and view == self._view):
             return

@@ -176,8 +176,7 @@ class MessageView(Panel):
     def show_state(self, state: State) -> None:
         """The selected message, as it stands in the buffer at the playhead."""
         thread = state.thread
-        view = state.request.view if state.request else thread.end if thread else None
-        size = sizer_of(state) if state.pressures is not None else None
+        view, size = state.view, sizer_of(state) if state.pressures is not None else None
         place = (state.selected, state.estimator, view, size.scale if size is not None else None, state.found)
         stepped = state.stepped_buffer
         if thread is self._thread and place == self._place and stepped is self._stepped:
@@ -193,7 +192,7 @@ class MessageView(Panel):
         self.header.show_message(message, number, companions(thread, message), size)
         if (view, stepped) != self._paired:
             self._paired = (view, stepped)
-            self._pairs = ToolPairs(stepped.messages if stepped is not None else view.messages() if view else ())
+            self._pairs = ToolPairs(stepped.messages if stepped is not None else view.messages())
         partners = self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
         for button, rows in ((self.back, -1), (self.on, 1)):
             button.setEnabled(number is not None and self._pairs.same_tool(number, rows) is not None)
@@ -338,7 +337,7 @@ def find_message(state: State) -> tuple[int | None, Message | None]:
     thread = state.thread
     if thread is None or not state.selected:
         return None, None
-    view = state.request.view if state.request else thread.end
+    view = state.view
     stepped = state.stepped_buffer
     if stepped is None and len(view) and (last := view.tail(len(view) - 1)[0]).id == state.selected:
         return len(view) - 1, last  # mostly it is the newest
