@@ -1,12 +1,14 @@
 """The timeline while a transcript is still being read: all of what is there can be seen."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 
 import pytest
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Stretch
@@ -14,6 +16,7 @@ from inspector.core.message import Message, Text
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
+from inspector.gui.look.number_formats import short
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.panels.timeline.plot import LOWER_HEIGHT
 from inspector.gui.widgets.plot import Axis, area_of, token_axis
@@ -83,14 +86,14 @@ def test_what_was_not_reported_is_a_dashed_line_between_what_was_and_to_the_end(
     assert not timeline.plot._curves["reported"].opts["pen"].dashPattern()
 
 
-def reported(count: int, without: tuple[int, ...]) -> Session:
+def reported(
+    count: int, without: tuple[int, ...], usage: Callable[[int], Usage] = lambda n: Usage(3_000 + 2_000 * n)
+) -> Session:
     """Every request holds a message more, of which the provider counts 2,000 tokens; 1,000 are none of theirs."""
     messages = tuple(Message(f"m{n}", "user", (Text("x" * 4_000),)) for n in range(count))
     stretch = Stretch(own=messages)
     requests = tuple(
-        Request(
-            n, stretch.view(n + 1), usage=None if n in without else Usage(3_000 + 2_000 * n), model="claude-opus-4-5"
-        )
+        Request(n, stretch.view(n + 1), usage=None if n in without else usage(n), model="claude-opus-4-5")
         for n in range(count)
     )
     thread = Thread("main", "", "claude-opus-4-5", requests, messages, stretch.view())
@@ -145,6 +148,32 @@ def test_no_label_lies_on_another(opened: Timeline, qtbot: QtBot) -> None:
         assert len(rooms) >= 3, (larger, height)
         for one, other in combinations(rooms, 2):
             assert not one.intersects(other), (larger, height)
+
+
+@pytest.mark.parametrize("least", [40_000, 120_000, 160_000])
+def test_words_hide_no_curve(desk: Desk, qtbot: QtBot, least: int) -> None:
+    """Where the session stands at the very line that the words are about they have no ground of their own."""
+    timeline = Timeline(desk)
+    qtbot.addWidget(timeline)
+    timeline.resize(900, 260)
+    timeline.show()
+    desk.workbench.subscribe(timeline.receive)
+    desk.workbench.stepping.choose(policy="roku")
+    desk.workbench.open(reported(60, (), lambda n: Usage(2_500 * (n % 9), least)))
+    desk.workbench.move(30)
+    qtbot.waitUntil(lambda: timeline.plot is not None and bool(timeline.plot.overlay.lines))
+    plot, c = timeline.plot, desk.theme.colours
+    qtbot.waitUntil(lambda: plot.below.isVisible() and area_of(plot.below.getViewBox()).height() > 30)
+    words = plot.grab().toImage()
+    plot.overlay.hide()
+    curves = plot.grab().toImage()
+    lines = {QColor(one).rgb() for one in (c.accent, c.good)}
+    of_a_curve = [(x, y) for x in range(curves.width()) for y in range(curves.height()) if curves.pixel(x, y) in lines]
+    assert len(of_a_curve) > 100
+    assert len(plot.overlay.labels.taken) >= 4
+    (dot,) = (room for room in plot.overlay.labels.taken if room.width() < 14)  # where we stand, with a ring around it
+    hidden = [at for at in of_a_curve if words.pixel(*at) == QColor(c.window).rgb()]
+    assert [at for at in hidden if not dot.contains(QPointF(*at))] == []
 
 
 def test_the_number_of_the_playhead_lies_on_no_circle(
@@ -245,6 +274,31 @@ def test_a_plot_without_height_has_no_grid(qtbot: QtBot) -> None:
     assert axis.levels(0, 100)
     axis.setGeometry(QRectF(0, 0, 40, 0))
     assert axis.levels(0, 100) == []
+
+
+@pytest.mark.parametrize("zoom", [0, 4])
+def test_the_numbers_of_an_axis_are_even(desk: Desk, qtbot: QtBot, zoom: int) -> None:
+    """None is left out between others because it would lie on one of them."""
+    timeline = Timeline(desk)
+    qtbot.addWidget(timeline)
+    desk.workbench.subscribe(timeline.receive)
+    desk.theme.zoom(zoom)
+    timeline.show()
+    desk.workbench.open(reported(100, without=()))
+    qtbot.waitUntil(lambda: timeline.plot is not None)
+    for high in range(200, 520, 24):
+        timeline.resize(900, high)
+        for top in (900, 105_000, 160_000, 199_000, 240_000, 1_200_000):
+            for plot in (timeline.plot.above, timeline.plot.below):
+                plot.setYRange(0, top, padding=0)
+            QApplication.processEvents()  # the plots are laid out
+            timeline.grab()
+            axes = [plot.getAxis("left") for plot in (timeline.plot.above, timeline.plot.below) if plot.isVisible()]
+            for axis in axes:
+                levels = axis.levels(0, top)
+                assert [text for _, text in axis.numbers] == [short(level) for level in levels], (high, top)
+                assert len(levels) > 1
+                assert len({round(after - before) for before, after in pairwise(levels)}) == 1
 
 
 def test_an_axis_of_nothing_has_no_numbers(desk: Desk, qtbot: QtBot) -> None:

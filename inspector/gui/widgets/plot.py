@@ -6,6 +6,7 @@ end the program. A panel loads it when it is first seen (`panels.panel.PlotPanel
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from math import floor, log10
 from typing import Any, TypeAlias
 
 import pyqtgraph as pg
@@ -57,6 +58,8 @@ for _kind in classes():
 _PAST = 0.6
 LABELS_APART = 18
 """Pixels between two labels in a line."""
+NUMBERS_APART = 1.7
+"""Heights of letters from one number of an axis to the next one, at least."""
 
 
 def end_place(count: int) -> float:
@@ -136,6 +139,15 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         """`0`, `50k`, `100k`."""
         return [self._spell(value) for value in values]
 
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        """Beside a plot numbers stand as near as letters allow and no nearer: if one were left out they were uneven."""
+        if self.orientation != "left" or not high > low:
+            return list(super().tickSpacing(low, high, size))
+        least = (high - low) * NUMBERS_APART * self._metrics().height() / size
+        steps = [n * 10.0 ** (floor(log10(least)) + up) for up in (-1, 0, 1) for n in (1, 2, 5)]
+        step = next(one for one in steps if one >= least)
+        return [(max((one for one in steps if one <= min(step, high)), default=step), 0.0)]
+
     def restyle(self, theme: Theme) -> None:
         """Pens and font from the theme; beside the plot as wide as its numbers."""
         self.setPen(QPen(QColor(theme.colours.line)))
@@ -145,7 +157,10 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
 
     def _fit(self) -> None:
         if self.orientation == "left":
-            self.setWidth(QFontMetricsF(self.style["tickFont"] or self.font()).horizontalAdvance(self._widest) + 10)
+            self.setWidth(self._metrics().horizontalAdvance(self._widest) + 10)
+
+    def _metrics(self) -> QFontMetricsF:
+        return QFontMetricsF(self.style["tickFont"] or self.font())
 
     def _updateWidth(self) -> None:
         """pyqtgraph's own gives it none while its plot is hidden, and that stays so when the plot comes back."""
@@ -194,12 +209,12 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         """Where the numbers stand: the lines of the grid."""
         if not (height := self.geometry().height()):
             return []  # a maximised neighbour took all the room
-        ticks = self.tickValues(low, high, height)
+        ticks = self.tickValues(low, high, height + 2)  # as long as pyqtgraph's own line
         return [float(value) for value in ticks[0][1]] if ticks else []
 
 
 def token_axis() -> Axis:
-    """Tokens in thousands beside the plot, and nothing else: no line."""
+    """Tokens in thousands, without a line."""
     return Axis("left", short, line=False)
 
 
@@ -227,10 +242,13 @@ class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
 
 
 class LabelSpace:
-    """Where labels may stand in a plot without one lying on another: the first that asks gets the place."""
+    """Where labels may stand in a plot without one lying on another, or on a curve: the first that asks gets the place.
 
-    def __init__(self, area: QRectF) -> None:
-        self._area = area
+    `is_crossed`: does a curve go through there?
+    """
+
+    def __init__(self, area: QRectF, is_crossed: Callable[[QRectF], bool] = lambda room: False) -> None:
+        self._area, self.is_crossed = area, is_crossed
         self.taken: list[QRectF] = []
 
     def take(self, room: QRectF) -> None:
@@ -238,23 +256,25 @@ class LabelSpace:
         self.taken.append(room)
 
     def place(self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False, apart: float = 0) -> QRectF | None:
-        """The first of these top left corners where it is free, and so many pixels on either side, taken; None where
-        there is none.
-
-        `slides`: also right of what stands there.
-        """
+        """The first of these top left corners where it is free, and so many pixels on either side, taken; one with a
+        curve only where there is no other. None: they are taken. `slides`: also right of what stands there."""
+        crossed: QRectF | None = None
         for corner in corners:
             room = QRectF(corner, size)
             while self._area.contains(room):
                 wide = room.adjusted(-apart, 0, apart, 0)
                 right = max((one.right() for one in self.taken if wide.intersects(one)), default=None)
-                if right is None:
+                if right is None and not self.is_crossed(room):
                     self.take(room)
                     return room
+                if right is None and crossed is None:
+                    crossed = QRectF(room)
                 if not slides:
                     break
-                room.moveLeft(right + LABELS_APART)
-        return None
+                room.moveLeft(room.left() + LABELS_APART if right is None else right + LABELS_APART)
+        if crossed is not None:
+            self.take(crossed)
+        return crossed
 
 
 class Overlay(Guarded, QWidget):
@@ -295,8 +315,11 @@ class Overlay(Guarded, QWidget):
             painter.setFont(ui_font(self._theme.small))
             self._area, self._range = area_of(self._box), QRectF(self._box.viewRect())
             self._pixels = QRectF(self._box.mapRectToScene(self._box.rect()))
-            self.labels = LabelSpace(self._area)
+            self.labels = LabelSpace(self._area, self._is_crossed)
             self._paint(painter, self._area)
+
+    def _is_crossed(self, room: QRectF) -> bool:
+        return False
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
         raise NotImplementedError
@@ -320,7 +343,8 @@ class Overlay(Guarded, QWidget):
         word = "end" if self._at is None else str(self._at)
         size = label_size(painter, word)
         top, far = area.bottom() - size.height() - above, size.width()
-        corners = [QPointF(left, top) for left in (x + 4, x + 9, *(x - far - away for away in range(4, 60, 5)))]
+        lefts = (x + 4, x + 9, *(x - far - away for away in range(4, 60, 5)))
+        corners = [QPointF(left, top - n * size.height()) for n in range(4) for left in lefts]
         room = self.labels.place(size, corners) or QRectF(corners[0 if x + far + 4 < area.right() else 2], size)
         self._paint_on_ground(painter, room, word, colour)
 
@@ -334,7 +358,8 @@ class Overlay(Guarded, QWidget):
 
     def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:
         """Words that can be read over curves and lines."""
-        painter.fillRect(room, ink(self._theme.colours.window))
+        if not self.labels.is_crossed(room):  # which would be hidden
+            painter.fillRect(room, ink(self._theme.colours.window))
         painter.setPen(ink(colour))
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, words)
 

@@ -3,8 +3,9 @@ itself, playhead; and of the stepper's making:
 where each tier would have fired, and what our steps did."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
@@ -16,14 +17,19 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import line_colour
-from inspector.gui.widgets.plot import Overlay, area_of, label_size
+from inspector.gui.widgets.plot import LabelSpace, Overlay, area_of, label_size
 from inspector.workbench.gauge import Firing
 from inspector.workbench.timeline import Mark, StepEffect
 
+Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
+Curve: TypeAlias = tuple[Numbers, Numbers]
+"""Requests, and a value for each; NaN where there is none."""
 STRIP, GAP = 4, 2
 """Pixels: height of the strip that marks where a tier would have fired, and of what lies between two."""
 MOST_NAMES = 100
 """Compactions whose names are tried: of more, every n-th."""
+LOWER_ROOM = 40
+"""Pixels from the top of the second plot in which a place is looked for where its key hides no curve."""
 APART = 7
 """Pixels from one step's mark to the next one's."""
 
@@ -42,12 +48,18 @@ class TimelineOverlay(Overlay):
         self._marks: tuple[Mark, ...] = ()
         self.triggers: tuple[ObservedTrigger, ...] = ()
         self._heights: Sequence[int | None] = ()
+        self._curves: tuple[Sequence[Curve], Sequence[Curve]] = ((), ())
         self._end: int | None = None
         self._count = 0
 
     def show_marks(self, marks: tuple[Mark, ...], heights: Sequence[int | None], end: int | None) -> None:
         """Other compactions; `heights`: the pressure at each request and at the end, for the dot of the playhead."""
         self._marks, self._heights, self._end = marks, heights, end
+        self.update()
+
+    def show_curves(self, upper: Sequence[Curve], lower: Sequence[Curve]) -> None:
+        """What words should not hide."""
+        self._curves = upper, lower
         self.update()
 
     def show_lines(self, window: int | None, lines: tuple[Watermark, ...]) -> bool:
@@ -102,6 +114,16 @@ class TimelineOverlay(Overlay):
             self._paint_words(painter, area)
         self._paint_compaction_names(painter, area, compactions)
 
+    def _is_crossed(self, room: QRectF) -> bool:
+        """Within the plot that it is in."""
+        below = self._lower.isVisible() and room.center().y() > self._area.bottom()
+        box, curves = (self._lower if below else self._box), self._curves[below]
+        area, seen = area_of(box), box.viewRect()
+        across, up = seen.width() / max(1.0, area.width()), seen.height() / max(1.0, area.height())
+        left, right = (seen.left() + (x - area.left()) * across for x in (room.left() - 1, room.right() + 1))
+        low, high = (seen.top() + (area.bottom() - y) * up for y in (room.bottom() + 1, room.top() - 1))
+        return any(_passes(curve, (left, right), low, high) for curve in curves)
+
     def _beside(self, painter: QPainter, left: float, y: float) -> tuple[QPointF, QPointF]:
         """Right above a line, right below it."""
         return QPointF(left, y - QFontMetricsF(painter.font()).height()), QPointF(left, y + 1)
@@ -137,11 +159,15 @@ class TimelineOverlay(Overlay):
 
     def _paint_key(self, painter: QPainter, area: QRectF) -> None:
         """What the curves of the second plot are."""
-        c, x = self._theme.colours, area.left() + 4
-        for word, colour in (("cache read", c.good), ("read anew", c.low), ("output", c.categories["thinking"])):
-            room = QRectF(QPointF(x, area.top()), label_size(painter, word))
-            self._paint_on_ground(painter, room, word, colour)
-            x = room.right() + 8
+        c = self._theme.colours
+        words = (("cache read", c.good), ("read anew", c.low), ("output", c.categories["thinking"]))
+        sizes = [label_size(painter, word) for word, _ in words]
+        whole = QSizeF(sum(size.width() + 8 for size in sizes), sizes[0].height())
+        corners = [QPointF(area.left() + 4, area.top() + down) for down in range(0, LOWER_ROOM, 4)]
+        room = LabelSpace(area, self._is_crossed).place(whole, corners, slides=True) or QRectF(corners[0], whole)
+        for (word, colour), size in zip(words, sizes, strict=True):
+            self._paint_on_ground(painter, QRectF(room.topLeft(), size), word, colour)
+            room.setLeft(room.left() + size.width() + 8)
 
     def _paint_compactions(self, painter: QPainter, area: QRectF, both: QRectF) -> list[tuple[float, Mark]]:
         """One of a kind a pixel: there may be thousands. Returns where each that is large is."""
@@ -243,6 +269,17 @@ class TimelineOverlay(Overlay):
                 lefts = (after.x() + 8, after.x() - size.width() - clear)
                 tops = [after.y() + (n - 0.5) * size.height() for n in (0, -1, 1, -2, 2)]
                 self._paint_label(painter, words, (QPointF(x, y) for x in lefts for y in tops), c.accent)
+
+
+def _passes(curve: Curve, ends: tuple[float, float], low: float, high: float) -> bool:
+    """Is it anywhere between `ends` as high as that?"""
+    places, values = curve
+    if not len(places):
+        return False
+    first, last = np.searchsorted(places, ends)
+    met = np.concatenate((values[first:last], np.interp(ends, places, values, np.nan, np.nan)))
+    met = met[~np.isnan(met)]
+    return bool(len(met)) and bool(met.min() <= high) and bool(met.max() >= low)
 
 
 def fired_words(firing: Firing) -> str:

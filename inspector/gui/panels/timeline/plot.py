@@ -5,7 +5,6 @@ Curves are thinned to what can be seen, and one pixel wide where there are many 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
@@ -19,7 +18,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.areas import StackedAreas
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag
 from inspector.gui.panels.timeline.mark_row import MarkRow
-from inspector.gui.panels.timeline.overlay import TimelineOverlay
+from inspector.gui.panels.timeline.overlay import Curve, TimelineOverlay
 from inspector.gui.widgets.plot import Plot, area_of, end_place, pg, set_height
 from inspector.workbench.timeline import Mark, Series
 
@@ -32,7 +31,6 @@ FEW = 3000
 HEADROOM = 1.2
 """The upper plot is so much higher than its highest value: room for the words about compactions."""
 UPPER, LOWER = ("believed", "reported", "unreported"), ("cache_read", "fresh", "output")
-Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class Curves:
 
     series: Series | None = None
     heights: Sequence[int | None] = ()
-    points: "Mapping[str, tuple[Numbers, Numbers]]" = field(default_factory=dict)
+    points: Mapping[str, Curve] = field(default_factory=dict)
     """(requests, values) of a curve, by its name."""
     top: int = 1
     """The highest value of the upper plot ..."""
@@ -61,7 +59,7 @@ def curves(series: Series | None) -> Curves:
     return Curves(series, heights, points, top, most)
 
 
-def _points(name: str, values: Sequence[int | None]) -> "tuple[Numbers, Numbers]":
+def _points(name: str, values: Sequence[int | None]) -> Curve:
     places = np.arange(len(values), dtype=np.float64)
     if name == "unreported" and len(values):
         places[-1] = end_place(len(values) - 1)
@@ -109,6 +107,7 @@ class TimelinePlot(Plot):
             curve.setData(*curves.points.get(name, ([], [])), connect="finite", antialias=self._few)
         series = curves.series
         self.overlay.show_marks(series.marks if series else (), curves.heights, series.end if series else None)
+        self.overlay.show_curves(*([curves.points[one] for one in of if one in curves.points] for of in (UPPER, LOWER)))
         self.overlay.show_triggers(series.triggers if series else ())
         self.show_count(len(thread.requests) if thread else 0)
         if closer is None:
