@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTabBar, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.core.findings.answers import short_answers
+from inspector.core.findings.answers import ShortAnswer, short_answers
 from inspector.core.tokens.estimators import estimator
 from inspector.gui import window as window_module
 from inspector.gui.panels.glance.panel import GlancePanel
@@ -184,6 +184,23 @@ def test_the_thirty_second_answer(opened: MainWindow, qtbot: QtBot) -> None:
         assert title in seen(opened)
         assert card.answer is not None
         assert opened.workbench.state.at == card.answer.request  # the one that the sentence names
+
+
+@pytest.mark.parametrize("longest", range(3))
+@pytest.mark.parametrize("larger", [0, 3])
+def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot, longest: int, larger: int) -> None:
+    glance = opened.docks.panel("At a glance")
+    assert isinstance(glance, GlancePanel)
+    qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
+    opened.theme.zoom(larger)
+    texts = ["Nothing was compacted: all that was said still stands."] * 3
+    texts[longest] = ", ".join(f"{n} of them stand in some file or other" for n in range(7))
+    glance._show(tuple(ShortAnswer(name, text) for name, text in zip(glance.cards, texts, strict=True)))
+    qtbot.wait(30)
+    for card, text in zip(glance.cards.values(), texts, strict=True):
+        assert card.words.text() == text
+        assert card.words.height() >= card.words.heightForWidth(card.words.width())
+    assert glance.height() < opened.height() / 5
 
 
 def test_layouts_are_put_back_before_there_is_a_panel(window: MainWindow) -> None:

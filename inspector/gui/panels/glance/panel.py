@@ -1,6 +1,5 @@
 """What fills the window, what was lost, what it cost: a sentence each, there before the first click."""
 
-import re
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -15,7 +14,7 @@ from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, row
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel
 from inspector.workbench.state import State
 
@@ -26,8 +25,8 @@ _ASKED: dict[Question, tuple[str, str]] = {
 }
 """Caption, and title of the panel with the whole answer."""
 
-LINES = 5
-"""Of a sentence, at most."""
+LEAST = 0.22
+"""Share of the room that the card of the shortest sentence has."""
 _AWAITED = "…\n\n\n"
 """As high as most answers: nothing jumps when they come."""
 _SIDE, _EDGE, _GAP, _BESIDE = 13, 7, 10, 11
@@ -46,7 +45,7 @@ class GlancePanel(Panel):
         self._job = LatestJob(desk.bridge)
         self._soon = delayed(self, 0, self._fit)
         self.cards = {name: AnswerCard(caption, self._go) for name, (caption, _) in _ASKED.items()}
-        row(*((card, 1) for card in self.cards.values()), of=self, margins=(_SIDE, _EDGE, _SIDE, _EDGE), gap=_GAP)
+        self._row = row(*self.cards.values(), of=self, margins=(_SIDE, _EDGE, _SIDE, _EDGE), gap=_GAP)
 
     def show_state(self, state: State) -> None:
         """The sentences of the chosen thread, as soon as the whole of it is read."""
@@ -93,10 +92,16 @@ class GlancePanel(Panel):
             self._soon.start()
 
     def _fit(self) -> None:
-        wide = (self.width() - 2 * _SIDE - (len(self.cards) - 1) * _GAP) // len(self.cards)
-        for card in self.cards.values():
-            card.fit(wide)
-        self.setFixedHeight(2 * _EDGE + max(card.heightForWidth(wide) for card in self.cards.values()))
+        """All of every sentence can be read: the longer it is the wider its card."""
+        room = self.width() - 2 * _SIDE - (len(self.cards) - 1) * _GAP
+        long = [len(card.words.text()) for card in self.cards.values()]
+        shares = [max(one, LEAST * sum(long)) for one in long]
+        high = 0
+        for n, card in enumerate(self.cards.values()):
+            wide = int(room * shares[n] / sum(shares))
+            self._row.setStretch(n, wide)
+            high = max(high, card.heightForWidth(wide))
+        self.setFixedHeight(2 * _EDGE + high)
 
     def _go(self, answer: ShortAnswer) -> None:
         """Where there is more."""
@@ -122,20 +127,9 @@ class AnswerCard(Guarded, QFrame):
     def show_answer(self, answer: ShortAnswer | None) -> None:
         """None while nobody knows it."""
         self.answer = answer
-        self._whole = (answer.text if answer is not None else _AWAITED).replace(" %", "\N{NO-BREAK SPACE}%")
-        self.words.setText(self._whole)
+        words = answer.text if answer is not None else _AWAITED
+        self.words.setText(words.replace(" %", "\N{NO-BREAK SPACE}%"))
         self.setAccessibleName(f"{self._caption.capitalize()}: {answer.text if answer is not None else ''}")
-
-    def fit(self, wide: int) -> None:
-        """As wide as that: of a sentence that takes much of a small window its beginning, the whole as a tooltip."""
-        inner, high = wide - 2 * _BESIDE, LINES * self.words.fontMetrics().lineSpacing()
-        pieces = re.split(r"(?<=[,;]) ", self._whole)
-        for count in range(len(pieces), 0, -1):
-            cut = f"{' '.join(pieces[:count]).rstrip(',;')} …" if count < len(pieces) else ""
-            self.words.setText(cut or self._whole)
-            if self.words.heightForWidth(inner) <= high:
-                break
-        self.setToolTip(tip(self._whole) if cut else "")
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Leads to more."""
