@@ -37,11 +37,18 @@ from tests.gui.hands import click, double_click, press, write
 from tests.gui.test_proxy import TOLD, Stage, stage
 
 __all__ = ["stage"]
+SENT_AT = [one.title for one in COLUMNS].index("sent at")
 KEY = "sk-ant-api03-0123456789abcdefABCDEF"
 
 
 def place(table: ExchangeTable, row: int, column: int = 2) -> QPoint:
     return table.visualRect(table.model().index(row, column)).center()
+
+
+def sorted_by(table: ExchangeTable) -> list[str]:
+    """The headings in sight with a sign that they are what the rows are sorted by."""
+    heads = [table.model().headerData(n, Qt.Orientation.Horizontal) for n in range(len(COLUMNS))]
+    return [head for n, head in enumerate(heads) if head[-1] in "▾▴" and not table.isColumnHidden(n)]
 
 
 def said(stage: Stage) -> str:
@@ -86,6 +93,7 @@ def test_clicked_filtered_and_gone_to(stage: Stage, monkeypatch: pytest.MonkeyPa
     panel, table = stage.panel, stage.panel.table
     stage.until(lambda: len(table.rows) == 5 and all(row.what.ended for row in table.rows))
     assert [row.what.number for row in table.rows] == [4, 3, 2, 1, 0]
+    assert sorted_by(table) == ["# ▾"]
     for which, wanted in ((ERRORS, [4]), (SIDE, [4, 3]), (MAIN, [2, 1, 0])):
         click(panel.filter.which.buttons[which])
         assert [row.what.number for row in table.rows] == wanted
@@ -98,6 +106,14 @@ def test_clicked_filtered_and_gone_to(stage: Stage, monkeypatch: pytest.MonkeyPa
     middle = header.viewport().height() // 2
     click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 9, middle))  # by number, the first on top
     assert [row.what.number for row in table.rows] == [0, 1, 2, 3, 4]
+    assert sorted_by(table) == ["# ▴"]
+    table.sortByColumn(SENT_AT, Qt.SortOrder.AscendingOrder)
+    assert sorted_by(table) == ["# ▴"]  # the same order, and there is no room for the other heading
+    stage.window.resize(1_920, 1_000)
+    stage.until(lambda: not table.isColumnHidden(SENT_AT))
+    assert sorted_by(table) == ["sent at ▴"]
+    click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 9, middle))
+    assert sorted_by(table) == ["# ▴"]
     click(table.viewport(), place(table, 1))
     stage.until(lambda: "(redacted)" in raw(stage))
     assert KEY not in raw(stage)

@@ -1,7 +1,7 @@
 """The rows of the network table, exchanges or the calls of a transcript that holds none: what stands in each column,
 what it is sorted by, which rows a filter keeps, and where the bars of the waterfall lie."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -317,6 +317,8 @@ class ExchangeModel(TableModel[ListedExchange]):
         self._job = LatestJob(bridge)
         self._filter, self._chosen = RowFilter(()), (ALL, "")
         self._by, self._falling = 0, True
+        self.seen: Collection[int] = range(len(COLUMNS))
+        """Columns that are not left out."""
         self._places: Mapping[object, int] = {}
 
     def show_all(self, rows: Sequence[ListedExchange]) -> None:
@@ -372,7 +374,9 @@ class ExchangeModel(TableModel[ListedExchange]):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         told = super().headerData(section, orientation, role)
-        if told is None or role != Qt.ItemDataRole.DisplayRole or COLUMNS[section].key is not COLUMNS[self._by].key:
+        alike = [n for n in self.seen if COLUMNS[n].key is COLUMNS[self._by].key]
+        by = self._by if self._by in alike else next(iter(alike), None)  # `#` and `sent at` are the same order
+        if told is None or role != Qt.ItemDataRole.DisplayRole or section != by:
             return told
         return f"{told} ▾" if self._falling else f"{told} ▴"
 
