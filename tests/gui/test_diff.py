@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.outcome import FateName
 from inspector.gui.desk import Desk
-from inspector.gui.panels.diff.panel import DiffPanel
+from inspector.gui.panels.diff.panel import LEFT_OUT, UNCHANGED, DiffPanel
 from inspector.gui.panels.diff.rows import words
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
@@ -83,6 +83,17 @@ def test_a_step_shows_what_changed_with_a_little_around(desk: Desk, panel: DiffP
     assert panel.bar.chips["cleared"].text() == "C 7"
     assert not panel.bar.chips["dropped"].isVisible()
     assert not panel.findChildren(QTextEdit)
+
+
+def test_of_what_changes_nothing_the_text_says_so(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    step(desk, panel, qtbot, "L0")  # all that it clears is cleared
+    qtbot.waitUntil(lambda: panel.reading.text.toPlainText() == UNCHANGED)
+    assert fates(panel) == ["…"]
+    desk.workbench.stepping.go(0)
+    qtbot.waitUntil(lambda: "cleared: a placeholder" in panel.reading.text.toPlainText())
+    panel.view.setCurrentIndex(panel.model.index(panel.model.rowCount() - 1, 0))
+    qtbot.waitUntil(lambda: panel.reading.text.toPlainText() == LEFT_OUT)
 
 
 def test_filtering_by_fate_and_hiding_what_is_kept(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:

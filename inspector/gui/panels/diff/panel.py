@@ -17,6 +17,7 @@ from inspector.gui.panels.diff.bar import DiffBar
 from inspector.gui.panels.diff.rows import DiffModel, DiffRows
 from inspector.gui.panels.diff.text import diff_sections
 from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
 from inspector.workbench.diff import Listing, Sides, compared, listing, rival, sides
 from inspector.workbench.state import State
@@ -24,6 +25,9 @@ from inspector.workbench.steps import RECORDED, Steps
 
 WIDE, TALL = 900, 340
 """Pixels from which the text of the chosen message has room beside or below the rows."""
+UNCHANGED = "Nothing changed: every message stands as it was."
+LEFT_OUT = "These rows are left out. Enter or a click shows them."
+"""Instead of the text of a message."""
 
 
 class DiffReading(TextReader):
@@ -34,14 +38,14 @@ class DiffReading(TextReader):
         self._of: DiffRow | None = None
         self._job = LatestJob(desk.bridge)
 
-    def read(self, of: DiffRow | None, rival: Message | None = None) -> None:
-        """Show this row, None for nothing; `rival` = a summary to be compared with."""
-        if of is self._of:
+    def read(self, of: DiffRow | None, rival: Message | None = None, words: str = "") -> None:
+        """Show this row; `rival` = a summary to be compared with. None: what stands there instead."""
+        if of is self._of and not words:
             return
         self._of = of
         self._job.cancel()
         if of is None:
-            self.text.show_sections(())
+            self.text.show_sections((Section("", words),) if words else ())
         else:
             self._job.run(lambda task: diff_sections(of, rival), self.text.show_sections)
 
@@ -211,8 +215,11 @@ class DiffPanel(Panel):
 
     def _read(self) -> None:
         of, comparison = self.chosen, self.model.comparison
-        if self.reading.isHidden() or of is None or comparison is None:
+        if self.reading.isHidden() or comparison is None:
             self.reading.read(None)
+        elif of is None:
+            unchanged = comparison.counts.keys() <= {"kept"}
+            self.reading.read(None, words=UNCHANGED if unchanged else LEFT_OUT)
         else:
             self.reading.read(of, rival(comparison, comparison.places[of.fate.id]))
 
