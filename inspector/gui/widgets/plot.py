@@ -58,8 +58,8 @@ for _kind in classes():
 _PAST = 0.6
 LABELS_APART = 18
 """Pixels between two labels in a line."""
-NUMBERS_APART = 1.7
-"""Heights of letters from one number of an axis to the next one, at least."""
+NUMBERS_APART, MOST_NUMBERS = 1.7, 8
+"""Of an axis: heights of letters from one to the next one, at least; how many at most."""
 
 
 def end_place(count: int) -> float:
@@ -143,7 +143,7 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         """Beside a plot numbers stand as near as letters allow and no nearer: if one were left out they were uneven."""
         if self.orientation != "left" or not high > low:
             return list(super().tickSpacing(low, high, size))
-        least = (high - low) * NUMBERS_APART * self._metrics().height() / size
+        least = (high - low) * max(NUMBERS_APART * self._metrics().height() / size, 1 / MOST_NUMBERS)
         steps = [n * 10.0 ** (floor(log10(least)) + up) for up in (-1, 0, 1) for n in (1, 2, 5)]
         step = next(one for one in steps if one >= least)
         return [(max((one for one in steps if one <= min(step, high)), default=step), 0.0)]

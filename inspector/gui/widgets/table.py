@@ -33,6 +33,7 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.gui.guard import Guarded
+from inspector.gui.look.build import delayed
 from inspector.gui.look.labels import tip
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.small import cut_words
@@ -53,6 +54,8 @@ class Column(Generic[T]):
     """Numbers stand to the right."""
     least: int = 0
     """Characters that it keeps where the columns get narrower; 0: those of its heading."""
+    lines: int = 1
+    """Those that a long text of it may take; its row gets so high."""
 
 
 _LEAST = 12
@@ -61,6 +64,8 @@ _MEASURED = 200
 """Rows whose numbers make a column wider."""
 _BESIDE = 18
 """Pixels of a cell that its text does not have."""
+_MANY = 1_000
+"""More rows than this are all one line high."""
 
 
 class TableModel(Guarded, QAbstractTableModel, Generic[T]):
@@ -212,11 +217,17 @@ class FittedTable(WholeRows, Generic[T]):
 
 
 class _Cells(Guarded, QStyledItemDelegate):
-    """A text without room is cut, but never in a number."""
+    """A text without room takes more lines where its column may, else it is cut, but never in a number."""
+
+    def __init__(self, table: "Rows[Any]") -> None:
+        super().__init__(table)
+        self._table = table
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
-        if option.textElideMode == Qt.TextElideMode.ElideRight:
+        if self._table.lines_of(index.row(), index.column()) > 1:
+            option.features |= QStyleOptionViewItem.ViewItemFeature.WrapText
+        elif option.textElideMode == Qt.TextElideMode.ElideRight:
             option.text = cut_words(option.text, option.fontMetrics, option.rect.width() - _BESIDE)
 
 
@@ -235,6 +246,9 @@ class Rows(FittedTable[T], Generic[T]):
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
         self._unwanted: set[int] = set()
         self._fitted: tuple[object, ...] = ()
+        self._wraps = [n for n, one in enumerate(columns) if one.lines > 1]
+        self._heights = delayed(self, 0, self._fit_heights)
+        self.horizontalHeader().sectionResized.connect(lambda *_: self._heights.start())
         self._fit()
         self.clicked.connect(lambda index: self.chosen.emit(index.row(), index.column()))
 
@@ -249,6 +263,7 @@ class Rows(FittedTable[T], Generic[T]):
         at, scrolled = self.currentIndex().row(), self.verticalScrollBar().value()
         self._model.show_rows(rows)
         self._fit()
+        self._fit_heights()
         if 0 <= at < len(rows):
             self.setCurrentIndex(self._model.index(at, 0))
             self.verticalScrollBar().setValue(scrolled)
@@ -261,6 +276,7 @@ class Rows(FittedTable[T], Generic[T]):
     def _fit(self) -> None:
         """Columns as wide as they should be; where that is too much the texts among them get narrower, down to their
         headings, then those farthest to the right are left out. Nothing is scrolled sideways."""
+        self._heights.start()
         header, columns, room = self.horizontalHeader(), self._model.columns, self.viewport().width()
         figure = self.fontMetrics().horizontalAdvance("0")
         header.setMinimumSectionSize(3 * figure)
@@ -303,3 +319,26 @@ class Rows(FittedTable[T], Generic[T]):
             )
             if n in widths and not stretched:
                 header.resizeSection(n, widths[n])
+
+    def lines_of(self, row: int, column: int) -> int:
+        """How many lines the text of a cell takes; at most those of its column."""
+        of, text, room = self._model.columns[column], self._text(row, column), self.columnWidth(column) - _BESIDE
+        metrics = self.fontMetrics()
+        if of.lines == 1 or self.isColumnHidden(column) or (wide := metrics.horizontalAdvance(text)) <= room:
+            return 1
+        if wide > of.lines * room:
+            return of.lines
+        whole = metrics.boundingRect(0, 0, room, 0, Qt.TextFlag.TextWordWrap, text)
+        return min(of.lines, -(-whole.height() // metrics.lineSpacing()))
+
+    def _text(self, row: int, column: int) -> str:
+        return str(self._model.index(row, column).data())
+
+    def _fit_heights(self) -> None:
+        """Rows as high as their texts need."""
+        upright, rows = self.verticalHeader(), len(self.rows)
+        for row in range(rows if self._wraps and rows <= _MANY else 0):
+            more = max(self.lines_of(row, column) for column in self._wraps) - 1
+            high = upright.defaultSectionSize() + more * self.fontMetrics().lineSpacing()
+            if high != upright.sectionSize(row):
+                upright.resizeSection(row, high)

@@ -234,7 +234,7 @@ LOST = 1
 REGRETS: Sequence[Column[Regret]] = (
     Column("needed by", lambda one: f"{one.needed_by} ({one.how})", 11, least=12),
     Column("lost by", lambda one: f"{one.at.tier} before {one.at.before_request}", 19, least=17),
-    Column("regretted fact", lambda one: one.fact.text, least=34),
+    Column("regretted fact", lambda one: one.fact.text, least=34, lines=3),
     Column("read again", lambda one: f"{one.price:,} tokens" if one.repaired else "", 12, figures=True),
     Column("kind", lambda one: "URL" if one.fact.kind == "url" else one.fact.kind, 9),
 )

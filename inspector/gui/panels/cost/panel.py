@@ -34,11 +34,11 @@ HINT = "A click on a row says more, a double click goes there."
 
 COLUMNS: Sequence[Column[CostRow]] = (
     Column("request", lambda one: grouped(one.request), 6, figures=True),
-    Column("what", lambda one: one.what, 14),
+    Column("what", lambda one: one.what, 19, least=14),
     Column("tokens", lambda one: one.tokens, 10, figures=True),
     Column("cost", lambda one: one.cost, 7, figures=True),
     Column("saves", lambda one: one.saved, 9, figures=True),
-    Column("evidence", lambda one: one.evidence),
+    Column("evidence", lambda one: one.evidence, least=34, lines=5),
 )
 
 

@@ -96,8 +96,8 @@ class CompactionsPanel(ListPanel[CompactionRow]):
         Column("before", lambda one: _tokens(one.before), 7, figures=True),
         Column("after", lambda one: _tokens(one.after), 6, figures=True),
         Column("freed", lambda one: _freed(one), 7, figures=True),
-        Column("what stayed", lambda one: one.stayed, 24, least=14),
-        Column("evidence", lambda one: one.evidence, least=13),
+        Column("what stayed", lambda one: one.stayed, 24, least=14, lines=3),
+        Column("evidence", lambda one: one.evidence, least=13, lines=3),
         Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
         Column("time", lambda one: one.time[:16].replace("T", " "), 16, least=16),
     )

@@ -74,8 +74,8 @@ class LostPanel(ListPanel[LossRow]):
         Column("stood in", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True),
         Column("of", lambda loss: loss.by, 12, least=12),
         Column("fate", lambda loss: "reworded" if loss.lost.fate == "paraphrased" else "gone", 7),
-        Column("what is gone, word for word", lambda loss: loss.lost.fact.text, least=34),
-        Column("needed again", lambda loss: loss.again, 18),
+        Column("what is gone, word for word", lambda loss: loss.lost.fact.text, least=34, lines=3),
+        Column("needed again", lambda loss: loss.again, 18, lines=3),
     )
 
     def __init__(self, desk: Desk) -> None:

@@ -19,7 +19,7 @@ class ProblemsPanel(ListPanel[Problem]):
     NAME = "Problems"
     COLUMNS: ClassVar[Sequence[Column[Problem]]] = (
         Column("line", lambda problem: f"{problem.line:,}" if problem.line else "", 7, figures=True),
-        Column("what", lambda problem: problem.what, 42),
+        Column("what", lambda problem: problem.what, 42, lines=2),
         Column("excerpt", lambda problem: problem.excerpt),
         Column("file", lambda problem: problem.file, 20),
     )

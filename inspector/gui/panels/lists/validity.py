@@ -31,7 +31,7 @@ class ValidityPanel(ListPanel[Invalid]):
     NAME = "Why a provider would refuse this buffer"
     COLUMNS: ClassVar[Sequence[Column[Invalid]]] = (
         Column("rule", lambda invalid: invalid.rule, 17),
-        Column("why", lambda invalid: invalid.why),
+        Column("why", lambda invalid: invalid.why, lines=3),
         Column("refused by", lambda invalid: ", ".join(invalid.providers), 20),
         Column("message", lambda invalid: invalid.message, 10),
     )

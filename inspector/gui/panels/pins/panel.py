@@ -81,10 +81,10 @@ class PinsPanel(ListPanel[PinLine]):
             "request", lambda line: grouped(line.history.pin.request) if line.policy == BASE else "", 6, figures=True
         ),
         Column("found", lambda line: line.found, 9),
-        Column("text", lambda line: line.history.pin.text if line.policy == BASE else ""),
+        Column("text", lambda line: line.history.pin.text if line.policy == BASE else "", lines=3),
         Column("under", lambda line: line.policy, 10, least=10),
         Column("over all requests", _spans, 24, least=17),
-        Column("what became of it", _became, least=21),
+        Column("what became of it", _became, least=21, lines=3),
     )
 
     def __init__(self, desk: Desk) -> None:
