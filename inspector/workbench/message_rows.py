@@ -29,8 +29,12 @@ _SAYS_LITTLE = re.compile(
     re.IGNORECASE,
 )
 """A whole line of a result that tools put around what matters: frames, counts, dots of tests."""
-_NUMBERED = re.compile(r"\d+(\t|→)\s*")
+_NUMBERED = re.compile(r"\d+(\t|→|\|)\s*")
 """Before a line of a file that was read."""
+_EMPTY = re.compile(r"(output|stdout):", re.IGNORECASE)
+"""The end of a result after which nothing came."""
+_TAG = re.compile(r"<[\w:-]+>")
+"""A line of its own around what a client adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def first_line(message: Message) -> str:
     of thinking."""
     for part in message.parts:
         match part:
-            case Text(text) | Opaque(text=text) if found := _line(text):
+            case Text(text) | Opaque(text=text) if found := _tagged(text):
                 return found
             case ToolResult(content=text) if found := telling_line(text):
                 return found
@@ -114,7 +118,15 @@ def telling_line(text: str) -> str:
         if bare and not _SAYS_LITTLE.fullmatch(bare):
             return " ".join(bare[:FIRST_LINE].split())
         last = stripped
-    return " ".join(last[:FIRST_LINE].split())
+    return "" if _EMPTY.fullmatch(last) else " ".join(last[:FIRST_LINE].split())
+
+
+def _tagged(text: str) -> str:
+    """The first line with something on it; behind a tag that stands alone the next one, too."""
+    line = _line(text)
+    if not _TAG.fullmatch(line):
+        return line
+    return f"{line} {_line(text.partition(line)[2])}"[:FIRST_LINE].rstrip()
 
 
 def _line(text: str) -> str:

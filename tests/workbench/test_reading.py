@@ -160,6 +160,8 @@ def test_kinds_and_texts() -> None:
         ("{\n  \"name\": 1\n}", "\"name\": 1"),
         ("<output>\n账本 通过\n</output>", "账本 通过"),
         ("Chunk ID: 1\nProcess exited with code 0", "Process exited with code 0"),
+        ("Chunk ID: 1\nProcess exited with code 0\nOutput:\n", "(no output)"),
+        ("  1|---\n  2|title: Home", "title: Home"),
         ("....", "...."),
         ("77", "77"),
         ("", "(no output)"),
@@ -168,6 +170,18 @@ def test_kinds_and_texts() -> None:
 )  # fmt: skip
 def test_a_result_shows_its_first_telling_line(text: str, line: str) -> None:
     assert row(Message("r", "tool", (ToolResult("c", text),)), {}).line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("<context>\n\n  The date is 1 May.\n</context>", "<context> The date is 1 May."),
+        ("<context>", "<context>"),
+        ("<p>Hello</p>\nWorld", "<p>Hello</p>"),
+    ],
+)
+def test_behind_a_tag_stands_what_it_is_about(text: str, line: str) -> None:
+    assert row(Message("m", "user", (Text(text),)), {}).line == line
 
 
 @pytest.mark.parametrize(
