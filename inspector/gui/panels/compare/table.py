@@ -209,7 +209,13 @@ class _TwoLines(Guarded, QStyledItemDelegate):
         if not picked:
             bold.setWeight(QFont.Weight.Normal)
             painter.setFont(bold)
-        paint_text(painter, left, row.title, c.text)
+        metrics, wraps = painter.fontMetrics(), Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextDontClip
+        whole = metrics.boundingRect(0, 0, left.width(), 0, wraps, row.title)
+        if whole.width() <= left.width() and whole.height() == 2 * metrics.height():
+            painter.setPen(ink(c.text))
+            painter.drawText(left, int(Qt.AlignmentFlag.AlignVCenter) | int(wraps), row.title)
+        else:
+            paint_text(painter, left, row.title, c.text)
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, number: int) -> None:
         c, figure = self._theme.colours, FIGURES[number]
