@@ -128,7 +128,7 @@ class ExchangeTable(FittedTable[ListedExchange]):
         wider = [WATERFALL] if WATERFALL in widths else sorted(widths)
         for place, n in enumerate(wider, 1):
             widths[n] += left * place // len(wider) - left * (place - 1) // len(wider)
-        self._model.seen = sorted(widths)
+        self._exchanges.seen = sorted(widths)
         for n in range(len(COLUMNS)):
             self.setColumnHidden(n, n not in widths)
             if n in widths:
