@@ -137,8 +137,11 @@ class View:
 
     def tail(self, start: int) -> tuple[Message, ...]:
         """The messages from `start` on. O(their number) and what was rewritten on the way down to them."""
-        if self.stretch._under is None:
+        under = self.stretch._under
+        if under is None:
             return tuple(self.stretch._more[start : self.length])
+        if start >= under.length:
+            return tuple(self.stretch._more[start - under.length : max(0, self.length - under.length)])
         runs: list[Sequence[Message]] = []
         rewritten: list[tuple[Rewritten, int]] = []
         stretch, end = self.stretch, self.length

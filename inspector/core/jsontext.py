@@ -51,8 +51,10 @@ def loads(data: bytes | bytearray | memoryview, told: list[str] | None = None, d
 
 def _may_be_deeper(data: bytes | bytearray | memoryview, levels: int) -> bool:
     """Are there brackets enough? Of a short text, that is cheaper to know than how deep they are."""
-    if len(data) > _SHORT or isinstance(data, memoryview):
+    if len(data) > _SHORT:
         return True
+    if isinstance(data, memoryview):
+        data = bytes(data)
     return data.count(b"[") + data.count(b"{") > levels
 
 

@@ -342,6 +342,7 @@ def _on(last: Exchange | None, view: View) -> tuple[View, int]:
         return view, 0
     before = last.end
     same = shared(before, view)
-    if not same or view.stretch is before.stretch:
+    base = view.stretch.base
+    if not same or view.stretch is before.stretch or (base is not None and base.stretch is before.stretch):
         return view, same
     return extended(View(before.stretch, same), view.tail(same)), same

@@ -11,7 +11,7 @@ from itertools import islice
 from inspector.core.buffer import View, head, shared
 from inspector.core.formats.proxy.conversation import Conversation, Scope, line_of
 from inspector.core.formats.proxy.exchange import Exchange
-from inspector.core.message import Message, Opaque, Text
+from inspector.core.message import Message, Opaque, Text, ToolCall
 
 _BACK = 400
 """Messages that are looked at, from the last one back, for one that a known thread has seen."""
@@ -107,17 +107,19 @@ class Conversations:
 
     def saw(self, found: Conversation, view: View, start: int = 0) -> None:
         """The messages of `view` from `start` on stand in that thread."""
-        seen = self._seen.setdefault(found.scope, {})
+        if (seen := self._seen.get(found.scope)) is None:
+            seen = self._seen[found.scope] = {}
         for message in view.tail(start) if start else view.backwards():
-            if message.role not in ("assistant", "tool"):
+            if message.role != "assistant" and message.role != "tool":
                 continue
             known = seen.get(message.id, ())
             if not start and found in known:
                 break
             seen[message.id] = (*known[-_HOLDERS:], found) if known else self._alone[found.number]
-            for call in message.calls:
-                for text in _told(call.arguments):
-                    self._tasks.setdefault(text, {})[found.number, call.id] = found
+            for part in message.parts:
+                if type(part) is ToolCall:
+                    for text in _told(part.arguments):
+                        self._tasks.setdefault(text, {})[found.number, part.id] = found
 
     def adopt(self, found: Conversation) -> None:
         """Find out who started a thread, where it is not known: the call that holds its task."""
@@ -183,10 +185,14 @@ class Conversations:
 
     def _stood(self, found: Conversation, view: View) -> None:
         """A buffer of that thread: what begins with all of it goes on there."""
-        for message in islice(view.backwards(), 1):
-            ending = self._ending.setdefault(found.scope, {})
-            known = tuple(each for each in ending.get(message.id, ()) if each is not found)
-            ending[message.id] = (*known[1 - _HOLDERS :], found) if known else self._alone[found.number]
+        if not view.length:
+            return
+        if (ending := self._ending.get(found.scope)) is None:
+            ending = self._ending[found.scope] = {}
+        name, alone = view.tail(view.length - 1)[0].id, self._alone[found.number]
+        before = ending.get(name, alone)
+        known = () if before is alone else tuple(each for each in before if each is not found)
+        ending[name] = (*known[1 - _HOLDERS :], found) if known else alone
 
     def _extended(self, one: Exchange, among: Sequence[Conversation], within: tuple[bool, ...]) -> Conversation | None:
         """The thread whose last buffer is the beginning of this one: the nearest of those that are nearer than

@@ -6,7 +6,7 @@ another ended costs its own messages only: the counts by which equal messages ge
 stretch, not counted anew.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -109,7 +109,7 @@ class Counts:
     """How often each content stands in a view, for many views of few stretches."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, tuple[Stretch, int, dict[str, int]]] = {}
+        self._lines: OrderedDict[int, tuple[Stretch, int, dict[str, int]]] = OrderedDict()
 
     def take(self, view: View) -> dict[str, int]:
         """The counts of `view`: the caller may change them, and gives them back with `give`. Usually O(1)."""
@@ -132,7 +132,7 @@ class Counts:
         """`counts` are those of `view`."""
         self._lines[id(view.stretch)] = (view.stretch, view.length, counts)
         while len(self._lines) > _LINES:
-            del self._lines[next(iter(self._lines))]
+            self._lines.popitem(last=False)
 
 
 def trimmed(view: View) -> View:

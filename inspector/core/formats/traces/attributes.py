@@ -87,8 +87,6 @@ class Place(NamedTuple):
     is_text: bool
     number: int = -1
     """Of the item in a list that was flattened."""
-    field: str = ""
-    """Of that item."""
 
 
 _PLACES: Mapping[str, Place] = {
@@ -98,17 +96,33 @@ _PLACES: Mapping[str, Place] = {
 }
 
 
-@lru_cache(maxsize=1 << 14)
-def _place(name: str) -> Place | None:
-    """Most names come again with every span."""
-    if (found := _PLACES.get(name)) is not None:
+class _NamedPlaces(dict[str, tuple[Place | None, str]]):
+    """By name: its place, and which field of the item there. Most names come again with every span."""
+
+    def __missing__(self, name: str) -> tuple[Place | None, str]:
+        if len(self) >= _MOST_NAMES:
+            self.clear()
+        found = self[name] = self._told(name)
         return found
-    flat = next((one for one in _FLAT if name.startswith(one)), "")
-    number, _, field = name[len(flat) :].partition(".")
-    if not flat or not field or not is_number(number):
-        return None
+
+    def _told(self, name: str) -> tuple[Place | None, str]:
+        if name in _PLACES:
+            return _PLACES[name], ""
+        flat = next((one for one in _FLAT if name.startswith(one)), "")
+        number, _, field = name[len(flat) :].partition(".")
+        if not flat or not field or not is_number(number):
+            return None, ""
+        return _item(flat, int(number[:18])), field
+
+
+_MOST_NAMES = 1 << 14
+_PLACE_OF = _NamedPlaces()
+
+
+@lru_cache(maxsize=1 << 12)
+def _item(flat: str, number: int) -> Place:
     what, rank, *_ = _PLACES[flat[:-1]]
-    return Place(what, rank, False, int(number[:18]), field)
+    return Place(what, rank, False, number)
 
 
 def told_by(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,11 +130,15 @@ def told_by(attributes: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     ranks: dict[str, int] = {}
     lists: dict[str, dict[int, Flat]] = {}
+    before, item, names = None, Flat(), _PLACE_OF
     for name, value in attributes.items():
-        place = _place(name)
+        place, field = names[name]
         if place is None or value is None:
             continue
-        what, rank, is_text, number, field = place
+        if place is before:  # the fields of an item stand together
+            item[field] = value
+            continue
+        what, rank, is_text, number = place
         if rank > ranks.get(what, rank) or (is_text and not (value and isinstance(value, str))):
             continue
         if number < 0:
@@ -129,8 +147,9 @@ def told_by(attributes: Mapping[str, Any]) -> dict[str, Any]:
         if (items := lists.get(what)) is None:
             ranks[what], items = rank, lists.setdefault(what, {})
             found.pop(what, None)
-        if (item := items.get(number)) is None:
-            item = items[number] = Flat()
+        if number not in items:
+            items[number] = Flat()
+        before, item = place, items[number]
         item[field] = value
     for what, items in lists.items():
         found.setdefault(what, [item for _, item in sorted(items.items())])
@@ -175,6 +194,10 @@ def agent_of(attributes: Mapping[str, Any]) -> str:
 
 def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = ()) -> Span:
     """Put what the attributes (and events) say into the span."""
+    if not attributes and not events:
+        if span.kind == "agent":
+            span.agent = span.name
+        return span
     if dict in map(type, attributes.values()):
         attributes = dict(_dotted(attributes))
     span.kind = span.kind or kind_of(attributes)

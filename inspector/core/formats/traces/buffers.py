@@ -4,6 +4,7 @@ A call usually repeats the whole conversation so far. What begins as an input th
 texts are compared as bytes, lists item by item, and only what follows becomes messages.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -22,8 +23,6 @@ _LINES = 1_000
 """Runs of which the last input is kept, to be gone on with."""
 _NEAR = 6
 """The latest of other runs, each of which an input may go on."""
-_BEGUN = 20
-"""Characters that tell most texts apart."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +30,7 @@ class InputLine:
     """An input that was read, and may be the beginning of another."""
 
     told: str | list[Any]
-    """As it was written: a list, or the text of one."""
+    """As it was written: a list, or the text of one without its end."""
     last: Any
     """Its last item."""
     lead: Sequence[Any]
@@ -59,9 +58,9 @@ class InputReader:
     def __init__(self) -> None:
         self._pool = Pool()
         self._counts = Counts()
-        self._lines: dict[str, InputLine] = {}
+        self._lines: OrderedDict[str, InputLine] = OrderedDict()
         """By run, the latest last."""
-        self._told: dict[str, tuple[Sequence[Any], Sequence[Any], Prompt]] = {}
+        self._told: OrderedDict[str, tuple[Sequence[Any], Sequence[Any], Prompt]] = OrderedDict()
         """System prompt and tools as the last call of a run logged them, and what they are."""
         self._latest: tuple[Sequence[Any], Sequence[Any], Prompt] | None = None
         """Those of the last call."""
@@ -70,10 +69,10 @@ class InputReader:
         """The messages of a call of that run."""
         line, logged = self._continued(span, run) or self._anew(span)
         if line.told:
-            self._lines.pop(run, None)
             self._lines[run] = line
+            self._lines.move_to_end(run)
             if len(self._lines) > _LINES:
-                del self._lines[next(iter(self._lines))]
+                self._lines.popitem(last=False)
         response = read_output(span.output)
         answer = self._units(response.items, span)
         told = [span.system, logged.system, *line.lead]
@@ -91,7 +90,7 @@ class InputReader:
             before = told, tools, self._pool.prompt(Prompt(_system(told), offered))
         self._latest = self._told[run] = before
         if len(self._told) > _LINES:
-            del self._told[next(iter(self._told))]
+            self._told.popitem(last=False)
         return before[2]
 
     def prompt(self, prompt: Prompt) -> Prompt:
@@ -118,13 +117,12 @@ class InputReader:
             if isinstance(told, list):
                 if told[: len(line.told)] == line.told:
                     rest = told[len(line.told) :]
-            elif isinstance(line.told, str) and told[:_BEGUN] == line.told[:_BEGUN]:
-                begun = line.told.rstrip()[:-1].rstrip()
-                rest = _rest(told[len(begun) :]) if told.startswith(begun) else None
+            elif isinstance(line.told, str) and told.startswith(line.told):
+                rest = _rest(told[len(line.told) :])
             if rest is None or (rest and is_answer_item(rest[0]) and is_answer_item(line.last)):
                 continue  # it may belong to the answer before it
             view = self.after(line.view, self._units(rest, span))
-            return InputLine(told, rest[-1] if rest else line.last, line.lead, view), Logged()
+            return InputLine(_endless(told), rest[-1] if rest else line.last, line.lead, view), Logged()
         return None
 
     def _anew(self, span: Span) -> tuple[InputLine, Logged]:
@@ -134,7 +132,7 @@ class InputReader:
             count += 1
         lead, items = logged.items[:count], logged.items[count:]
         view = self.after(EMPTY_VIEW, self._units(items, span))
-        told = span.input if logged.is_list and logged.items else ""
+        told = _endless(span.input) if logged.is_list and logged.items else ""
         return InputLine(told, logged.items[-1] if told else None, lead, view), logged
 
     def _units(self, items: Sequence[Any], span: Span) -> Sequence[Sequence[Message]]:
@@ -149,6 +147,11 @@ class InputReader:
                 found.append(unit)
             before = part
         return found
+
+
+def _endless(told: str | list[Any]) -> str | list[Any]:
+    """A list as it was written, without the bracket that ends it."""
+    return told if isinstance(told, list) else told.rstrip()[:-1].rstrip()
 
 
 def _rest(told: str) -> list[Any] | None:

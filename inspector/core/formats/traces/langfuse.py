@@ -21,24 +21,26 @@ def sniff_langfuse(head: Head) -> float:
     return 0.98 * (bool(rows) and all(_is_observation(row) for row, _ in rows))
 
 
-def _rows(value: Any, session: str = "") -> Iterator[tuple[Any, str]]:
+def _rows(value: Any) -> Iterator[tuple[Any, str]]:
     """Every observation with its session: a trace without one is a session of its own."""
-    if isinstance(value, list):
-        for one in value:
-            yield from _rows(one, session)
-        return
-    if isinstance(value, dict):
-        trace = mapping(value.get("trace")) or value
-        if isinstance(told := value.get("observations", trace.get("observations")), list):
-            yield from _rows(told, text_of(trace.get("sessionId")) or text_of(trace.get("id")))
-            return
-        if isinstance(value.get("data"), list) and "type" not in value:  # a page of its API
-            yield from _rows(value["data"], session)
-            return
-        if "start_time" in value and "trace_id" in value:  # as its database names them
-            value = {camel_case(key): one for key, one in value.items()}
-        session = session or text_of(value.get("sessionId"))
-    yield value, session
+    waiting = [(value, "")]
+    while waiting:
+        value, session = waiting.pop()
+        if isinstance(value, list):
+            waiting += [(one, session) for one in reversed(value)]
+            continue
+        if isinstance(value, dict):
+            trace = mapping(value.get("trace")) or value
+            if isinstance(told := value.get("observations", trace.get("observations")), list):
+                waiting.append((told, text_of(trace.get("sessionId")) or text_of(trace.get("id"))))
+                continue
+            if isinstance(value.get("data"), list) and "type" not in value:  # a page of its API
+                waiting.append((value["data"], session))
+                continue
+            if "start_time" in value and "trace_id" in value:  # as its database names them
+                value = {camel_case(key): one for key, one in value.items()}
+            session = session or text_of(value.get("sessionId"))
+        yield value, session
 
 
 def _is_observation(row: Any) -> bool:
@@ -61,11 +63,11 @@ def _span(row: Mapping[str, Any], session: str, line: int) -> Span:
     span.end = moment(row.get("endTime"))[0]
     metadata = mapping(row.get("metadata"))
     attributes = plain_attributes(parsed(metadata.get("attributes")))
-    if not span.kind and kind_of(attributes) in ("agent", "tool"):
-        span.kind = kind_of(attributes)
+    if not span.kind and attributes and (kind := kind_of(attributes)) in ("agent", "tool"):
+        span.kind = kind
     if span.kind:
         describe(span, attributes)
-    span.agent = agent_of(attributes) or (span.name if span.kind == "agent" else "")
+    span.agent = (attributes and agent_of(attributes)) or (span.name if span.kind == "agent" else "")
     span.conversation = session or span.conversation
     if span.kind == "call":
         _describe_call(span, row, metadata)
@@ -76,6 +78,15 @@ def _span(row: Mapping[str, Any], session: str, line: int) -> Span:
 
 _COLUMNS = {"input": "promptTokens", "output": "completionTokens", "total": "totalTokens"}
 """Counts under names of their own."""
+_COUNTS = (
+    ("input", "prompt_tokens", "input_tokens"),
+    ("output", "completion_tokens", "output_tokens"),
+    ("prompt_details.cache_read", "input_cache_read", "cache_read_input_tokens", "input_cached_tokens"),
+    ("input_cache_creation", "cache_creation_input_tokens", "prompt_details.cache_write"),
+    ("completion_details.reasoning", "output_reasoning", "output_reasoning_tokens"),
+    ("total", "total_tokens"),
+)
+"""In the order of `usage_of`, each under which names."""
 
 
 def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
@@ -88,17 +99,17 @@ def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, An
     span.first = moment(row.get("completionStartTime"))[0] or span.first
     if span.tools is None:
         span.tools = metadata.get("tools") or parsed(row.get("toolDefinitions")) or None
-    columns = {name: row.get(f"{name}Usage") or row.get(key) for name, key in _COLUMNS.items()}
-    told = mapping(row.get("usageDetails")) or mapping(row.get("usage")) or columns
-    names = (
-        ("input", "prompt_tokens", "input_tokens"),
-        ("output", "completion_tokens", "output_tokens"),
-        ("prompt_details.cache_read", "input_cache_read", "cache_read_input_tokens", "input_cached_tokens"),
-        ("input_cache_creation", "cache_creation_input_tokens", "prompt_details.cache_write"),
-        ("completion_details.reasoning", "output_reasoning", "output_reasoning_tokens"),
-        ("total", "total_tokens"),
-    )
-    counts = [next((told[key] for key in keys if told.get(key) is not None), None) for keys in names]
+    told = mapping(row.get("usageDetails")) or mapping(row.get("usage"))
+    if not told:
+        told = {name: row.get(f"{name}Usage") or row.get(key) for name, key in _COLUMNS.items()}
+    counts: list[Any] = []
+    for keys in _COUNTS:
+        for key in keys:
+            if (counted := told.get(key)) is not None:
+                break
+        else:
+            counted = None
+        counts.append(counted)
     if counts[0] is not None:
         span.report(*counts)
     if span.input is None and span.usage is None:

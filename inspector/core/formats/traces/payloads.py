@@ -46,7 +46,7 @@ def read_input(told: Any) -> Logged:
     found = parsed(told)
     if isinstance(found, list):
         value = found[0] if len(found) == 1 and isinstance(found[0], list) else found  # LangChain: a batch of one
-        rows = [one for each in value if _is_said(one := each.nested() if type(each) is Flat else pythonic(each))]
+        rows = [one for each in value if _is_said(one := each if type(each) is dict else _told(each))]
         offered = [definition for one in rows if (definition := _offered(one))]
         items = tuple([one for one in rows if not _offered(one)] if offered else rows)
         return Logged(items, tools=offered or None, is_list=value is found and len(items) == len(value))
@@ -67,6 +67,10 @@ def read_input(told: Any) -> Logged:
             tools = next((both["tools"] for both in (value, settings) if both.get("tools") is not None), None)
             return Logged(inner.items, system, tools, is_text=inner.is_text)
     return _NOTHING
+
+
+def _told(one: Any) -> Any:
+    return one.nested() if type(one) is Flat else pythonic(one)
 
 
 def _is_said(one: Any) -> bool:
@@ -107,6 +111,8 @@ def read_output(told: Any) -> Logged:
         return _listed(value)
     if not isinstance(value, dict):
         return _NOTHING
+    if len(value) == 2 and "content" in value and role_of(value):  # most, by far
+        return Logged((value,))
     for dialect in DIALECTS.values():
         if dialect.is_response(value):
             usage = dialect.usage(value.get(dialect.counts))

@@ -5,6 +5,7 @@ call goes on from the one before it in the same run; the session says so. Spans 
 """
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -29,7 +30,7 @@ from inspector.core.formats.traces.span import Span, SpanEvent, completed, parse
 from inspector.core.formats.traces.tree import AgentRun, SpanTree
 from inspector.core.formats.traces.wire import said
 from inspector.core.jsontext import dumps
-from inspector.core.message import Message, Text, ToolCall, ToolResult, part_text
+from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Thread
 from inspector.core.tokens.estimators import estimator, messages_weight
@@ -60,6 +61,10 @@ class TraceReader:
         self._told: dict[str, tuple[Span, int, Span]] = {}
         """Spans with so many of their events."""
         self._calls = SpokenCalls()
+        self._lists: OrderedDict[str, list[Any]] = OrderedDict()
+        """The last input that was a list, by what the call stands in; the latest last."""
+        self._tools: Any = None
+        """Those of the last call that told some."""
         self._passed = 0
         self._problems: list[Problem] = []
         self._session: Session | None = None
@@ -77,6 +82,7 @@ class TraceReader:
                 self._events.setdefault(span.span, []).append(span.told)
                 continue
             span.id = span.id or f"span {len(self._spans) + 1}"  # without a name nobody can tell it again
+            self._share(span)
             known = self._spans.get(span.id)
             if known is None or span.finished or not known.finished:
                 self._spans[span.id] = span
@@ -97,6 +103,23 @@ class TraceReader:
             self._session = self._look.session(self._name, Prefix(self._problems), self._passed, spans)
         return self._session
 
+    def _share(self, span: Span) -> None:
+        """Most of what a call sent was sent by the one before it: it is kept once."""
+        if span.tools is not None:
+            self._tools = span.tools = self._tools if self._tools == span.tools else span.tools
+        if type(told := span.input) is not list:
+            return
+        known, same = self._lists.get(span.parent, ()), 0
+        for before, one in zip(known, told, strict=False):
+            if before != one:
+                break
+            same += 1
+        told[:same] = known[:same]
+        self._lists[span.parent] = told
+        self._lists.move_to_end(span.parent)
+        if len(self._lists) > _LISTS:
+            self._lists.popitem(last=False)
+
     def _with_events(self, span: Span) -> Span:
         """The span with what its events say where it does not. Made anew when more have come."""
         events = self._events[span.id]
@@ -108,6 +131,7 @@ class TraceReader:
         return known[2]
 
 
+_LISTS = 64
 _LOGGED = ("input", "output", "system", "tools")
 
 
@@ -159,7 +183,9 @@ class SeenSpans:
         self.calls = [(call, run) for _, _, call, run in found]
         self.count = len(spans)
         self.tools = sum(len(run.tools) for run in self.runs)
-        known = {beside: {call.model for call, _ in self.calls if call.beside is beside} for beside in (True, False)}
+        known: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
+        for call, _ in self.calls:
+            known[call.beside].add(call.model)
         self.beside = known[True] - known[False]
         """Models of which some call tells that the cache stands beside the prompt: so it does in all calls of them."""
 
@@ -230,12 +256,13 @@ class _TraceSession:
             view, prompt = self._rebuild(base, spoken, last.prompt if last else Prompt())
         is_empty = not view.length
         self._empty += is_empty
-        scope = self._scope(call, run, view)
+        whose = _whose(run)
+        scope = self._scope(call, run, view, whose)
         key = ClientKey("", scope, run.id if is_empty else "", strong=is_empty)
         body = Body(None, {"model": model}, prompt, view)
         answered = Reply((), usage, call.finish or reply.finish, model)
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
-        one.noted.update(_times(call))
+        _note_times(one.noted, call)
         thread = self._conversations.place(
             one, last.thread if last and base is None and last.before(key, view) else None
         )
@@ -249,12 +276,13 @@ class _TraceSession:
         self._of_run.setdefault(run.id, thread)
         self._runs.setdefault(thread.number, run)
         self._last[run.id] = LastCall(thread, view, end, prompt, usage)
-        tails = self._tails_of(run, end)
+        tails = self._tails_of(whose, end)
         tails.append((scope, end))
-        del tails[:-_HOLDERS]
+        if len(tails) > _HOLDERS:
+            del tails[0]
         if len(thread.steps) > 1:
             former = thread.steps[-2].end
-            tails = self._tails_of(run, former)
+            tails = self._tails_of(whose, former)
             tails[:] = [one for one in tails if one[1] is not former]
         if call.response:
             self._ends[call.response] = end
@@ -272,21 +300,23 @@ class _TraceSession:
             return replace(call.usage, input=call.usage.prompt)
         return call.usage
 
-    def _scope(self, call: Span, run: AgentRun, view: View) -> str:
+    def _scope(self, call: Span, run: AgentRun, view: View, whose: str) -> str:
         """Where the conversation of a call is looked for: in its run; in an agent's runs of one conversation; in a
         former run whose buffer, with its last answer, this one begins with."""
         if not view.length:
             return run.id
         if run.agent is not None and call.conversation:
-            return f"{call.conversation} {_whose(run)}"
+            return f"{call.conversation} {whose}"
         if run.id not in self._scopes:
-            self._scopes[run.id] = self._former(_whose(run), view) or run.id
+            self._scopes[run.id] = self._former(whose, view) or run.id
         return self._scopes[run.id]
 
-    def _tails_of(self, run: AgentRun, end: View) -> list[tuple[str, View]]:
+    def _tails_of(self, whose: str, end: View) -> list[tuple[str, View]]:
         """Those that end as this buffer does."""
-        last = end.tail(end.length - 1)[0].id if end.length else ""
-        return self._tails.setdefault((_whose(run), last), [])
+        key = whose, (end.tail(end.length - 1)[0].id if end.length else "")
+        if (found := self._tails.get(key)) is None:
+            found = self._tails[key] = []
+        return found
 
     def _former(self, whose: str, view: View) -> str:
         """Where the conversation is that a buffer goes on, if it is only one; no other run may go on there then."""
@@ -404,12 +434,13 @@ def _result(call: str, tool: Span) -> Message:
     return Message("", "tool", (ToolResult(call, said(parsed(tool.output))),), line=tool.line, time=tool.time)
 
 
-def _times(call: Span) -> Iterator[tuple[str, float]]:
+def _note_times(noted: dict[str, Any], call: Span) -> None:
     """How long it took, and until its answer began, in ms; as far as it is told and can be."""
-    if call.end > call.start > 0:
-        yield "elapsed_ms", (call.end - call.start) / 1_000_000
-        if call.start < call.first <= call.end:
-            yield "first_byte_ms", (call.first - call.start) / 1_000_000
+    start, end = call.start, call.end
+    if end > start > 0:
+        noted["elapsed_ms"] = (end - start) / 1_000_000
+        if start < call.first <= end:
+            noted["first_byte_ms"] = (call.first - start) / 1_000_000
 
 
 def _whose(run: AgentRun) -> str:
@@ -435,7 +466,10 @@ def _is_part(step: Exchange) -> bool:
 
 def _letters(message: Message) -> int:
     """What can be nothing but text: a picture's tokens are its own affair."""
-    return sum([len(part_text(part)) for part in message.parts if type(part) in _WORDS])
-
-
-_WORDS = (Text, ToolResult)
+    letters = 0
+    for part in message.parts:
+        if isinstance(part, Text):
+            letters += len(part.text)
+        elif isinstance(part, ToolResult):
+            letters += len(part.content)
+    return letters

@@ -6,7 +6,7 @@ Messages, prompt and tools are kept as they were written; `wire.py` and `payload
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.jsontext import NotJson, loads
@@ -89,7 +89,7 @@ _LOWER = re.compile(r"_([a-z])")
 
 def parsed(value: Any) -> Any:
     """The JSON in a string; the string itself where it holds none, any other value as it is."""
-    if not isinstance(value, str) or not value.lstrip().startswith(_JSON):
+    if not isinstance(value, str) or not (value.startswith(_JSON) or value.lstrip().startswith(_JSON)):
         return value
     try:
         return loads(value.encode("utf-8", "replace"))
@@ -104,7 +104,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
     """The object that a value is, or that stands in it as JSON; an empty one where there is none."""
     if value is None:
         return {}
-    found = parsed(value)
+    found = value if type(value) is dict else parsed(value)
     return found if isinstance(found, dict) else {}
 
 
@@ -116,6 +116,8 @@ def first_text(value: Any) -> str:
 
 def moment(value: Any) -> tuple[int, str]:
     """Nanoseconds since 1970 and ISO 8601 of a time in any of the tracers' ways; (0, "") for what is none."""
+    if value is None:
+        return 0, ""
     if isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value):
         value = value[0] * _SECOND + value[1]
     number = count(value)
@@ -125,16 +127,18 @@ def moment(value: Any) -> tuple[int, str]:
         except (OverflowError, ValueError, OSError):
             return number, ""
         return number, told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    said = text_of(value)
     try:
-        read = datetime.fromisoformat(text_of(value))
+        read = datetime.fromisoformat(said)
     except ValueError:
-        return 0, text_of(value)
-    read = read if read.tzinfo else read.replace(tzinfo=UTC)
-    return (read - _EPOCH) // _MICROSECOND * 1_000, text_of(value)
+        return 0, said
+    since = (read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH
+    return (since.days * _DAY + since.seconds) * _SECOND + since.microseconds * 1_000, said
 
 
 _SECOND = 1_000_000_000
-_MICROSECOND = timedelta(microseconds=1)
+_DAY = 86_400
+"""Seconds."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -144,9 +148,9 @@ def count(value: Any) -> int | None:
         return value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         return int(value)
-    if type(value) is float and value.is_integer():  # a table's column with gaps
-        value = int(value)
-    return value if type(value) is int and value >= 0 else None
+    if type(value) is float and value.is_integer() and value >= 0:  # a table's column with gaps
+        return int(value)
+    return None
 
 
 def usage_of(

@@ -57,7 +57,8 @@ class SpanTree:
             if (above := self._above(span)) is not None and above.kind == "call":
                 inner[above.id] = inner.get(above.id, 0) + 1
         self.wrappers = len(inner)
-        calling = {agent.id for span in calls if (agent := self._agent(span)) is not None}
+        self._agents = {span.id: agent for span in calls if (agent := self._agent(span)) is not None}
+        calling = {agent.id for agent in self._agents.values() if agent is not None}
         for span in self._spans.values():
             if span.kind == "agent" and span.parent and span.id not in calling:
                 self._beside.setdefault(span.parent, []).append(span)
@@ -127,7 +128,8 @@ class SpanTree:
         return root
 
     def _run(self, span: Span, found: dict[str, AgentRun]) -> AgentRun:
-        agent = self._agents[span.id] = self._agent(span)
+        agent = self._agents.get(span.id) or self._agent(span)
+        self._agents[span.id] = agent
         key = agent.id if agent is not None else f"{span.conversation} {self._root(span)}"
         if key not in found:
             found[key] = AgentRun(key, agent)
@@ -175,7 +177,7 @@ class SpanTree:
                     more["tools"] = logged.tools
             call = completed(call, more)
         agent = self._agents[call.id]
-        if agent is None:
+        if agent is None or not (agent.conversation or agent.system or agent.tools):
             return call
         more = {"system": agent.system, "tools": agent.tools} if agent.kind == "agent" else {}
         return completed(call, more | {"conversation": agent.conversation})

@@ -26,7 +26,7 @@ _ROLES: Mapping[Any, Role] = {
 }
 _ITEMS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output",
           "local_shell_call", "local_shell_call_output", "web_search_call", "compaction")  # fmt: skip
-_ANSWERS = (*_ITEMS, "message")
+_ANSWERS = frozenset((*_ITEMS, "message"))
 _CACHE_MARK = 3
 """A part of VS Code's that marks where the cache ends: nothing that is read."""
 
@@ -38,12 +38,13 @@ def role_of(wire: Any) -> Role | None:
     role = wire.get("role")
     if role is None:
         role = wire.get("type")
-    return _ROLES.get(role) if type(role) in (str, int) else None
+    kind = type(role)
+    return _ROLES.get(role) if kind is str or kind is int else None
 
 
 def is_answer_item(wire: Any) -> bool:
     """Is it one of the items that an answer of the Responses API is cut into?"""
-    if not isinstance(wire, dict) or wire.get("type") not in _ANSWERS:
+    if not isinstance(wire, dict) or type(kind := wire.get("type")) is not str or kind not in _ANSWERS:
         return False
     return read_item(dict(wire), id="").role == "assistant"
 
@@ -76,7 +77,10 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     role = role_of(wire) or "user"
     if len(wire) == 2 and role != "tool" and type(said := wire.get("content")) is str and said:  # most, by far
         return (Message("", role, (Text(said),), "", False, "", line, time),)
-    parts = _parts(wire, role)
+    if len(wire) == 2 and type(blocks := wire.get("parts")) is list:
+        parts = [part for block in blocks if (part := _part(block, role)) is not None]
+    else:
+        parts = _parts(wire, role)
     has_result = ToolResult in map(type, parts)
     if role == "tool" and not has_result:
         texts = [part.text for part in parts if isinstance(part, Text)]
@@ -143,6 +147,8 @@ def _part(block: Any, role: Role) -> Part | None:
         return None
     if not isinstance(block, dict):
         return Opaque("unknown", block, len(dumps(block).encode()))
+    if len(block) == 2 and block.get("type") == "text" and type(said := block.get("content")) is str:  # most, by far
+        return Text(said)
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))
     said = block.get("text", block.get("content"))
