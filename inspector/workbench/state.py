@@ -161,6 +161,11 @@ class State:
         return bool(record) and self.session is not None and self.session.path == record
 
     @property
+    def is_partial(self) -> bool:
+        """Is what is open the beginning of what is still being read?"""
+        return self.opening is not None and self.is_open(self.opening.path)
+
+    @property
     def run_is_open(self) -> bool:
         """Is what is open the journal of the run?"""
         return self.run is not None and self.is_open(self.run.record)

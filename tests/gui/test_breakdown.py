@@ -1,6 +1,8 @@
 """The breakdown panel with real clicks: it adds up, leads to the messages, and the legend leads to it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -20,8 +22,9 @@ from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.filling import areas
+from inspector.workbench.filling import Filling, areas, filling
 from inspector.workbench.gauge import reading
+from inspector.workbench.state import State
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press
 from tests.gui.test_lists import click_cell
@@ -65,6 +68,30 @@ def test_it_says_what_gauge_and_command_say(desk: Desk, panel: BreakdownPanel) -
     assert [one.free for one in panel.repeats.rows] == [one["free"] for one in document["repeats"]]
     assert [one.name for one in panel.tools.rows] == [one["name"] for one in document["tools"]]
     assert panel.tree.topLevelItemCount() == len(parts)
+
+
+def test_of_a_session_that_is_being_read_it_is_worked_out_once(
+    desk: Desk, panel: BreakdownPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When all of it is there; what is shown beside a file that is being read goes on."""
+    asked = list[int | None]()
+
+    def counted(state: State, *rest: Any) -> Filling:
+        asked.append(state.at)
+        return filling(state, *rest)
+
+    monkeypatch.setattr("inspector.gui.panels.breakdown.panel.filling", counted)
+    desk.workbench.begin("another.jsonl")
+    desk.workbench.move(AT + 1)
+    wait(panel, qtbot)
+    desk.workbench.close()
+    desk.workbench.begin(SAMPLE.path)
+    thread = replace(SAMPLE.main, requests=SAMPLE.main.requests[:9])
+    desk.workbench.open(replace(SAMPLE, threads=(thread,)), more=True)
+    assert (panel.filling, panel._job.busy, panel.says.text()) == (None, False, "")
+    desk.workbench.open(SAMPLE)
+    wait(panel, qtbot)
+    assert asked == [AT + 1, len(SAMPLE.main.requests) - 1]
 
 
 def test_a_part_is_as_wide_as_its_share(panel: BreakdownPanel) -> None:

@@ -84,12 +84,15 @@ class BreakdownPanel(Panel):
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """Worked out where the buffer is another one; the chosen part always."""
+        """Worked out where the buffer is another one; the chosen part always. Of a session that is still being read,
+        when it is: its beginning would be worked out for a moment only."""
         key = filling_key(state)
+        if key != self._key and state.is_partial:
+            key = None
         if key != self._key:
             self._key = key
             self._work_out(state)
-        elif self.filling is not None:
+        else:
             self._show_part(state)
 
     def _work_out(self, state: State) -> None:
@@ -141,7 +144,8 @@ class BreakdownPanel(Panel):
         self.tree.show_tree(tree, state.part)
         self.all.setVisible(bool(state.part))
         if self.filling is None or tree is None:
-            self.says.show_text("Open a transcript to see what fills its window.")
+            if self._key is None:
+                self.says.show_text("" if state.is_partial else "Open a transcript to see what fills its window.")
             return
         nodes = self.filling.tree.along(state.part)
         gone = "" if len(nodes) > len(state.part) else "not in this buffer: "
