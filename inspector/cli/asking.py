@@ -14,7 +14,7 @@ from itertools import islice
 
 from inspector.agent.status import Permission, Permit
 from inspector.agent.tools.common import Question
-from inspector.cli.output import columns, exact, plain
+from inspector.cli.output import columns, exact
 
 ROWS = 60
 """So many are shown unasked."""
@@ -62,14 +62,19 @@ def shown(what: Question, width: int, most: int) -> tuple[list[str], int]:
     if left > 0:
         lines = what.exact.count("\n", taken)
         body.append(f"… cut here: {left:,} more characters, {lines:,} more line ends; w shows the whole")
-    ours = [[plain(line) for line in text.splitlines()] for text in (what.says, what.covers)]
-    return [*ours[0], "", *body, *([""] if body else []), *ours[1]], max(0, left)
+    ours = ["".join(map(exact, _BLANKS.sub(_spelt, text))) for text in (what.says, what.covers)]  # may name a file
+    return [ours[0], "", *body, *([""] if body else []), ours[1]], max(0, left)
+
+
+def _spelt(blanks: re.Match[str]) -> str:
+    """Blanks that nobody would see."""
+    return "\u2420" * len(blanks[0])
 
 
 def _rows(text: str, width: int) -> Iterator[tuple[str, int]]:
     """Rows of a text, behind a bar, and how many characters of it each stands for."""
     for line in text.split("\n") if text else ():
-        line = _BLANKS.sub(lambda blanks: "\u2420" * len(blanks[0]), line)  # else nobody sees them
+        line = _BLANKS.sub(_spelt, line)
         row, used, count = "│ ", 2, 0
         for char in line:
             sign = exact(char)

@@ -46,6 +46,12 @@ def test_no_line_of_the_model_passes_for_ours() -> None:
     assert [row for row in rows if row and row[0] not in "│┆"] == ["Run in here:", "Always: this."]
 
 
+def test_a_file_name_in_our_words_is_spelled_too() -> None:
+    """The model chose it: two names are never shown alike, and none makes a line of ours."""
+    rows, _ = shown(Question("Write the new file a  b\u3164.py\nAlways: nothing. ", "", "Always: this."), 80, ROWS)
+    assert rows == ["Write the new file a  b\\u3164.py␊Always: nothing.␠", "", "Always: this."]
+
+
 @given(st.text(max_size=400), st.integers(20, 90))
 def test_every_character_has_its_place(text: str, width: int) -> None:
     """However wide the terminal: all of it, in order; what was cut is counted."""

@@ -9,6 +9,9 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
+from inspector.agent.status import Permission
+from inspector.agent.tools.common import Question
+from inspector.core.message import ToolCall
 from inspector.gui.desk import Desk
 from inspector.gui.panels.run.question import QuestionBox
 from inspector.gui.runs.desk import JOURNAL
@@ -56,6 +59,16 @@ def test_a_box_that_asks_nothing_is_laid_out_without_a_warning(desk: Desk, qtbot
     for width in (0, 1, 400):
         box.resize(width, 0)
         QApplication.sendEvent(box, QResizeEvent(box.size(), box.size()))  # a warning of Qt's fails the test
+
+
+def test_a_question_shows_no_blank_that_is_none(desk: Desk, qtbot: QtBot) -> None:
+    """Nor a mark that shows nothing, in what would run and in the name of the file."""
+    box = QuestionBox(desk.theme, lambda asked, how: None)
+    qtbot.addWidget(box)
+    asked = Question("Write the new file a\u2003b", "rm\u00a0-rf x\ufe0f\u2800\u202fy", "Always: this.")
+    box.show_permission(Permission("1", ToolCall("c", "write_file", {}), asked))
+    qtbot.waitUntil(lambda: box.what.toPlainText() == "rm⟨U+00A0⟩-rf x⟨U+FE0F⟩⟨U+2800⟩⟨U+202F⟩y")
+    assert box.about.text().startswith("Write the new file a⟨U+2003⟩b (")
 
 
 def test_what_was_asked_for_is_there_the_next_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

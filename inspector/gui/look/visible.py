@@ -29,6 +29,15 @@ _HIDDEN = pattern(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff])\\1*"
 )
 """Controls, bidi marks, zero-width and filler characters, tags, and the characters Qt takes for its own."""
+_HIDDEN_OR_BLANK = pattern(
+    _HIDDEN.pattern.replace(
+        "\xad",
+        "\xa0\xad\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ue000-\uf8ff"
+        "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U000f0000-\U0010ffff",
+        1,
+    )
+)
+"""The same with what looks like a blank and is none, and what no font need have a sign for."""
 _PLAIN_HIDDEN = pattern("([\x00-\x08\x0b-\x1f\x7f])\\1*")
 _LONG = pattern(f"[^\n]{{{LONG_LINE + 1},}}")
 _LONGISH = pattern(f"[^\n]{{{LONG_PICTURES + 1},}}")
@@ -84,12 +93,15 @@ class Shown:
         return edit.last if after and at > edit.start else edit.first
 
 
-def visible(text: str) -> Shown:
-    """The text with hidden characters as `⟨U+202E⟩`, a run of one as `⟨NUL ×12⟩`, and long lines broken. Linear."""
+def visible(text: str, *, strict: bool = False) -> Shown:
+    """The text with hidden characters as `⟨U+202E⟩`, a run of one as `⟨NUL ×12⟩`, and long lines broken. Linear.
+
+    `strict`: nobody may take one text for another. Blanks that are none are spelt, too, and so is what joins pictures.
+    """
     pieces: list[str] = []
     edits: list[Edit] = []
     at = length = 0
-    for first, last, instead in _tokens(text):
+    for first, last, instead in _tokens(text, strict):
         pieces += (text[at:first], instead)
         length += first - at
         edits.append(Edit(length, length + len(instead), first, last))
@@ -106,16 +118,19 @@ def token(character: str, times: int = 1) -> str:
     return f"⟨{name} ×{times:,}⟩" if times > 1 else f"⟨{name}⟩"
 
 
-def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
+def _tokens(text: str, strict: bool) -> Iterator[tuple[int, int, str]]:
     """(first, last, what is shown instead), in order, never overlapping."""
     flag_end = joined = 0
     joined_at = -9
-    for match in (_PLAIN_HIDDEN if text.isascii() else _HIDDEN).finditer(text):
+    hidden = _PLAIN_HIDDEN if text.isascii() else _HIDDEN_OR_BLANK if strict else _HIDDEN
+    for match in hidden.finditer(text):
         at, end = match.span()
         character = text[at]
         if character in "\r\u2028\u2029":
             for n in range(at, end):
                 yield n, n + 1, token(character) + ("" if character == "\r" and text[n + 1 : n + 2] == "\n" else "\n")
+        elif strict:
+            yield at, end, token(character, end - at)
         elif "\U000e0000" < character < "\U000e0080" and (flag := _FLAG.match(text, at - 1)):
             flag_end = flag.end()
         elif at >= flag_end:

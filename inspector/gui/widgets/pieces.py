@@ -53,6 +53,8 @@ class Section:
     """Of its code, by pygments' name; empty: none, or what it looks like."""
     before: int = 0
     """Characters before its code."""
+    strict: bool = False
+    """Shown to be judged: `visible` says what that means."""
 
 
 class Piece(NamedTuple):
@@ -91,7 +93,7 @@ def _body(section: Section) -> Iterator[Piece]:
         is_diff = language == "diff" or look == "diff" or (look == "code" and not language and looks_like_diff(text))
         code, at = CodeStretch(text, language) if language and not is_diff else None, 0
         for one in cut(text):
-            yield Piece(visible(one), look, "diff" if is_diff else "", code, at)
+            yield Piece(visible(one, strict=section.strict), look, "diff" if is_diff else "", code, at)
             at += len(one)
 
 

@@ -79,11 +79,11 @@ class QuestionBox(Guarded, QFrame):
         size = f" ({plural(asked.exact.count(chr(10)) + 1, 'line')}, {plural(len(asked.exact), 'character')}"
         size += f"; with {blanks:,} blanks in a row)" if blanks else ")"
         self.says.setText(f"May it use {line(permission.call.name, 60)}?")
-        self.about.setText(visible(asked.says).text + (size if asked.exact else ""))
+        self.about.setText(visible(asked.says, strict=True).text + (size if asked.exact else ""))
         self.covers.setText(asked.covers)
         self.what.setVisible(bool(asked.exact))
         self.what.setMinimumHeight(self.fontMetrics().height() * min(7, asked.exact.count("\n") + 2))
-        self.what.show_sections((Section("", asked.exact, "diff" if asked.is_diff else "exact"),))
+        self.what.show_sections((Section("", asked.exact, "diff" if asked.is_diff else "exact", strict=True),))
         self._fit()
         return True
 
