@@ -228,18 +228,26 @@ def _triggers(document: dict[str, Any]) -> str:
 
 
 _LISTED = 60
-"""Sessions that a person is shown; in JSON all are."""
+"""Sessions, threads, changes and side calls, each, that a person is shown; in JSON all are."""
+
+
+def _more(told: Sequence[Any]) -> list[str]:
+    return [f"and {len(told) - _LISTED:,} more (all with --json)"] if len(told) > _LISTED else []
 
 
 def _sessions(document: dict[str, Any]) -> list[str]:
     told = document["sessions"]
     rows = [(str(n), plain(one["id"], 60), plain(one["title"], 60)) for n, one in enumerate(told[:_LISTED])]
-    more = [f"and {len(told) - _LISTED:,} more"] if len(told) > _LISTED else []
-    return [*table((">session", "id", "title"), rows), *more]
+    return [*table((">session", "id", "title"), rows), *_more(told)]
 
 
 def _threads(document: dict[str, Any]) -> list[str]:
-    return listing(document["threads"], "id/40=thread", ">requests", ">messages", "model/32", "title/50")
+    """Of many the first, and of the others the largest."""
+    told, first = document["threads"], _LISTED // 2
+    others = sorted(told[first:], key=lambda one: (one["requests"], one["messages"]), reverse=True)[: _LISTED - first]
+    chosen = {id(one) for one in (*told[:first], *others)}
+    shown = [one for one in told if id(one) in chosen]
+    return [*listing(shown, "id/40=thread", ">requests", ">messages", "model/32", "title/50"), *_more(told)]
 
 
 def _requests(document: dict[str, Any]) -> list[str]:
@@ -256,13 +264,16 @@ def _compactions(document: dict[str, Any]) -> list[str]:
 def _drops(document: dict[str, Any]) -> list[str]:
     loss = ("loss", lambda one: "yes" if one["loss"] else "no")
     counts = (">lost", ">changed", ">tokens_before", ">tokens_after")
-    return listing(document["drops"], "thread/24", ">request", "kind", loss, *counts, "marker/60=evidence")
+    told = document["drops"]
+    rows = listing(told[:_LISTED], "thread/24", ">request", "kind", loss, *counts, "marker/60=evidence")
+    return [*rows, *_more(told)]
 
 
 def _side_calls(document: dict[str, Any]) -> list[str]:
     cost = (">cost", lambda one: "-" if one["cost_usd"] is None else dollars(one["cost_usd"]))
     named, counts = ("kind", "thread/24?", ">before_request", "model/32"), (">input", ">cache_read", ">output")
-    return listing(document["side_calls"], *named, *counts, cost, ">status", "what/60")
+    told = document["side_calls"]
+    return [*listing(told[:_LISTED], *named, *counts, cost, ">status", "what/60"), *_more(told)]
 
 
 def _problems(document: dict[str, Any]) -> list[str]:

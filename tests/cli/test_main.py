@@ -108,6 +108,32 @@ def test_info_for_people(capsys: Capture) -> None:
         assert words in out
 
 
+def test_of_many_threads_people_see_the_first_and_the_largest(capsys: Capture, tmp_path: Path) -> None:
+    def span(number: int, agent: int) -> dict[str, Any]:
+        told = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 500, "gen_ai.prompt": f"task {agent}"}
+        ids = {"context": {"trace_id": f"{agent}", "span_id": f"{number}"}, "parent_id": f"agent {agent}"}
+        return {
+            "name": "chat",
+            **ids,
+            "attributes": told,
+            "start_time": f"2026-01-01T00:{number // 60:02}:{number % 60:02}Z",
+        }
+
+    spans = [span(n, min(n, 200)) for n in range(204)]
+    file = tmp_path / "spans.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in spans))
+    threads = document(capsys, "info", str(file))["threads"]
+    assert len(threads) == 201
+    largest = max(threads, key=lambda one: one["requests"])
+    assert largest["requests"] == 4
+    _, out, _ = run(capsys, "info", str(file))
+    _, *rows = out.partition("threads:\n")[2].partition("\n\n")[0].splitlines()
+    assert [row.split()[0] for row in rows[:3]] == [one["id"] for one in threads[:3]]
+    assert largest["id"] in [row.split()[0] for row in rows]
+    assert len(rows) == 61
+    assert rows[-1].split()[:3] == ["and", "141", "more"]
+
+
 # buffer
 
 
