@@ -52,9 +52,9 @@ def follow(
     """
     follower = Follower(path, publish, format=format, cancelled=lambda: rest(0), opened=opened, lost=lost)
     try:
-        follower.look()
-        while not rest(OFTEN):
-            follower.look()
+        took = follower.look()
+        while not rest(max(OFTEN, took)):
+            took = follower.look()
     except Cancelled:
         return
 
@@ -70,16 +70,16 @@ def follow_newest(
     lost: Callable[[str], None] = lambda sentence: None,
 ) -> None:
     """Follow the newest session of a project's folder, and the next as soon as one starts. It may start later."""
-    newest, follower = NewestSession(Path(folder), home), None
+    newest, follower, took = NewestSession(Path(folder), home), None, 0.0
     try:
-        while not rest(OFTEN):
+        while not rest(max(OFTEN, took)):
             if (path := newest.look()) is not None:
                 follower = Follower(path, publish, cancelled=lambda: rest(0), opened=opened, lost=lost)
                 opened = None
                 if switched is not None:
                     switched(path)
             if follower is not None:
-                follower.look()
+                took = follower.look()
     except Cancelled:
         return
 
@@ -114,18 +114,25 @@ class Follower:
         if transcript_stat(self.path) is None:
             raise NothingToRead(f"there is no file {self.path}")
 
-    def look(self) -> None:
-        """Read what is new and publish the session if there was anything. Raises as `follow` says, and Cancelled."""
+    def look(self) -> float:
+        """Read what is new and publish the session if there was anything. Raises as `follow` says, and Cancelled.
+
+        The seconds that reading took: who rests for as long leaves half of the processor to who shows it.
+        """
+        begun = monotonic()
         try:
             fed = self._begin() if self._transcript is None else self._continue(self._transcript)
         except Rewritten:
             self._transcript = None
             fed = self._begin()
-        if fed and self._transcript is not None:
+        session = self._transcript.session() if fed and self._transcript is not None else None
+        took = monotonic() - begun
+        if session is not None:
             self._ever = True
-            self._publish(self._transcript.session())
+            self._publish(session)
         if self._ever:
             self._report_loss()
+        return took
 
     def _report_loss(self) -> None:
         """What was followed and cannot be read any more is reported once, when it has not come back for a while."""

@@ -189,9 +189,18 @@ class SeenSpans:
         self.beside = known[True] - known[False]
         """Models of which some call tells that the cache stands beside the prompt: so it does in all calls of them."""
 
-    def signs(self, count: int) -> list[Any]:
-        """All that is told of the first so many calls."""
-        return [(_ALL(call), run.id, run.name, run.parent is None) for call, run in self.calls[:count]]
+    def begin_as(self, former: "SeenSpans") -> bool:
+        """Are the calls those of `former`, in the same runs, with others after them?"""
+        return len(self.calls) >= len(former.calls) and all(map(_is_same, self.calls, former.calls))
+
+
+def _is_same(one: tuple[Span, AgentRun], former: tuple[Span, AgentRun]) -> bool:
+    """Is as much told of a call as before, and of whose it is?"""
+    (call, run), (told, before) = one, former
+    if call is not told and _ALL(call) != _ALL(told):
+        return False
+    named = run.agent is before.agent or run.name == before.name
+    return named and run.id == before.id and (run.parent is None) == (before.parent is None)
 
 
 class _TraceSession:
@@ -218,7 +227,7 @@ class _TraceSession:
         former = self._seen
         if self._partial or spans.beside != former.beside or (self._rebuilt and spans.tools != former.tools):
             return False
-        return spans.signs(len(former.calls)) == former.signs(len(former.calls))
+        return spans.begin_as(former)
 
     def session(self, name: str, problems: Sequence[Problem], passed: int, spans: SeenSpans) -> Session:
         """Everything so far, once `spans` were found to go on."""
