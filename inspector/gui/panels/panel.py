@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from inspector.core.heavy import load
@@ -100,6 +100,13 @@ class Panel(Guarded, QWidget):
 
     def step(self, rows: int) -> None:
         """The user wants the row so many further down; for panels that have rows."""
+
+    def fit(self) -> None:
+        """The panel has other room: it may show more or less, or stand otherwise."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit()
 
     def restyle(self) -> None:
         """The colours have changed. Widgets that paint with `desk.theme.colours` need nothing more than this."""

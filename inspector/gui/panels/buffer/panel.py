@@ -6,7 +6,7 @@ from operator import is_
 from typing import ClassVar
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt
-from PySide6.QtGui import QAction, QActionGroup, QResizeEvent
+from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from inspector.core.buffer import Buffer, View
@@ -93,9 +93,8 @@ class BufferPanel(Panel):
             lambda at: self.menu_at(at).popup(self.view.viewport().mapToGlobal(at))
         )
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Where there is little room the controls come first."""
-        super().resizeEvent(event)
         self.title.setVisible(self.width() > _TITLED * self.fontMetrics().horizontalAdvance("0"))
 
     # -- State -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
 
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
@@ -177,9 +176,8 @@ class CalibrationPanel(PlotPanel):
         self.plot.show_found(found)
         self.plot.setVisible(found is None or bool(found.fit.samples))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Where there is height, the plots have the whole width."""
-        super().resizeEvent(event)
         way = Qt.Orientation.Vertical if self.height() >= TALL else Qt.Orientation.Horizontal
         if way != self._split.orientation():
             self._split.setOrientation(way)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget
 
 from inspector.core.errors import InspectorError
@@ -97,7 +96,7 @@ class ComparePanel(PlotPanel):
             bar.changed.connect(self._show)
             bar.run.connect(self.run)
             bar.cancel.connect(self._cancel)
-        self.regretted.toggled.connect(self._arrange)
+        self.regretted.toggled.connect(self.fit)
         self.table.picked.connect(self._pick)
         self.table.opened.connect(self._use)
         self.regrets.chosen.connect(self._go)
@@ -254,7 +253,7 @@ class ComparePanel(PlotPanel):
         if self.plot is not None:
             self.plot.show_reports(self._found.reports, self._picked)
         self.regretted.setText(f"regrets ({len(regrets):,})")
-        self._arrange()
+        self.fit()
         self.say()
 
     def say(self, text: str = "") -> None:
@@ -307,16 +306,11 @@ class ComparePanel(PlotPanel):
     def place_plot(self) -> None:
         """Beside the regrets."""
         self._below.insertWidget(0, self.plot)
-        self._arrange()
+        self.fit()
         self.plot.show_reports(self._found.reports, self._picked)
         self.plot.overlay.show_playhead(self._state.at)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """The lists stand where there is room."""
-        super().resizeEvent(event)
-        self._arrange()
-
-    def _arrange(self) -> None:
+    def fit(self) -> None:
         """Tall: the table above, curves and regrets below. Else beside each other, as many as have room."""
         tall, wide = self.height() >= TALL, self.width() >= WIDE
         self.bar.name_chips(brief=not tall or self.width() < NAMED * self.fontMetrics().horizontalAdvance("0"))

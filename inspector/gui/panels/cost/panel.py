@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QResizeEvent
 
 from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
 from inspector.core.session import Session, Thread
@@ -175,7 +174,7 @@ class CostPanel(PlotPanel):
     def place_plot(self) -> None:
         """Beside the table, or above it."""
         self._plot_box.insertWidget(0, self.plot, 1)
-        self._turn()
+        self.fit()
         self.plot.show_figures(self.figures)
         self.plot.overlay.show_playhead(self._state.at)
 
@@ -184,12 +183,8 @@ class CostPanel(PlotPanel):
         if self.figures is not None:
             self.says.setText(words or self.figures.says)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """In a low dock the plot stands beside the table, on a page above it."""
-        super().resizeEvent(event)
-        self._turn()
-
-    def _turn(self) -> None:
         tall = self.height() >= TALL
         way = Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal
         self.more.setVisible(tall)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
-from PySide6.QtGui import QResizeEvent
 
 from inspector.core.diff import DiffRow
 from inspector.core.drops import Drop
@@ -86,7 +85,7 @@ class DiffPanel(Panel):
         self._nothing = holding(begin)
         self._nothing.setAccessibleName("Diff")
         self._stack = pages(self, self._nothing, page)
-        self._place_text()
+        self.fit()
 
     # -- State -------------------------------------------------------------------------------------------------------
 
@@ -225,10 +224,10 @@ class DiffPanel(Panel):
 
     def _want_text(self, on: bool) -> None:
         self._asked_for_text = on
-        self._place_text()
+        self.fit()
         self._read()
 
-    def _place_text(self) -> None:
+    def fit(self) -> None:
         """Beside the rows where there is room, else below; unasked only where it leaves room for both."""
         wide, tall = self.width() >= WIDE, self.height() >= TALL
         way = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
@@ -241,10 +240,6 @@ class DiffPanel(Panel):
             self._read()
         if turned:
             self._splitter.setSizes([4_000, 2_000])  # what it had the other way says nothing here
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place_text()
 
     # -- the rest ----------------------------------------------------------------------------------------------------
 

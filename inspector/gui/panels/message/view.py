@@ -8,7 +8,7 @@ from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
 
 from inspector.core.buffer import Buffer, View
@@ -303,9 +303,8 @@ class MessageView(Panel):
         self.header.rare = (self.wrap, self.edit, find, self.pin)
         self.header.be_low(False)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """A low panel has few buttons: its room is the text's."""
-        super().resizeEvent(event)
         if (low := self.height() < LINES * self.fontMetrics().height()) != self.header.is_low:
             self.header.be_low(low)
 

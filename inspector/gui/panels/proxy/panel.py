@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 from inspector.core.session import Session
@@ -178,7 +178,7 @@ class ProxyPanel(Panel):
             known = proxy.prospects.get(hold.id) if proxy is not None else None
             self.boxes[hold.id].show_hold(hold, known or Prospect())
         self._holds.setVisible(bool(holds))
-        self._fit_holds()
+        self.fit()
         if bool(holds) != self._second.isActive():
             self._second.start() if holds else self._second.stop()
 
@@ -186,18 +186,13 @@ class ProxyPanel(Panel):
         self._controller.look(hold)
         self.desk.show_panel("Buffer")
 
-    def _fit_holds(self) -> None:
+    def fit(self) -> None:
         """The whole of one box is in sight; of several as much as half of the panel shows."""
         wide = max(1, self._holds.viewport().width())
         each = [box.heightForWidth(wide) for box in self.boxes.values()]
         room = max(self.height() // 2, max(each, default=0))
         frame = self._holds.height() - self._holds.contentsRect().height()  # the border that the style draws
         self._holds.setFixedHeight(frame + min(room, sum(each) + 6 * max(0, len(each) - 1)))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Other lines, other heights."""
-        super().resizeEvent(event)
-        self._fit_holds()
 
     # -- what has passed -----------------------------------------------------------------------------------------------
 
