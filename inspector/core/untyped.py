@@ -14,7 +14,13 @@ def text_of(value: Any) -> str:
 
 def text_at(value: Any, key: str) -> str:
     """The string under a key; empty where there is none."""
-    return text_of(fields_of(value).get(key))
+    found = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def texts_at(value: Any, key: str) -> list[str]:
+    """The strings in the list under a key."""
+    return [one for one in list_of(fields_of(value).get(key)) if isinstance(one, str)]
 
 
 def list_of(value: Any) -> list[Any]:
@@ -34,7 +40,8 @@ def fields_of(value: Any) -> Mapping[str, Any]:
 
 def object_of(value: Any, key: str) -> Mapping[str, Any]:
     """The object under a key; an empty one where there is none."""
-    return fields_of(fields_of(value).get(key))
+    found = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
+    return found if type(found) is dict or (found is not None and isinstance(found, Mapping)) else {}
 
 
 def first_of(value: Any) -> Mapping[str, Any]:
@@ -44,13 +51,15 @@ def first_of(value: Any) -> Mapping[str, Any]:
 
 def object_in(text: Any) -> Mapping[str, Any]:
     """The object that a string holds as JSON; an empty one where it holds none."""
-    if not isinstance(text, str) or not text.lstrip().startswith("{"):
-        return {}
+    return fields_of(value_in(text)) if isinstance(text, str) and text.lstrip().startswith("{") else {}
+
+
+def value_in(text: str, otherwise: Any = None) -> Any:
+    """What a text holds as JSON; `otherwise` where it holds none."""
     try:
-        value = loads(text.encode("utf-8", "replace"))
+        return loads(text.encode("utf-8", "replace"))
     except NotJson:
-        return {}
-    return fields_of(value)
+        return otherwise
 
 
 def first_object(values: Any) -> Mapping[str, Any]:
@@ -61,3 +70,8 @@ def first_object(values: Any) -> Mapping[str, Any]:
 def count_of(value: Any) -> int:
     """A number of tokens; 0 for what is none."""
     return value if type(value) is int and 0 < value <= MOST else 0
+
+
+def whole_of(value: Any) -> int | None:
+    """A number of tokens, bytes or the like; None for what is none."""
+    return value if type(value) is int and 0 <= value <= MOST else None

@@ -9,9 +9,9 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.dialect import Dialect, StreamAssembler
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, object_of, objects_of, text_of
+from inspector.core.untyped import count_of, object_of, objects_of, text_of, value_in
 from inspector.core.usage import Usage, is_absurd
 
 _LISTS = (list, tuple)
@@ -372,17 +372,12 @@ class AnthropicAssembler(StreamAssembler):
         for (n, field), pieces in self._pieces.items():
             block, text = self._blocks.setdefault(n, {"type": "text"}), "".join(pieces)
             begun = block.get(field)
-            block[field] = _arguments(text) if field == "input" else (begun if isinstance(begun, str) else "") + text
+            if field == "input":  # as text where a model wrote what is no JSON (a call that was cut off)
+                block[field] = value_in(text, text) if text.strip() else {}
+            else:
+                block[field] = text_of(begun) + text
         self._pieces.clear()
         return {**self._message, "content": [self._blocks[n] for n in sorted(self._blocks)]}
-
-
-def _arguments(text: str) -> Any:
-    """The arguments of a call; as text where a model wrote what is no JSON (a call that was cut off)."""
-    try:
-        return loads(text.encode("utf-8", "replace")) if text.strip() else {}
-    except NotJson:
-        return text
 
 
 # -- the dialect

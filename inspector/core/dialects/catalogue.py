@@ -16,8 +16,7 @@ from inspector.core.dialects.dialect import Dialect, StreamAssembler
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
-from inspector.core.jsontext import NotJson, loads
-from inspector.core.untyped import object_in, text_of
+from inspector.core.untyped import object_in, text_of, value_in
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType({one.name: one for one in (ANTHROPIC, CHAT, RESPONSES, GEMINI)})
 
@@ -72,15 +71,9 @@ def events(stream: str) -> Iterator[Any]:
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:
-            yield from _value("\n".join(data))
+            if (value := value_in("\n".join(data))) is not None:
+                yield value
             data = []
-
-
-def _value(text: str) -> Iterator[Any]:
-    try:
-        yield loads(text.encode("utf-8", "replace"))
-    except NotJson:
-        return
 
 
 def event_of(row: Any) -> Mapping[str, Any] | None:

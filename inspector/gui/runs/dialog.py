@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QPlainTextEdit,
 
 from inspector.agent.plan import Plan
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.jsontext import dumps
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import SettingPairs
+from inspector.core.untyped import object_in
 from inspector.core.words import plural
 from inspector.gui.bridge import Bridge
 from inspector.gui.dialogs.ask import LARGEST
@@ -285,11 +286,7 @@ def remember(settings: Settings, plan: Plan) -> None:
 def remembered(settings: Settings) -> Plan:
     """As it was asked for the last time, with a journal of its own."""
     plan = Plan("", Path(), Path(new_record("runs", "run")))
-    try:
-        told = loads(settings.text("run/last", "{}").encode())
-    except NotJson:
-        told = {}
-    told = told if isinstance(told, dict) else {}
+    told = object_in(settings.text("run/last"))
     kept: dict[str, Any] = {name: told[name] for name in _KEPT if isinstance(told.get(name), str)}
     if "workspace" in kept:
         kept["workspace"] = Path(kept["workspace"])

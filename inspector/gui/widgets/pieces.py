@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from inspector.core.jsontext import NotJson, loads
+from inspector.core.untyped import value_in
 from inspector.gui.look.visible import Shown, visible
 from inspector.gui.widgets.code import CodeStretch, ColouredSpan, fenced
 
@@ -212,11 +212,7 @@ def pretty(text: str) -> Iterator[str] | None:
     """The JSON text over lines, indented, token by token; None where it is no JSON object or list (or too large)."""
     if len(text) > PRETTY_LIMIT or text.lstrip()[:1] not in ("{", "["):
         return None
-    try:
-        loads(text.encode("utf-8", "replace"))
-    except NotJson:
-        return None
-    return _indented(text)
+    return None if value_in(text) is None else _indented(text)
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.formats.claude_code.chain_state import ChainState
-from inspector.core.formats.claude_code.records import text
 from inspector.core.session import Thread
+from inspector.core.untyped import text_at
 
 MAIN = "main"
 
@@ -101,14 +101,14 @@ def told(data: dict[str, Any], seen: set[str]) -> list[dict[str, Any]]:
     listed = data.get("normalizedMessages")
     new: list[dict[str, Any]] = []
     for inner in reversed(listed) if isinstance(listed, list) else ():
-        if text(inner, "uuid") in seen:
+        if text_at(inner, "uuid") in seen:
             break
         new.append(inner)
     return [inner for inner in [*reversed(new), data.get("message")] if _is_fresh(inner, seen)]
 
 
 def _is_fresh(inner: Any, seen: set[str]) -> bool:
-    uuid = text(inner, "uuid")
-    fresh = bool(uuid) and uuid not in seen and text(inner, "type") in ("user", "assistant")
+    uuid = text_at(inner, "uuid")
+    fresh = bool(uuid) and uuid not in seen and text_at(inner, "type") in ("user", "assistant")
     seen.add(uuid)
     return fresh

@@ -8,23 +8,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inspector.core.dialects.anthropic import read_messages
-from inspector.core.formats.claude_code.records import ChainRecord, mapping, text, texts
+from inspector.core.formats.claude_code.records import ChainRecord
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Role, Text
+from inspector.core.untyped import object_of, text_at, texts_at
 
 
 def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None:
     """The messages that a record of type `attachment` puts into the buffer, often none; None for an unknown kind."""
     value = record.value
-    attachment = mapping(value, "attachment")
-    kind = text(attachment, "type")
+    attachment = object_of(value, "attachment")
+    kind = text_at(attachment, "type")
     if kind == "queued_command":
         return _typed(record, id_, attachment)
     if kind == "file" and (picture := _picture(attachment)) is not None:
         return (Message(id_, "user", (picture,), "", False, "attachment", record.line, record.time),)
     rendered = value.get("rendered")
     if isinstance(rendered, list):
-        said = "\n".join(content for one in rendered if (content := text(one, "content")))
+        said = "\n".join(content for one in rendered if (content := text_at(one, "content")))
         return _reminder(record, id_, said, "system" if value.get("renderedRole") == "system" else "user")
     known = _SENT.get(kind)
     if known is not None:
@@ -39,9 +40,10 @@ def _reminder(record: ChainRecord, id_: str, said: str, role: Role = "user") -> 
 
 
 def _picture(attachment: Mapping[str, Any]) -> Image | None:
-    file = mapping(mapping(attachment, "content"), "file")
-    data = text(file, "base64")
-    return Image(text(file, "type"), data) if data and text(attachment.get("content"), "type") == "image" else None
+    file = object_of(object_of(attachment, "content"), "file")
+    data = text_at(file, "base64")
+    is_image = text_at(attachment.get("content"), "type") == "image"
+    return Image(text_at(file, "type"), data) if data and is_image else None
 
 
 def _typed(record: ChainRecord, id_: str, attachment: Mapping[str, Any]) -> tuple[Message, ...]:
@@ -70,44 +72,44 @@ def _plain(value: Any) -> str:
 
 def _file(attachment: Mapping[str, Any]) -> str:
     """A file that was attached or read again after a compaction, with the line numbers of the client's Read tool."""
-    content = mapping(attachment, "content")
-    file = mapping(content, "file")
-    body = text(file, "content")
+    content = object_of(attachment, "content")
+    file = object_of(content, "file")
+    body = text_at(file, "content")
     first = file.get("startLine")
     first = first if type(first) is int else 1
     numbered = "\n".join(f"{first + n}\t{line}" for n, line in enumerate(body.split("\n")))
-    return f"File {text(attachment, 'filename')}:\n{numbered}" if body else ""
+    return f"File {text_at(attachment, 'filename')}:\n{numbered}" if body else ""
 
 
 def _file_reference(attachment: Mapping[str, Any]) -> str:
-    return f"File {text(attachment, 'filename')} was read before the compaction; it is too large to be included."
+    return f"File {text_at(attachment, 'filename')} was read before the compaction; it is too large to be included."
 
 
 def _edited(attachment: Mapping[str, Any]) -> str:
-    return f"File {text(attachment, 'filename')} was changed:\n{text(attachment, 'snippet')}"
+    return f"File {text_at(attachment, 'filename')} was changed:\n{text_at(attachment, 'snippet')}"
 
 
 def _memory(attachment: Mapping[str, Any]) -> str:
-    said = text(mapping(attachment, "content"), "content")
-    return f"Contents of {text(attachment, 'path')}:\n{said}" if said else ""
+    said = text_at(object_of(attachment, "content"), "content")
+    return f"Contents of {text_at(attachment, 'path')}:\n{said}" if said else ""
 
 
 def _hook(attachment: Mapping[str, Any]) -> str:
     """Output of a hook: only hooks at the start of a session or of a prompt speak to the model when they succeed."""
-    if text(attachment, "hookEvent") not in ("SessionStart", "UserPromptSubmit"):
+    if text_at(attachment, "hookEvent") not in ("SessionStart", "UserPromptSubmit"):
         return ""
-    said = text(attachment, "content")
-    return f"{text(attachment, 'hookName')} hook:\n{said}" if said else ""
+    said = text_at(attachment, "content")
+    return f"{text_at(attachment, 'hookName')} hook:\n{said}" if said else ""
 
 
 def _hook_words(attachment: Mapping[str, Any]) -> str:
-    said = _plain(attachment.get("content") or mapping(attachment, "blockingError").get("blockingError"))
-    return f"{text(attachment, 'hookName')} hook:\n{said}" if said else ""
+    said = _plain(attachment.get("content") or object_of(attachment, "blockingError").get("blockingError"))
+    return f"{text_at(attachment, 'hookName')} hook:\n{said}" if said else ""
 
 
 def _delta(label: str, added: str, removed: str) -> Callable[[Mapping[str, Any]], str]:
     def words(attachment: Mapping[str, Any]) -> str:
-        came, went = texts(attachment, added), texts(attachment, removed)
+        came, went = texts_at(attachment, added), texts_at(attachment, removed)
         lines = [f"{label}, now available:", *came] if came else []
         return "\n".join(lines + ([f"{label}, no longer available:", *went] if went else []))
 

@@ -12,9 +12,10 @@ from inspector.core.formats.claude_code.attachments import read_attachment
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode
 from inspector.core.formats.claude_code.chain_state import ChainState
 from inspector.core.formats.claude_code.compaction import keep, keep_part, preserved, read_boundary, read_micro
-from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, mapping, numbers, text
+from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, numbers
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.session import Compaction
+from inspector.core.untyped import object_of, text_at
 from inspector.core.usage import ABSURD, is_absurd
 
 _CONTENT = (str, list)
@@ -49,12 +50,13 @@ def take_copy(chain: ChainState, record: ChainRecord) -> None:
 
 def is_copy(chain: ChainState, record: ChainRecord) -> bool:
     """Does a record say what the one before it with the same uuid said? Of others than messages nobody can tell."""
-    message, node = mapping(record.value, "message"), chain.nodes[record.uuid]
+    message, node = object_of(record.value, "message"), chain.nodes[record.uuid]
     content, kind = message.get("content"), record.value.get("type")
     if kind not in ("user", "assistant") or not isinstance(content, _CONTENT):
         return True
     if kind == "assistant":
-        calls, parts = (node, chain.calls.get(text(message, "id") or text(record.value, "requestId"))), _parts(record)
+        call_id, parts = text_at(message, "id") or text_at(record.value, "requestId"), _parts(record)
+        calls = node, chain.calls.get(call_id)
         late = [part for said in node.drafts() for part in said.parts]
         known = any(isinstance(call, AnswerNode) and call.holds(parts) for call in calls)
         return known or (bool(parts) and all(part in late for part in parts))
@@ -98,7 +100,7 @@ def _take_over(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
 def take_user(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> None:
     """A `user` record: prompt, summary, client's words, or tool results."""
     value = record.value
-    content = mapping(value, "message").get("content")
+    content = object_of(value, "message").get("content")
     if not isinstance(content, _CONTENT):
         findings.add("user record without content", record.line, value, record.file)
         return pass_by(chain, record)
@@ -174,10 +176,10 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
     if value.get("isApiErrorMessage") is True:
         pass_by(chain, record)
         return ()
-    id_ = text(message, "id") or text(value, "requestId") or record.uuid
+    id_ = text_at(message, "id") or text_at(value, "requestId") or record.uuid
     call = chain.calls.get(id_)
     if call is None:
-        model = text(message, "model")
+        model = text_at(message, "model")
         name = f"{id_}~" if id_ in chain.nodes else id_  # a record is called that
         call = chain.calls[id_] = AnswerNode(name, record.line, record.time, model, real=model != "<synthetic>")
         call.report.add(message, value.get("version"))  # it tells what the call was sent
@@ -200,14 +202,14 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
 
 def _parts(record: ChainRecord) -> list[Part]:
     """The blocks of a line, as far as the model made them."""
-    content = mapping(record.value, "message")["content"]
+    content = object_of(record.value, "message")["content"]
     parts: list[Part] = [Text(content)] if isinstance(content, str) else [read_part(block) for block in content]
     return [_as_called(part, record) if isinstance(part, ToolCall) else part for part in parts]
 
 
 def _as_called(call: ToolCall, record: ChainRecord) -> ToolCall:
     """A plan is written to a file; for the user's eyes the client copies it into the call, and never sends that."""
-    version, given = numbers(text(record.value, "version")), call.arguments
+    version, given = numbers(text_at(record.value, "version")), call.arguments
     if call.name != "ExitPlanMode" or not isinstance(given, dict) or () < version < _PLANS_IN_FILES:
         return call
     return ToolCall(call.id, call.name, {key: value for key, value in given.items() if key not in _COPIED})
@@ -240,7 +242,7 @@ def take_attachment(chain: ChainState, record: ChainRecord, findings: ProblemLog
     """An `attachment` record: a reminder, or a prompt typed while the agent worked."""
     messages = read_attachment(record, chain.name(record.uuid))
     if messages is None:
-        kind = text(mapping(record.value, "attachment"), "type")
+        kind = text_at(object_of(record.value, "attachment"), "type")
         findings.add_kind(f"unknown attachment {kind[:40]!r}", record.line, record.value, record.file)
     if not messages:
         return pass_by(chain, record)
@@ -254,7 +256,7 @@ def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
     match record.value.get("subtype"):
         case "compact_boundary":
             uuids = preserved(record, chain)
-            if is_absurd(mapping(record.value, "compactMetadata")):
+            if is_absurd(object_of(record.value, "compactMetadata")):
                 findings.add(ABSURD, record.line, record.value, record.file)
             _cut(chain, read_boundary(record))
             chain.nodes[record.uuid] = chain.tail
@@ -275,7 +277,7 @@ def _restore(chain: ChainState, boundary: ChainRecord, uuids: list[str], finding
     missing = keep(chain, uuids)
     if missing:
         what = f"{missing} of {len(uuids)} records that the compaction kept are not in this file"
-        findings.add(what, boundary.line, mapping(boundary.value, "compactMetadata"), boundary.file)
+        findings.add(what, boundary.line, object_of(boundary.value, "compactMetadata"), boundary.file)
 
 
 def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Message, ...]) -> None:

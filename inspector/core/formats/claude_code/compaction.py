@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode
 from inspector.core.formats.claude_code.chain_state import ChainState
-from inspector.core.formats.claude_code.records import ChainRecord, count, mapping, numbers, text, texts
+from inspector.core.formats.claude_code.records import ChainRecord, numbers
 from inspector.core.message import ToolCall
 from inspector.core.session import Attached, Compaction
+from inspector.core.untyped import object_of, text_at, texts_at, whole_of
 
 _EARLY = (2, 1, 43)
 _EARLY_ATTACHED = Attached(9_300, -100, 27_000)
@@ -21,15 +22,15 @@ _ATTACHED = Attached(1_000, -100, 27_000)
 
 def read_boundary(record: ChainRecord) -> Compaction:
     """A compact_boundary record. `before_request`, `summary` and `kept` are found later."""
-    meta = mapping(record.value, "compactMetadata")
+    meta = object_of(record.value, "compactMetadata")
     return Compaction(
         before_request=0,
-        trigger=text(meta, "trigger"),
-        tokens_before=count(meta, "preTokens"),
-        tokens_after=count(meta, "postTokens"),
+        trigger=text_at(meta, "trigger"),
+        tokens_before=whole_of(meta.get("preTokens")),
+        tokens_after=whole_of(meta.get("postTokens")),
         line=record.line,
         time=record.time,
-        attached=_EARLY_ATTACHED if () < numbers(text(record.value, "version")) < _EARLY else _ATTACHED,
+        attached=_EARLY_ATTACHED if () < numbers(text_at(record.value, "version")) < _EARLY else _ATTACHED,
     )
 
 
@@ -38,17 +39,17 @@ def read_micro(record: ChainRecord) -> tuple[Compaction, list[str]]:
 
     Its `preTokens` counts tool results only, so it is no size of the buffer.
     """
-    meta = mapping(record.value, "microcompactMetadata")
-    compaction = Compaction(0, text(meta, "trigger") or "auto", "micro", line=record.line, time=record.time)
-    return compaction, texts(meta, "compactedToolIds") + texts(meta, "clearedAttachmentUUIDs")
+    meta = object_of(record.value, "microcompactMetadata")
+    compaction = Compaction(0, text_at(meta, "trigger") or "auto", "micro", line=record.line, time=record.time)
+    return compaction, texts_at(meta, "compactedToolIds") + texts_at(meta, "clearedAttachmentUUIDs")
 
 
 def preserved(record: ChainRecord, chain: ChainState) -> list[str]:
     """uuids of the records that a boundary keeps. Ask before the chain is cut."""
-    meta = mapping(record.value, "compactMetadata")
-    listed = texts(mapping(meta, "preservedMessages"), "uuids")
-    segment = mapping(meta, "preservedSegment")
-    return listed or _segment(chain, text(segment, "headUuid"), text(segment, "tailUuid"))
+    meta = object_of(record.value, "compactMetadata")
+    listed = texts_at(object_of(meta, "preservedMessages"), "uuids")
+    segment = object_of(meta, "preservedSegment")
+    return listed or _segment(chain, text_at(segment, "headUuid"), text_at(segment, "tailUuid"))
 
 
 def _segment(chain: ChainState, head: str, tail: str) -> list[str]:

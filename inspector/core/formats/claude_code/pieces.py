@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any
 
 from inspector.core.dialects.anthropic import read_messages, read_parts
-from inspector.core.formats.claude_code.records import text
 from inspector.core.message import Message, Part, Role, Text, Thinking, ToolResult
+from inspector.core.untyped import text_at
 
 _TAGS = re.compile(r"\s*</?system-reminder>\s*")
 _NEXT = 64
@@ -36,7 +36,7 @@ class Pieces:
 
     def of(self, hash_: str, wire: Mapping[str, Any]) -> Sequence[Message]:
         """The messages of a wire message that the file holds."""
-        role, content = text(wire, "role"), wire.get("content")
+        role, content = text_at(wire, "role"), wire.get("content")
         if role not in ("assistant", "system"):
             return travelling(list(self._user(hash_, read_parts(content))))
         message = read_messages(role, content, id=hash_)[0]

@@ -15,12 +15,13 @@ from inspector.core.formats.claude_code.chain import (
 )
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode
 from inspector.core.formats.claude_code.chain_state import ChainState
-from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, mapping, text
+from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog
 from inspector.core.formats.claude_code.sent import SentRequests, WireRecords, read_replacements, read_snapshot
 from inspector.core.formats.claude_code.signs import SignLog
 from inspector.core.message import ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Session
+from inspector.core.untyped import object_of, text_at
 
 NAME = "claude-code"
 
@@ -147,13 +148,13 @@ class ClaudeCodeReader:
         self._begun = True
         if record.parent:
             self._notes.append(f"The file begins in the middle: what came before line {record.line} is not in it.")
-        if text(record.value, "sessionId").startswith("session-"):
+        if text_at(record.value, "sessionId").startswith("session-"):
             self._main.chain.listed = True  # iFlow: all answers of a turn name the prompt as their parent
         if record.value.get("subtype") == "init" and "tools" in record.value:
             self._notes.append("This is what `claude -p` printed: what was typed is in it only where it was asked for.")
 
     def _take_answer(self, record: ChainRecord, agent: AgentRecords) -> None:
-        agent.chain.request = text(record.value, "requestRef")
+        agent.chain.request = text_at(record.value, "requestRef")
         for call in take_answer(agent.chain, record, self._findings):
             if call.name in _SPAWNING:
                 self._note_spawn(call, record, agent)
@@ -168,12 +169,12 @@ class ClaudeCodeReader:
         take_user(agent.chain, record, self._findings)
         result = record.value.get("toolUseResult")
         if isinstance(result, dict) and "agentId" in result:
-            self._note_origin(record, text(result, "agentId"))
+            self._note_origin(record, text_at(result, "agentId"))
 
     def _take_other(self, kind: str, record: ChainRecord, agent: AgentRecords) -> None:
         match kind:
             case "attachment":
-                attachment = mapping(record.value, "attachment")
+                attachment = object_of(record.value, "attachment")
                 if not agent.shaped and attachment.get("type") == "prompt_snapshot":
                     agent.chain.prompt = read_snapshot(attachment, agent.chain.prompt)
                 take_attachment(agent.chain, record, self._findings)
@@ -186,12 +187,12 @@ class ClaudeCodeReader:
     # ---- which agent -----------------------------------------------------------------------------------------------
 
     def _agent(self, record: ChainRecord) -> AgentRecords:
-        if call := text(record.value, "parent_tool_use_id"):  # as `claude -p` prints a sub-agent's
+        if call := text_at(record.value, "parent_tool_use_id"):  # as `claude -p` prints a sub-agent's
             self._call_of[call] = call
             return self._named(call, self._agents)
         if record.value.get("isSidechain") is not True and not record.file:
             return self._main
-        id_ = text(record.value, "agentId") or record.file.rpartition("/")[2].removesuffix(".jsonl")
+        id_ = text_at(record.value, "agentId") or record.file.rpartition("/")[2].removesuffix(".jsonl")
         return self._named(id_, self._agents) if id_ else self._inline_agent(record)
 
     def _named(self, id_: str, agents: dict[str, AgentRecords]) -> AgentRecords:
@@ -213,7 +214,7 @@ class ClaudeCodeReader:
     # ---- who started whom ------------------------------------------------------------------------------------------
 
     def _note_spawn(self, call: ToolCall, record: ChainRecord, agent: AgentRecords) -> None:
-        words, about, kind = (text(call.arguments, key) for key in ("prompt", "description", "subagent_type"))
+        words, about, kind = (text_at(call.arguments, key) for key in ("prompt", "description", "subagent_type"))
         self._spawns[call.id] = Spawn(call.id, agent.id, words, about, kind, record.time)
 
     def _note_shape(self, chain: ChainState, record: ChainRecord, reference: Any) -> None:
@@ -222,15 +223,15 @@ class ClaudeCodeReader:
             call.prompt = self._wire.prompt(reference) or call.prompt
 
     def _note_origin(self, record: ChainRecord, agent_id: str) -> None:
-        content = mapping(record.value, "message").get("content")
+        content = object_of(record.value, "message").get("content")
         if agent_id and isinstance(content, list) and content:
-            self._call_of.setdefault(agent_id, text(content[0], "tool_use_id"))
+            self._call_of.setdefault(agent_id, text_at(content[0], "tool_use_id"))
 
     def _take_meta(self, value: Any, file: str) -> None:
         id_ = file.rpartition("/")[2].removesuffix(".meta.json").removeprefix("agent-")
         agent = self._named(id_, self._agents)
-        agent.kind, agent.about = text(value, "agentType"), text(value, "description")
-        if call := text(value, "toolUseId"):
+        agent.kind, agent.about = text_at(value, "agentType"), text_at(value, "description")
+        if call := text_at(value, "toolUseId"):
             self._call_of[id_] = call
 
     def _take_progress(self, record: ChainRecord) -> None:
@@ -238,13 +239,13 @@ class ClaudeCodeReader:
         data = record.value.get("data")
         if not isinstance(data, dict) or data.get("type") != "agent_progress":
             return
-        id_ = text(data, "agentId")
+        id_ = text_at(data, "agentId")
         if not id_:
             return
-        if call := text(record.value, "parentToolUseID"):
+        if call := text_at(record.value, "parentToolUseID"):
             self._call_of.setdefault(id_, call)
         agent = self._named(id_, self._told)
-        agent.began_with(text(data, "prompt"), record.time)
+        agent.began_with(text_at(data, "prompt"), record.time)
         for inner in told(data, self._told_uuids):
             take = take_answer if inner.get("type") == "assistant" else take_user
             take(agent.chain, ChainRecord(inner, record.line), self._findings)
@@ -252,7 +253,7 @@ class ClaudeCodeReader:
     # ---- records outside the chain -----------------------------------------------------------------------------------
 
     def _take_unchained(self, kind: str, line: int, value: dict[str, Any], file: str) -> None:
-        agent_id = text(value, "agentId")
+        agent_id = text_at(value, "agentId")
         agent = self._named(agent_id, self._agents) if agent_id else self._main
         match kind:
             case "api-request-shape":
@@ -301,8 +302,8 @@ class ClaudeCodeReader:
 
 def _words(record: ChainRecord) -> str:
     """The text of a user record, as far as it is plain."""
-    content = mapping(record.value, "message").get("content")
+    content = object_of(record.value, "message").get("content")
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
-    return "\n".join(said for block in blocks if (said := text(block, "text")))
+    return "\n".join(said for block in blocks if (said := text_at(block, "text")))

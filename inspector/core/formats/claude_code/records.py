@@ -8,31 +8,7 @@ from typing import Any, Literal
 from inspector.core.dialects.anthropic import has_counts, read_counts, read_edits
 from inspector.core.jsontext import dumps
 from inspector.core.session import Problem
-from inspector.core.usage import MOST, Usage, is_absurd
-
-
-def text(value: Any, key: str) -> str:
-    """The string at `key`, or empty where there is none."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
-
-
-def mapping(value: Any, key: str) -> dict[str, Any]:
-    """The object at `key`, or an empty one."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def texts(value: Any, key: str) -> list[str]:
-    """The strings in the list at `key`."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
-
-
-def count(value: Any, key: str) -> int | None:
-    """The whole number at `key`, or None."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if type(found) is int and 0 <= found <= MOST else None
+from inspector.core.usage import Usage, is_absurd
 
 
 class ChainRecord:

@@ -5,15 +5,15 @@ request costs what it sent anew. A wire message is taken from its blob, from whe
 records say that came since.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool, View
 from inspector.core.dialects.anthropic import read_prompt, same_wire_message
 from inspector.core.formats.claude_code.pieces import Pieces
-from inspector.core.formats.claude_code.records import count, mapping, text, texts
 from inspector.core.message import Message, Role
+from inspector.core.untyped import list_of, object_of, text_at, texts_at, whole_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +32,25 @@ class WireRecords:
         self._shapes: dict[str, Prompt] = {}
         self._of_request: dict[str, str] = {}
         self._sendings: dict[str, WireRequest] = {}
-        self._blobs: dict[str, dict[str, Any]] = {}
+        self._blobs: dict[str, Mapping[str, Any]] = {}
 
     def add_shape(self, value: dict[str, Any]) -> Prompt:
         """Take an `api-request-shape` record."""
-        prompt = read_prompt(mapping(value, "shape"))
-        return self._shapes.setdefault(text(value, "shapeHash"), prompt)
+        prompt = read_prompt(object_of(value, "shape"))
+        return self._shapes.setdefault(text_at(value, "shapeHash"), prompt)
 
     def add_request(self, value: dict[str, Any]) -> None:
         """Take an `api-request` record."""
-        id_, keep, tail = text(value, "id"), count(value, "keep"), value.get("tail")
-        self._of_request[id_] = text(value, "shapeHash")
+        id_, keep, tail = text_at(value, "id"), whole_of(value.get("keep")), value.get("tail")
+        self._of_request[id_] = text_at(value, "shapeHash")
         if keep is not None and isinstance(tail, list) and all(isinstance(one, str) for one in tail):
-            self._sendings[id_] = WireRequest(text(value, "base"), keep, tail)
+            self._sendings[id_] = WireRequest(text_at(value, "base"), keep, tail)
 
     def add_blob(self, value: dict[str, Any]) -> None:
         """Take an `api-request-blob` record: a wire message that is not, word for word, a record of the file."""
-        message = mapping(value, "message")
-        if text(message, "role"):
-            self._blobs[text(value, "hash")] = message
+        message = object_of(value, "message")
+        if text_at(message, "role"):
+            self._blobs[text_at(value, "hash")] = message
 
     def prompt(self, request: str) -> Prompt | None:
         """The prompt of the request of that id, if recorded."""
@@ -60,25 +60,24 @@ class WireRecords:
         """What the request of that id sent, if recorded."""
         return self._sendings.get(request)
 
-    def blob(self, hash_: str) -> dict[str, Any] | None:
+    def blob(self, hash_: str) -> Mapping[str, Any] | None:
         """The wire message of that hash, if recorded."""
         return self._blobs.get(hash_)
 
 
-def read_snapshot(attachment: dict[str, Any], before: Prompt) -> Prompt:
+def read_snapshot(attachment: Mapping[str, Any], before: Prompt) -> Prompt:
     """The prompt in a `prompt_snapshot` attachment: its parts; the tools come with a later one."""
-    system = "\n\n".join(texts(attachment, "systemPrompt")) or before.system
+    system = "\n\n".join(texts_at(attachment, "systemPrompt")) or before.system
     tools = attachment.get("tools")
     if not isinstance(tools, list):
         return Prompt(system, before.tools) if system is not None else NOT_IN_FILE
-    known = [mapping(tool, "schema") or tool for tool in tools if isinstance(tool, dict)]
-    return Prompt(system, tuple(Tool(text(tool, "name"), tool) for tool in known))
+    known = [object_of(tool, "schema") or tool for tool in tools if isinstance(tool, dict)]
+    return Prompt(system, tuple(Tool(text_at(tool, "name"), tool) for tool in known))
 
 
 def read_replacements(value: dict[str, Any]) -> dict[str, str]:
     """A `content-replacement` record: tool results too large to be sent, by call id, and what was sent instead."""
-    listed = value.get("replacements")
-    pairs = [(text(one, "toolUseId"), text(one, "replacement")) for one in listed] if isinstance(listed, list) else []
+    pairs = [(text_at(one, "toolUseId"), text_at(one, "replacement")) for one in list_of(value.get("replacements"))]
     return {call: said for call, said in pairs if call and said}
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from inspector.core.buffer import Stretch
 from inspector.core.formats.times import iso_time
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, SideCall, Thread
-from inspector.core.untyped import count_of, object_of, objects_of, text_at
+from inspector.core.untyped import count_of, object_of, objects_of, text_at, value_in
 from inspector.core.usage import Usage
 
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
@@ -186,7 +186,8 @@ def _part(part: Mapping[str, Any]) -> Part | None:
             thought, signature = text_at(data, "thinking"), text_at(data, "signature")
             return Thinking(thought, signature) if thought or signature else None
         case "tool_call":
-            return ToolCall(text_at(data, "id"), text_at(data, "name"), _arguments(data.get("input")))
+            given = text_at(data, "input")
+            return ToolCall(text_at(data, "id"), text_at(data, "name"), value_in(given, given) if given else {})
         case "tool_result":
             return ToolResult(text_at(data, "tool_call_id"), text_at(data, "content"), data.get("is_error") is True)
         case "image_url":
@@ -204,10 +205,3 @@ def _media(data: Mapping[str, Any]) -> Part:
     if media.startswith("image/"):
         return Image(media, content, text_at(data, "Path"))
     return Opaque("binary", dict(data), len(content))
-
-
-def _arguments(text: Any) -> Any:
-    try:
-        return loads(text.encode("utf-8", errors="replace")) if isinstance(text, str) and text else {}
-    except NotJson:
-        return text

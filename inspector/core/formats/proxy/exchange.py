@@ -11,8 +11,7 @@ from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.replies import Reply
 from inspector.core.session import Request, SideCall, seconds_between
-from inspector.core.untyped import text_of
-from inspector.core.usage import MOST
+from inspector.core.untyped import text_of, whole_of
 
 REFUSED, DROPPED = "refused", "dropped"
 _NO_REPLY = Reply()
@@ -74,9 +73,9 @@ class Exchange:
         noted["model"] = self.model
         match kind:
             case "request":
-                noted |= {"method": text_of(record.get("method")), "up": _count(record.get("size"))}
+                noted |= {"method": text_of(record.get("method")), "up": whole_of(record.get("size"))}
             case "sent":
-                noted["sent"] = _count(record.get("size"))
+                noted["sent"] = whole_of(record.get("size"))
             case "held":
                 self.held_at = text_of(record.get("time"))
                 noted["held"] = self.held
@@ -86,8 +85,8 @@ class Exchange:
                     noted["held_ms"] = milliseconds_between(self.held_at, text_of(record.get("time")))
             case "response" if not noted.get("ended"):
                 noted |= {
-                    "status": _count(record.get("status")) or 0,
-                    "down": _count(record.get("size")),
+                    "status": whole_of(record.get("status")) or 0,
+                    "down": whole_of(record.get("size")),
                     "first_byte_ms": _milliseconds(record.get("first_byte_ms")),
                     "elapsed_ms": _milliseconds(record.get("elapsed_ms")),
                     "ended": text_of(record.get("ended")) or "complete",
@@ -134,10 +133,6 @@ class Exchange:
         return SideCall(
             self.kind, thread, before, made, told, self.model, reply.usage, reply.status, self.line, self.time
         )
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value <= MOST else None
 
 
 def milliseconds_between(earlier: str, later: str) -> float | None:

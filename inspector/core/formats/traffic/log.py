@@ -12,9 +12,8 @@ from inspector.core.dialects.decoding import decoded
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.keys import ClientKey, key_of, read_headers
 from inspector.core.formats.proxy.reader import ProxyReader, named_endpoint
-from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
-from inspector.core.untyped import fields_of, list_of, object_of, text_of
+from inspector.core.untyped import fields_of, list_of, object_of, text_of, value_in
 
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _STREAMS = ("data:", "event:", ": ", "id:")
@@ -56,10 +55,7 @@ def plain_body(data: Any, headers: Sequence[Sequence[str]] = ()) -> Any:
     if isinstance(data, bytes):
         data = decoded(data, header(headers, "content-encoding")).data.decode("utf-8", "replace")
     if isinstance(data, str) and data.lstrip()[:1] in ("{", "["):
-        try:
-            return loads(data.encode("utf-8", "replace"))
-        except NotJson:
-            return data
+        return value_in(data, data)
     return data
 
 
