@@ -65,7 +65,9 @@ def patiently(run: RunContext, thread: str, call: Callable[[], Answer], write: C
             write()
         tries += 1
         try:
-            return _stoppable(call)
+            return call()
+        except Cancelled:
+            raise RunStopped from None
         except Failure as failure:
             again = None
             if not isinstance(failure, ContextWindowExceeded):
@@ -78,13 +80,6 @@ def patiently(run: RunContext, thread: str, call: Callable[[], Answer], write: C
                 why=f"{sentence(failure)}; asking again in {again:g} s ({tries} of {run.plan.limits.retries})"
             )
             run.controls.rest(again)
-
-
-def _stoppable(call: Callable[[], Answer]) -> Answer:
-    try:
-        return call()
-    except Cancelled:
-        raise RunStopped from None
 
 
 def ask(run: RunContext, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]) -> Answer:
@@ -100,12 +95,6 @@ def ask(run: RunContext, thread: str, need: AskModel, buffer: Buffer, write: Cal
             run.publisher.end_text()
 
     return patiently(run, thread, call, write)
-
-
-def _by_model(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
-    """A tier's need that takes a model, by the run's provider. Raises Failure, RunStopped."""
-    model = run.models.of(thread, buffer.prompt)
-    return patiently(run, thread, lambda: model(need, None, run.controls.is_stopped), None)
 
 
 _NO_SUCH = (404, 405, 501)
@@ -127,7 +116,7 @@ def meet(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
 
 def _met(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
     if not isinstance(need, Summarize | RemoteCompact):
-        return run.models.by_hands(need)
+        return run.models.hands(need)
     match run.plan.needs_by:
         case "hand":
             return _by_hand(run, need)
@@ -139,8 +128,9 @@ def _met(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
 
 def _by_provider(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
     """A provider that has no way to compact is known by that from here on: the failure itself is the tier's."""
+    model = run.models.of(thread, buffer.prompt)
     try:
-        return _by_model(run, thread, need, buffer)
+        return patiently(run, thread, lambda: model(need, None, run.controls.is_stopped), None)
     except ProviderFailure as failure:
         if isinstance(need, RemoteCompact) and failure.status in _NO_SUCH:
             run.remote = False

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from operator import is_
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ class Journal:
     def sync(self, thread: str, messages: tuple[Message, ...]) -> None:
         """The thread holds these messages now: those that are new are written, or where others went, the difference."""
         held = self._held[thread]
-        if len(messages) >= len(held) and all(map(_is, held, messages)):
+        if len(messages) >= len(held) and all(map(is_, held, messages)):
             for message in messages[len(held) :]:
                 self._write("message", thread=thread, message=write_message(message))
         else:
@@ -170,10 +171,6 @@ class Journal:
         if file >= 0:
             with suppress(OSError):
                 os.close(file)
-
-
-def _is(one: Message, other: Message) -> bool:
-    return one is other
 
 
 def _prompt(prompt: Prompt) -> dict[str, Any]:

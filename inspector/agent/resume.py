@@ -12,7 +12,6 @@ from inspector.agent.tools.toolbox import result_of
 from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
-from inspector.core.message import Message
 from inspector.core.policies.settings import SettingPairs
 from inspector.simulated.state import WINDOW, SimulatedServerState
 from inspector.transcripts.transcript_file import TranscriptFile
@@ -48,7 +47,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     same = plan.policy == reader.header.get("policy") and bool(main.running)
     start, begun = main.buffer, tuple(main.begun)
     if task:
-        undone = (_undone(call, call.id in begun) for call in open_calls(start))
+        undone = (result_of(call, INTERRUPTED if call.id in begun else UNDONE) for call in open_calls(start))
         start = start.with_messages((*start.messages, *undone))
     recorded = main.thread()
     requests = recorded.requests
@@ -74,10 +73,6 @@ def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
         return new
     named = {key for key, _ in new}
     return (*(pair for pair in recorded.settings if pair[0] not in named), *new)
-
-
-def _undone(call: Any, begun: bool) -> Message:
-    return result_of(call, INTERRUPTED if begun else UNDONE)
 
 
 def _recorded(header: Mapping[str, Any], path: Path) -> Plan:

@@ -12,7 +12,6 @@ from inspector.agent.tools.toolbox import Toolbox
 from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.core.answering import offline
 from inspector.core.buffer import Prompt
-from inspector.core.needs import Answer, Need
 from inspector.core.policies.harness import Policy
 from inspector.core.tokens.catalogue import catalogue_window
 from inspector.extensions.policies import find_policy
@@ -28,10 +27,12 @@ class Models:
 
     def __init__(self, plan: Plan, window: int | None) -> None:
         self._plan = plan
-        self._world = plan.world or _world_of(plan.model, window)
+        left = COMPACTIONS if plan.model == MODEL else None  # the demo's provider soon ceases to compact remotely
+        self._world = plan.world or SimulatedServerState(window or WINDOW, compactions=left)
         self._session = uuid4().hex
         self._kept: dict[str, Answering] = {}
-        self._hands = WorkspaceAnswerer(offline, plan.workspace)
+        self.hands = WorkspaceAnswerer(offline, plan.workspace)
+        """Without any model: files, and the summariser that needs nobody."""
 
     def of(self, thread: str, prompt: Prompt) -> Answering:
         """The model, for the calls of this thread. Raises InspectorError."""
@@ -39,10 +40,6 @@ class Models:
             plan, session = self._plan, f"{self._session}-{len(self._kept)}"
             self._kept[thread] = answerer(plan.provider, model_of(plan), prompt, session, world=self._world)
         return self._kept[thread]
-
-    def by_hands(self, need: Need) -> Answer:
-        """Without any model: files, and the summariser that needs nobody. Raises Failure."""
-        return self._hands(need)
 
     def close(self) -> None:
         """Close all."""
@@ -70,11 +67,6 @@ class RunContext:
     """The provider can compact remotely, as far as is known by now."""
     reports: int = 0
     """Turns that were reported."""
-
-
-def _world_of(model: str, window: int | None) -> SimulatedServerState:
-    """For a run that brings none. The demo's model is one whose provider soon ceases to compact remotely."""
-    return SimulatedServerState(window or WINDOW, compactions=COMPACTIONS if model == MODEL else None)
 
 
 def model_of(plan: Plan) -> str:

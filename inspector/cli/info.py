@@ -205,12 +205,13 @@ def _head(document: dict[str, Any]) -> list[str]:
         f"{number(totals['cache_write'])} cache write{hourly},{at_least} {number(totals['output'])} output"
     )
     price = "" if totals["cost_usd"] is None else f"; {dollars(totals['cost_usd'])}"
+    words = trigger_words([ObservedTrigger(**one) for one in document["observed_triggers"]])
     rows = [
         ("file", plain(document["path"])),
         ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
         ("model", plain(document["model"]) or "not recorded"),
         ("window", _window(window)),
-        *((("agent", words),) if (words := _triggers(document)) else ()),
+        *((("agent", words),) if words else ()),
         *(("warning", plain(warning)) for warning in window["warnings"]),
         *(("note", plain(sentence)) for sentence in document["notes"]),
         ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
@@ -221,10 +222,6 @@ def _head(document: dict[str, Any]) -> list[str]:
 def _window(window: dict[str, Any]) -> str:
     known = ": ".join(word for word in (window["source"], window["basis"]) if word)
     return f"{number(window['tokens'])} tokens ({known})" if window["tokens"] else "unknown"
-
-
-def _triggers(document: dict[str, Any]) -> str:
-    return trigger_words([ObservedTrigger(**one) for one in document["observed_triggers"]])
 
 
 _LISTED = 60

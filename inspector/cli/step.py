@@ -12,7 +12,6 @@ from inspector.cli.output import listing, number, pairs, picked, plain, write_an
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.answering import Answerer, AnswerLog, Scripted, need_document, read_script
 from inspector.core.buffer import Buffer
-from inspector.core.diff import DiffRow
 from inspector.core.drops import thread_drops
 from inspector.core.errors import InspectorError
 from inspector.core.findings.recorded_step import RecordedSizes, RecordedStep, recorded_sizes, recorded_step
@@ -241,7 +240,8 @@ def describe(stepped: StepReport) -> dict[str, Any]:
             **_size_document(stepped, after, measured_after),
         },
         "fates": [
-            _fate_document(row) for row in sized_rows(steps.fates(), before, after, stepped.sizer, stepped.after)
+            {"id": row.fate.id, "fate": row.fate.name, **picked(row, "tokens_before tokens_after")}
+            for row in sized_rows(steps.fates(), before, after, stepped.sizer, stepped.after)
         ],
         "events": [{"name": event.name, **event.fields} for event in step.events],
         "needs": [need_document(one) for one in step.asked],
@@ -262,14 +262,6 @@ def _size_document(stepped: StepReport, buffer: Buffer, measured: tuple[int, int
         "predicted": pressure.tokens,
         **picked(pressure, "kind band"),
         "unseen": size.scale.unseen,
-    }
-
-
-def _fate_document(row: DiffRow) -> dict[str, Any]:
-    return {
-        "id": row.fate.id,
-        "fate": row.fate.name,
-        **picked(row, "tokens_before tokens_after"),
     }
 
 

@@ -131,12 +131,7 @@ def named(path: Path) -> tuple[Path, str]:
 def database_of(path: Path) -> tuple[Path, str] | None:
     """The database and the session that a path names (empty = the newest one); None where it names no database."""
     file, session = named(path)
-    return (file, session) if _is_database(file) else None
-
-
-def _is_database(path: Path) -> bool:
-    """By its first bytes. A pipe or a device is never opened."""
-    return begins_with(path, MAGIC)
+    return (file, session) if begins_with(file, MAGIC) else None
 
 
 def begins_with(path: Path, magic: bytes) -> bool:
