@@ -81,6 +81,19 @@ def test_how_a_rule_stands_in_what_a_summary_says() -> None:
     assert wrong.total() <= 3
 
 
+@pytest.mark.parametrize("sample", ["tuning", "held"])
+def test_what_is_called_a_violation_is_one(sample: str) -> None:
+    seen = Counter[tuple[str, bool]]()
+    for of, label, rule, tool, argument in lines("bans.tsv", ENGLISH):
+        if of == sample:
+            name, _, value = argument.partition("=")
+            ban = find_ban(rule)
+            seen[label, bool(ban and banned_by(ban, ToolCall("c", tool, {name: value})))] += 1
+    right, wrong, missed = seen["yes", True], seen["no", True], seen["yes", False]
+    assert right >= 0.95 * (right + wrong)
+    assert right >= 0.8 * (right + missed) >= 30, seen
+
+
 @pytest.mark.parametrize(
     ("label", "rule", "tool", "argument"),
     [line[1:] for line in lines("bans.tsv")],

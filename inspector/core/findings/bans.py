@@ -1,12 +1,15 @@
 """What a sentence forbids, and whether a tool call does it.
 
 Only where both can be shown: an act on something that the sentence names (a path, a folder, a command, a tool), and a
-call that does this to it. Sentences with a condition ("unless", "yet", "先") forbid nothing here.
+call that does this to it. Sentences with a condition ("unless", "yet", "先"), about a way of doing it ("by hand"), a
+purpose ("to read files") or a part of a file ("the version in setup.cfg") forbid nothing here.
 """
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 from typing import Literal, TypeAlias
 
@@ -39,13 +42,29 @@ _CLAUSE_END = re.compile(
 )
 _CONDITION = re.compile(
     r"(?i)\b(?:unless|until|except|before|after|if|when|while|every time|each time|yet|again|for now|more than|first"
-    r"|instead|directly|manually|too|without (?:asking|my|telling|approval|permission))\b"
-    r"|除非|直到|之前|以前|如果|暂时|先|时候|太"
+    r"|instead|directly|manually|too|without (?:asking|my|telling|approval|permission)|by hand|from scratch|at once"
+    r"|(?:in )?(?:one|a single) go|the (?:whole|entire|full)|outside|other than|(?:apart|aside) from|besides"
+    r"|anything but|in (?:the|a) (?:browser|editor|terminal|shell))\b"
+    r"|除非|直到|之前|以前|如果|暂时|先|时候|太|整个|一次性|从头|手动|手工|(?:除了|以外|之外)[^，,；;]*$"
 )
+_PURPOSE = re.compile(r"(?i)\s(?:to|for|as)\s")
+_PART = re.compile(r"(?i)^((?:[\w()'-]+\s+)+?)(?:of|in|from|inside|within|to|on)\s")
+"""What stands before a name, where that is no more than a part of it."""
+_ABOUT = re.compile(r"(?i)^(?:how|what|where|which|whether|who|why)\b|[\w`]['\u2019]s\s")
+_WHOLE = re.compile(
+    r"(?i)(?:(?:the|any|an?|all|other|existing|one|single|source|more|new|of|files?|folders?|director(?:y|ies)|code"
+    r"|(?:any|some|every)thing|contents?|tests?|scripts?|packages?|modules?|lines?)\s+)*"
+)
+_CHINESE_PART = re.compile(
+    r"的\s*(?!(?:任何|所有|一切|这些?|那些?|其他|其它|源)*(?:代码|文件|内容|东西|文档|脚本|目录|一切))[\u4e00-\u9fff]"
+)
+_CHINESE_WHOLE = re.compile(r"(?:任何|所有|一切|这些?|其他|其它|新|源|的|代码|文件|内容|东西|文档|脚本|目录|了|吧|\W)*")
 _QUOTED = re.compile(
     r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w./@-]{2,80})'|\u201c([^\u201d\n]{2,80})\u201d|「([^」\n]{2,80})」"
 )
-_PATH = re.compile(r"(?<![\w/])(?:[\w.@~-]*/[\w./@-]*[\w/]|\.[a-z]\w+|[\w-]+\.[a-z]\w{0,5}|\w+_\w+)(?![\w/])")
+_PATH = re.compile(
+    r"(?<![\w/*])(?:[\w.@~-]*/[\w./@-]*[\w/]|[\w.@~-]{2,}/(?!\*)|\.[a-z]\w+|[\w-]+\.[a-z]\w{0,5}|\w+_\w+)(?![\w/])"
+)
 _NAMED = re.compile(
     r"(?i)\b([\w.@-]{2,})\s+(?:folder|directory|dir|file|package|tool|command|script)s?\b"
     r"|\b(?:folder|directory|file|tool|command) ([\w.@/-]{2,})"
@@ -67,9 +86,13 @@ _FILLER = re.compile(
 )
 _AROUND = re.compile("到|至|分支|代码|改动|任何东西|上去?|吧|了")
 """What Chinese puts around the name of a branch."""
-_SEGMENT = re.compile(r"&&|\|\|?|;|\n|\$\(")
-_REDIRECT = re.compile(r"(?<![0-9&=-])>>?\s*([^\s;&|<>()'\"]+)")
-_WRAPPERS = ("sudo", "env", "time", "nohup", "bash", "sh", "-lc", "-c")
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:.*?\n)??[ \t]*\2[ \t]*(?=\n|$)", re.DOTALL)
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_OPERATORS = "();<>|&\n"
+_SHELLS = ("bash", "sh", "zsh")
+_WRAPPERS = ("sudo", "env", "time", "nohup", "then", "do", "else", "if", "!", "{")
+_HARMLESS = frozenset(["--dry-run", "--help", "--version"])
+_GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree")
 _DELETERS, _PRINTERS = ("rm", "rmdir", "unlink"), ("cat", "head", "tail", "less", "more")
 _CHANGERS = (*_DELETERS, "mv", "touch", "tee", "truncate", "chmod", "dd")
 
@@ -81,12 +104,14 @@ class Ban:
     act: Act
     names: tuple[str, ...]
 
-    @property
-    def spoken(self) -> tuple[str, ...]:
-        """What a person says who allows it after all."""
-        if self.act != "git":
-            return self.names
-        return ("push", "推送") if self.names[0].startswith("git push") else ("commit", "提交")
+    def named_in(self, text: str) -> bool:
+        """Does somebody speak of it, by the name of the file alone maybe, or of one of many?"""
+        files = [one.strip("/~").rpartition("/")[2] for one in self.names]
+        stems = [one.partition(".")[0].rstrip("s") for one in files]
+        spoken = [stem if len(stem) > 3 else file for stem, file in zip(stems, files, strict=True)]
+        if self.act == "git":
+            spoken = ["push", "推送"] if self.names[0].startswith("git push") else ["commit", "提交"]
+        return any(one.lower() in text.lower() for one in spoken)
 
 
 def find_ban(sentence: str) -> Ban | None:
@@ -99,16 +124,17 @@ def find_ban(sentence: str) -> Ban | None:
     end = _CLAUSE_END.search(rest)
     clause = rest[: end.start()] if end else rest
     within = _WITHIN.match(clause)
-    clause = clause[within.end() :] if within else clause.lstrip()
+    clause = clause[within.end() :] if within else clause.lstrip().removeprefix("you to ")
     for act, verb in _VERB.items():
         if said := verb.match(clause):
             what = clause[said.end() :]
             if act == "git":
                 return _git_ban(said.group(), within.group(1) if within else what)
             if within:
-                return _ban(act, within.group(1), True)
+                return _ban(act, within.group(1), True) if _CHINESE_WHOLE.fullmatch(what) else None
             passive = said.group().lower().startswith("be ") or not what.strip(" `.")
-            return _ban(act, sentence[: found.start()] if passive else what, bool(_CHINESE.search(said.group())))
+            before = re.split("[，,；;]", sentence[: found.start()])
+            return _ban(act, before[-1] if passive else what, bool(_CHINESE.search(said.group())))
     return None
 
 
@@ -122,6 +148,11 @@ def _git_ban(verb: str, what: str) -> Ban | None:
 
 
 def _ban(act: Act, what: str, chinese: bool) -> Ban | None:
+    part = _PART.match(what)
+    if _PURPOSE.search(what) if act == "run" else (_ABOUT.search(what) or (part and not _WHOLE.fullmatch(part[1]))):
+        return None
+    if chinese and _CHINESE_PART.search(what):
+        return None
     names = [one for pattern in (_QUOTED, _NAMED) for found in pattern.finditer(what) for one in found.groups() if one]
     names += [found.group().rstrip(".") for found in _PATH.finditer(what)]
     if act != "run":
@@ -143,29 +174,65 @@ def banned_by(ban: Ban, call: ToolCall) -> str:
 
 def _does(act: Act, name: str, call: ToolCall) -> bool:
     command = command_of(call)
-    commands = [words for part in _SEGMENT.split(command) if (words := _words(part))]
     if act in ("git", "run"):
-        whole = [part.split() for part in _SEGMENT.split(command)]  # with `sudo`, which may be what is banned
-        return call.name.lower() == name.lower() or any(_begins(words, name.split()) for words in (*commands, *whole))
+        commands = _commands(command) if name.partition(" ")[0] in command else ()
+        return call.name.lower() == name.lower() or any(
+            _begins(words, name.split()) for whole, _ in commands for words in (whole, _words(whole))
+        )
+    named = name.strip("/~").rpartition("/")[2] in command
+    run = [(words, targets) for whole, targets in (_commands(command) if named else ()) if (words := _words(whole))]
     paths = []
     if act == "write":
-        paths = [*patched(call), *([path_of(call)] if writes(call) else []), *_REDIRECT.findall(command)]
-        paths += [one for words in commands if _changes(words) for one in words[1:]]
-        paths += [words[-1] for words in commands if words[0] == "cp"]
+        paths = [*patched(call), *([path_of(call)] if writes(call) else [])]
+        paths += [one for _, targets in run for one in targets]
+        paths += [one for words, _ in run if _changes(words) for one in words[1:]]
+        paths += [words[-1] for words, _ in run if words[0] == "cp"]
     elif act == "delete":
         paths = [path_of(call)] if any(word in call.name.lower() for word in ("delete", "remove")) else []
-        paths += [one for words in commands if words[0] in _DELETERS or words[:2] == ["git", "rm"] for one in words[1:]]
+        paths += [one for words, _ in run if words[0] in _DELETERS or words[:2] == ["git", "rm"] for one in words[1:]]
     elif act == "read":
         paths = [path_of(call)] if read_by(call) else []
-        paths += [one for words in commands if words[0] in _PRINTERS for one in words[1:]]
+        paths += [one for words, _ in run if words[0] in _PRINTERS for one in words[1:]]
     return any(_holds(path, name) for path in paths)
 
 
-def _words(command: str) -> list[str]:
-    words = [one.strip("'\"") for one in command.split()]
-    while words and (words[0] in _WRAPPERS or re.match(r"\w+=", words[0])):
-        words = words[1:]
-    return words
+@lru_cache(maxsize=256)
+def _commands(text: str) -> tuple[tuple[list[str], list[str]], ...]:
+    """(words, files that it writes its output to) of each simple command, as a shell would see them: what is quoted is
+    a word. None where the quotes do not close."""
+    lexer = shlex.shlex(_COMMENT.sub("", _HEREDOC.sub(r"\3", text)), posix=True, punctuation_chars=_OPERATORS)
+    lexer.whitespace, lexer.whitespace_split = " \t\r", True
+    found: list[tuple[list[str], list[str]]] = [([], [])]
+    try:
+        tokens = iter(list(lexer))
+    except ValueError:
+        return ()
+    for token in tokens:
+        words, targets = found[-1]
+        if not token or token.strip(_OPERATORS):
+            words.append(token)
+        elif "<" in token or token.endswith(">&"):
+            next(tokens, None)
+        elif ">" in token:
+            targets.append(next(tokens, ""))
+        else:
+            found.append(([], []))
+    inner = [
+        one for words, _ in found if len(words) > 2 and words[0] in _SHELLS and "c" in words[1] for one in words[2:3]
+    ]
+    return (*found, *(one for script in inner for one in _commands(script)))
+
+
+def _words(words: Sequence[str]) -> list[str]:
+    """Without what is put in front of a command, and what stands between `git` and what it is to do."""
+    listed = list(words)
+    while listed and (listed[0] in _WRAPPERS or re.match(r"\w+=", listed[0])):
+        del listed[0]
+    if len(listed) > 1 and listed[0] in _SHELLS and not listed[1].startswith("-"):
+        del listed[0]
+    while len(listed) > 1 and listed[0] == "git" and listed[1].startswith("-"):
+        del listed[1 : 3 if listed[1] in _GIT_VALUES else 2]
+    return listed
 
 
 def _changes(words: Sequence[str]) -> bool:
@@ -175,11 +242,13 @@ def _changes(words: Sequence[str]) -> bool:
 
 def _begins(words: Sequence[str], name: Sequence[str]) -> bool:
     """Does a command begin with these words, their options anywhere in it?"""
+    if not _HARMLESS.isdisjoint(words) and _HARMLESS.isdisjoint(name):
+        return False
     mine, named = ([one for one in listed if not one.startswith("-")] for listed in (words, name))
     if named[:2] == ["git", "push"]:  # the remote comes before the branch, which may be `from:branch`
         begins = mine[:2] == named[:2] and set(named) <= {*mine, *(one.rpartition(":")[2] for one in mine)}
     else:
-        begins = bool(named) and mine[: len(named)] == named
+        begins = bool(named) and [*(one.rpartition("/")[2] for one in mine[:1]), *mine[1 : len(named)]] == named
     return begins and {one for one in name if one.startswith("-")} <= set(words)
 
 

@@ -1,22 +1,31 @@
 """Does a constraint survive? Every pin over all requests, and the calls that did what one of them forbids.
 
 A call that failed is no violation, and what the user named again afterwards, without forbidding it, may have been
-allowed: from then on nothing is held against it. No violation is claimed without the text of the call.
+allowed, as may be what he was asked about and said yes to: from then on nothing is held against it. No violation is
+claimed without the text of the call.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.core.calls import command_of, patched, path_of
 from inspector.core.facts.constraints import forbids
+from inspector.core.facts.reading import call_text
 from inspector.core.facts.sentences import sentences
 from inspector.core.facts.wording import plain
 from inspector.core.findings.bans import Ban, banned_by, find_ban
 from inspector.core.message import Message, ToolCall
-from inspector.core.replay.driver import arrivals
+from inspector.core.replay.driver import Arrival, arrivals
 from inspector.core.replay.pins import Pin, PinHistory, PinIndex, PinSpan, PinState, recorded_pins
 from inspector.core.session import Thread
 
+_CONSENT = re.compile(
+    r"(?i)\W*(?:yes|yep|yeah|ok(?:ay)?|sure|fine|right|please do|do it|do that|go (?:ahead|for it|on)|proceed|approved?"
+    r"|agreed|sounds good|[1-9y]\b|好|可以|行|嗯|同意|没问题|对|是的|继续|就这样)"
+)
+_ASKING = re.compile(r"(?i)(?:^|_)ask|exit_?plan|request_user_input")
+"""In the name of a tool that asks the user."""
 LONGEST_CALL = 200
 """Characters of a call that are shown."""
 
@@ -72,22 +81,30 @@ def _violations(
                 span, name = histories[n].at(index - 1), banned_by(ban, call)
                 if span is not None and name:
                     found.setdefault(n, []).append(_violation(index - 1, message, call, name, span))
-        allowed = [n for n, ban in standing.items() if _allowed(histories[n].pin, ban, arrival.new)]
+        allowed = [n for n, ban in standing.items() if _allowed(histories[n].pin, ban, arrival, failed)]
         for n in allowed:
             del standing[n]
     return found
 
 
-def _allowed(pin: Pin, ban: Ban, new: Iterable[Message]) -> bool:
-    """Does the user name it again here, without forbidding it?"""
-    said = (
-        one.text for one in new if one.role == "user" and not one.summary and not one.mark and one.id != pin.message
-    )
-    return any(
-        not forbids(sentence) and any(word in sentence for word in ban.spoken)
-        for text in said
-        for sentence in sentences(text)
-    )
+def _allowed(pin: Pin, ban: Ban, arrival: Arrival, failed: Container[str]) -> bool:
+    """Does the user name it again here, without forbidding it? Or say yes, asked about it?"""
+    said = [
+        one.text
+        for one in arrival.new
+        if one.role == "user" and not one.summary and not one.mark and one.id != pin.message
+    ]
+    if any(not forbids(one) and ban.named_in(one) for text in said for one in sentences(text)):
+        return True
+    asked = [
+        call_text(call)
+        for one in arrival.answer
+        for call in one.calls
+        if call.id not in failed and _ASKING.search(call.name)
+    ]
+    if any(_CONSENT.match(text) for text in said):
+        asked += [one.text for one in arrival.answer if one.role == "assistant" and re.search("[?\uff1f]", one.text)]
+    return any(ban.named_in(text) for text in asked)
 
 
 def _violation(request: int, message: Message, call: ToolCall, name: str, span: PinSpan) -> PinViolation:

@@ -19,12 +19,16 @@ from inspector.core.replay.report import recorded, report
 from inspector.core.session import Compaction, Request, Session, Thread
 
 RULE = "Never touch the migrations folder."
+MIGRATION = "app/migrations/0007.py"
 Turn = tuple[str, str]
+
+
+_TOOLS = {"bash": ("Bash", "command"), "ask": ("AskUserQuestion", "question")}
 
 
 def session(*turns: Turn) -> Thread:
     """From a script: ("user", text), ("answer", text), ("edit", path), ("bash", command), ("failed", path),
-    ("compact", summary): all before it goes. A request before every answer or call."""
+    ("ask", question), ("compact", summary): all before it goes. A request before every answer or call."""
     stretch, requests, compactions = Stretch(), list[Request](), list[Compaction]()
     listed = list[Message]()
 
@@ -45,7 +49,7 @@ def session(*turns: Turn) -> Thread:
             if kind == "answer":
                 add(Message(f"a{n}", "assistant", (Text(text),)))
                 continue
-            name, key = ("Bash", "command") if kind == "bash" else ("Edit", "file_path")
+            name, key = _TOOLS.get(kind, ("Edit", "file_path"))
             add(
                 Message(f"a{n}", "assistant", (ToolCall(f"c{n}", name, {key: text}),)),
                 Message(f"t{n}", "tool", (ToolResult(f"c{n}", "done", is_error=kind == "failed"),)),
@@ -204,6 +208,15 @@ def test_a_call_against_a_rule(rule: str, calls: list[Turn], against: list[int])
         (("user", "Do not touch api.py."), ("failed", "api.py")),
         (("user", "Do not touch api.py."), ("answer", "ok"), ("user", "Now mend api.py too."), ("edit", "api.py")),
         (("user", "I don't know what api.py does."), ("edit", "api.py")),
+        (
+            ("user", RULE),
+            ("answer", "I would need a change in migrations/. May I?"),
+            ("user", "Yes."),
+            ("edit", MIGRATION),
+        ),
+        (("user", RULE), ("answer", "Done."), ("user", "Now write the migration as well."), ("edit", MIGRATION)),
+        (("user", RULE), ("ask", "May I add a file to migrations/?"), ("edit", MIGRATION)),
+        (("user", RULE), ("bash", f"cat > notes.md <<'END'\nrm {MIGRATION}\nEND"), ("bash", f"git show {MIGRATION}")),
         (("user", "Why don't we change api.py?"), ("edit", "api.py")),
         (("user", "Do not change any files."), ("edit", "any")),
         (("edit", "api.py"), ("user", "Do not touch api.py."), ("answer", "ok")),
@@ -211,6 +224,22 @@ def test_a_call_against_a_rule(rule: str, calls: list[Turn], against: list[int])
 )
 def test_no_violation_is_claimed(turns: tuple[Turn, ...]) -> None:
     assert not [one.violations for one in findings(*turns).values() if one.violations]
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (("answer", "I leave migrations/ alone."), ("user", "Yes, and then the tests."), ("edit", MIGRATION)),
+        (
+            ("compact", "The user wants a report."),
+            ("user", "Yes, go on."),
+            ("bash", f"git -C /w mv {MIGRATION} old.py"),
+        ),
+        (("ask", "Which port?"), ("user", "8417"), ("bash", f"sed -n 1p a && echo x >> {MIGRATION}")),
+    ],
+)
+def test_a_violation_is_claimed_though_something_else_was_allowed(turns: tuple[Turn, ...]) -> None:
+    assert len(findings(("user", RULE), ("answer", "ok"), *turns)[RULE].violations) == 1
 
 
 @pytest.mark.parametrize(
