@@ -97,6 +97,26 @@ def test_a_path_is_used_wherever_a_line_begins_with_it_and_a_word_of_a_schema_is
     assert found.facts == 1
 
 
+@pytest.mark.parametrize(
+    ("rule", "again"),
+    [
+        ("Always use port 8417 for the tests.", "I said: always use port 8417 for the tests!"),
+        ("端口必须固定用 8417。", "端口必须固定用 8417，我说过了。"),
+    ],
+)
+def test_a_rule_that_the_user_repeats_was_needed_again(rule: str, again: str) -> None:
+    summary = Message("s", "user", (Text("The user wants a report."),), summary=True)
+    found = story([user(rule)], [summary], [assistant("done"), user(again)])
+    assert [(one.needed_by, one.how) for one in found.regrets if one.fact.kind == "constraint"] == [(2, "user")]
+
+
+def test_a_file_with_a_chinese_name_is_carried_by_its_name() -> None:
+    summary = Message("s", "user", (Text("已读 src/模块4.py。"),), summary=True)
+    found = story([user("看 /w/src/模块4.py 和 /w/src/模块5.py")], [summary], [])
+    files = {one.fact.text: one.paraphrased for one in found.losses if one.fact.kind == "path"}
+    assert files == {"/w/src/模块4.py": True, "/w/src/模块5.py": False}
+
+
 def test_what_the_summary_says_in_other_words_is_carried() -> None:
     rule = "Never change the migrations folder of the backend."
     asked, read = user(f"{rule} And add a test for load_rates in src/deep/rates.py."), user("see src/__init__.py")

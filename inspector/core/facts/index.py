@@ -77,6 +77,10 @@ class FactIndex:
         """The words of a fact; none of one that is all Chinese."""
         return self._fact_words[fact]
 
+    def saying(self, fact: int) -> Saying | None:
+        """Of one that is a sentence: what it is looked for by."""
+        return self._sayings.get(fact)
+
     def read(self, numbers: Iterable[int]) -> None:
         """The words of these messages, from now on. O(text) the first time."""
         for number in numbers:

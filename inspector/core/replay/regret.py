@@ -35,8 +35,6 @@ def _is_used(text: str, fact: Fact) -> bool:
     at, length, found = text.find(fact.text), len(fact.text), False
     while at >= 0:
         before, after = text[max(0, at - 60) : at], text[at + length : at + length + 40]
-        if fact.kind in SENTENCES:
-            return True
         if fact.kind == "identifier" and (_DEFINES.search(before) or _IS_SET.match(after)):
             return False
         found = found or not (_GOES_ON.match(after) or (before and _BEGAN.search(before)))
@@ -267,7 +265,7 @@ class LossLedger:
             return
         named = set[int]()
         for word in self._by_word.keys() & {"", *words(said)}:
-            named.update(fact for fact in self._by_word[word] if _is_used(said, self._index.facts[fact]))
+            named.update(fact for fact in self._by_word[word] if self._is_said(fact, said))
         calls = [(call, call_text(call)) for call in message.calls] if named else []
         for fact in sorted(named):
             loss = self._lost[fact]
@@ -278,6 +276,10 @@ class LossLedger:
                     self._reads.expect(by.id, len(self._regrets))
                 self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
         self._found_again(named)
+
+    def _is_said(self, fact: int, text: str) -> bool:
+        saying = self._index.saying(fact)
+        return _is_used(text, self._index.facts[fact]) if saying is None else saying.stands_in(text)
 
     def _follow(self, message: Message, number: int, request: int) -> None:
         """Calls that read what was there before, and what they cost."""
