@@ -25,7 +25,8 @@ from inspector.core.findings.spending import BILL_KINDS
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import find_pins
 from inspector.core.replay.report import recorded
-from inspector.core.session import Session
+from inspector.core.session import Session, Thread
+from inspector.core.tokens.prices import cost, side_model
 from inspector.gui.panels.lists.lost import losses
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import sides
@@ -74,8 +75,9 @@ def check_info(info: dict[str, Any]) -> None:
     schema.check(printed(info), schema.INFO)
     totals, threads = info["totals"], info["totals_by_thread"].values()
     assert len(info["summary"]) == (3 if info["requests"] else len(info["summary"]))
-    for name in ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output"):
-        assert totals[name] == sum(one[name] for one in threads)
+    nobodys = [call for call in info["side_calls"] if call["thread"] not in info["totals_by_thread"]]
+    for name in ("input", "cache_read", "cache_write", "cache_write_1h", "output"):
+        assert totals[name] == sum(one[name] or 0 for one in (*threads, *nobodys))
     assert list(cli_info.info_lines(info))
 
 
@@ -85,8 +87,10 @@ def check_cost(session: Session, totals: dict[str, Any]) -> None:
     if found["total"] is not None:
         assert sum(Decimal(str(found[kind])) for kind in BILL_KINDS) == Decimal(str(found["total"]))
         assert (found["breaks_usd"] or 0) <= found["total"]
-        by_thread = [cli_cost.describe(session, thread)["total"] or 0 for thread in session.threads]
-        assert sum(by_thread) == pytest.approx(found["total"], abs=1e-5)
+        by_thread = [cli_cost.describe(session, thread) for thread in session.threads]
+        assert sum(one["total"] or 0 for one in by_thread) <= found["total"] + 1e-5
+        for one, thread in zip(by_thread, session.threads, strict=True):
+            check_recorded(one, session, thread)
     for one in found["breaks"]:
         assert one["cause"] in CAUSES
         assert one["evidence"].endswith((".", ")"))
@@ -95,6 +99,18 @@ def check_cost(session: Session, totals: dict[str, Any]) -> None:
     for step in found["compactions"]:
         assert step["paid"] == (None if step["cost_usd"] is None else step["paid_after_requests"] is not None)
     assert list(cli_cost.cost_lines(printed(found)))
+
+
+def check_recorded(bill: dict[str, Any], session: Session, thread: Thread) -> None:
+    """What a replay says that happened cost is the bill of conversation and summaries, and what is estimated."""
+    found = recorded(Ground(thread, pins=None), calls=session.side_calls, losses=False).spent
+    others = [call for call in session.side_calls if call.thread == thread.id and call.usage]
+    others = [call for call in others if call.kind != "compaction" or call.made is None or not call.before_request]
+    if found.cost_usd is not None and bill["total"] is not None:
+        beside = sum(cost(side_model(call, thread), call.usage, call.time) or 0 for call in others if call.usage)
+        plain_cost = float(found.cost_usd - (found.estimated_usd or 0) + beside)
+        assert plain_cost == pytest.approx(bill["total"], abs=2e-6)
+        assert float(found.estimated_usd or 0) == pytest.approx(bill["estimated_usd"], abs=2e-6)
 
 
 def check_buffers(session: Session) -> None:

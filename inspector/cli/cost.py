@@ -38,7 +38,8 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
     price is not known. The parts add up to the total."""
     found = session_cost(session, None if thread is None else (thread,))
     bill = found.bill.rounded() if found.bill is not None else None
-    used = any(request.usage for one in found.threads for request in one.thread.requests)
+    used = any(one.beside or any(request.usage for request in one.thread.requests) for one in found.threads)
+    used = used or bool(found.nobodys)
     return {
         "currency": "USD",
         "catalogue": f"genai-prices {version('genai-prices')}",
@@ -47,6 +48,7 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
         **{kind: _usd(getattr(bill, kind)) if bill is not None and used else None for kind in BILL_KINDS},
         "output_is_final": found.output_is_final,
         "calls_beside_usd": _usd(found.beside),
+        "estimated_usd": _usd(found.estimated),
         "breaks": [_break(one) for one in found.breaks],
         "breaks_usd": _usd(found.breaks_usd),
         "avoidable_usd": _usd(found.avoidable),
@@ -99,6 +101,10 @@ def cost_lines(document: dict[str, Any]) -> Iterator[str]:
         ]
         words = ", ".join(f"{least}{_dollars(usd)} {name}" for name, usd, least in parts)
         yield f"total  {_dollars(document['total'])}" + (f" = {words}" if words else "")
+    if beside := document["calls_beside_usd"]:
+        yield f"       of it {_dollars(beside)} for calls beside the conversation: titles, summaries"
+    if more := document["estimated_usd"]:
+        yield f"       about {_dollars(more)} more (estimated): calls whose usage the file does not hold"
     for one in document["what_if"]:
         saved = one["saved_usd"]
         if not saved:

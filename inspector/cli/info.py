@@ -1,16 +1,16 @@
 """`context-inspector info FILE`: what the transcript holds."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from decimal import Decimal
 from typing import Any
 
 from inspector.cli.output import listing, number, pairs, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.findings.answers import short_answers
+from inspector.core.findings.spending import beside_bills, calls_beside, sum_bills, thread_bills
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
@@ -19,7 +19,7 @@ from inspector.core.policies.start import believed_at
 from inspector.core.session import Compaction, Request, SideCall, Thread, compaction_sizes
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
-from inspector.core.tokens.prices import cost, thread_cost
+from inspector.core.tokens.prices import cost, side_model
 from inspector.core.words import dollars
 from inspector.extensions.policies import find_policy
 from inspector.transcripts.exchanges import save_har
@@ -58,6 +58,7 @@ def describe(
     by = by or policy("roku")
     given = (*by.of_client(session.client), *said(window))
     settings = by.settings((*given, *_known(by, values, found.tokens)), found.tokens)
+    threads, beside = {one.id: one for one in session.threads}, calls_beside(session)
     believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
     return {
         "format": session.format,
@@ -76,9 +77,9 @@ def describe(
         "compactions": [_compaction(thread, compaction) for compaction in thread.compactions],
         "observed_triggers": [asdict(one) for one in observed_triggers(thread, found.tokens)],
         "drops": [asdict(drop) for drop in session_drops(session)],
-        "side_calls": [_side_call(call) for call in session.side_calls],
-        "totals": _totals(session.threads),
-        "totals_by_thread": {one.id: _totals([one]) for one in session.threads},
+        "side_calls": [_side_call(call, threads.get(call.thread, session.main)) for call in session.side_calls],
+        "totals": _totals(session.threads, beside),
+        "totals_by_thread": {one.id: _totals([one], {one.id: beside[one.id]}) for one in session.threads},
         "problems": [asdict(problem) for problem in session.problems],
     }
 
@@ -147,10 +148,10 @@ def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
     }
 
 
-def _side_call(call: SideCall) -> dict[str, Any]:
+def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
     """The cost is null where nothing was reported or the model has no price."""
     usage = call.usage
-    price = cost(call.model, usage, call.time) if usage else None
+    price = cost(side_model(call, of), usage, call.time) if usage else None
     return {
         **picked(call, "kind thread before_request"),
         "compaction": call.made,
@@ -161,18 +162,20 @@ def _side_call(call: SideCall) -> dict[str, Any]:
     }
 
 
-def _totals(threads: Iterable[Thread]) -> dict[str, Any]:
-    """Sums over the model calls of all given threads, each once. The cost is null if one price is unknown."""
-    threads = list(threads)
-    used = [request.usage for thread in threads for request in thread.requests if request.usage]
-    costs = [thread_cost(thread) for thread in threads]
-    known = [cost for cost in costs if cost is not None]
+def _totals(threads: Sequence[Thread], beside: Mapping[str, Sequence[SideCall]]) -> dict[str, Any]:
+    """Sums over the calls of these threads and beside them, each once. The cost is null if one price is unknown."""
+    told = [request.usage for thread in threads for request in thread.requests]
+    used = [usage for usage in (*told, *(call.usage for calls in beside.values() for call in calls)) if usage]
+    bills = [bill for thread in threads for bill in (*thread_bills(thread), *beside_bills(beside[thread.id], thread))]
+    if nobodys := beside.get(""):
+        bills += beside_bills(nobodys, threads[0] if threads else Thread("main"))
+    bill = sum_bills(bills)
     counts = ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output")
     return {
         "calls": len(used),
         **{name: sum(getattr(usage, name) for usage in used) for name in counts},
         "output_is_final": all(usage.output_is_final for usage in used),
-        "cost_usd": float(round(sum(known, Decimal()), 6)) if used and len(known) == len(costs) else None,
+        "cost_usd": float(round(bill.total, 6)) if used and bill is not None else None,
     }
 
 

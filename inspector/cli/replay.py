@@ -231,6 +231,7 @@ def _totals(found: ReplayReport) -> dict[str, Any]:
         **picked(found, "failures peak overflows over"),
         **picked(found.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"),
         **_dollars(found.spent),
+        "estimated_usd": None if (part := found.spent.estimated_usd) is None else float(part),
     }
 
 
@@ -265,6 +266,9 @@ def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[
     count = len(reports[0].rows)
     lines = [f"{plural(count, 'request')}, window {number(window)}", ""]
     lines += table(_HEADS, [_policy(one, plainly) for one in reports])
+    if part := next((one.spent.estimated_usd for one in reports if one.policy == RECORDED), None):
+        why = "what its calls cost whose usage the file does not hold"
+        lines += ["", f"recorded: {cost_words(part, None)} of its cost is estimated: {why}."]
     if any(one.over for one in reports):
         lines += ["", "Overflows after the slash: requests too large for the window even after what the policy did."]
     return lines

@@ -29,6 +29,8 @@ class Usage:
     """Of `cache_write`, what was written to be kept for an hour; the rest is kept for five minutes."""
     compacted: int = 0
     """Tokens that the provider itself replaced by a summary inside the call, before the answer; 0 where it did not."""
+    summary_output: int = 0
+    """Of `output`, what that summary took."""
 
     @property
     def prompt(self) -> int:
@@ -74,8 +76,8 @@ def is_absurd(told: Any) -> bool:
 
 
 def cache_written(tokens: int, ttl_s: int) -> Usage:
-    """A call that writes so many tokens to the cache, for so long."""
-    return Usage(cache_write=tokens, cache_write_1h=tokens if ttl_s > MINUTES else 0)
+    """A call that writes so many tokens to the cache, for so long. Only what lives an hour is written for a time."""
+    return Usage(cache_write=tokens, cache_write_1h=tokens if ttl_s == HOUR else 0)
 
 
 MINUTES, HOUR = 300, 3_600

@@ -228,7 +228,12 @@ FIGURES: tuple[Figure, ...] = (
     Figure("compactions", "count", "Steps that changed the buffer.", lambda one: len(one.compactions)),
     Figure("peak", "tokens", "The largest buffer that was sent.", lambda one: one.peak),
     Figure("sent", "tokens", "Tokens of all buffers that were sent.", lambda one: one.spent.prompt),
-    Figure("cost", "money", "All calls, for summaries too, by the price catalogue.", lambda one: one.spent.cost_usd),
+    Figure(
+        "cost",
+        "money",
+        "All calls, for summaries too, by the price catalogue; what no usage tells is estimated.",
+        lambda one: one.spent.cost_usd,
+    ),
     Figure(
         "facts lost",
         "count",

@@ -1,17 +1,24 @@
 """Made sessions for replays: calls with results, a user's word now and then, usage, a recorded compaction."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.estimators import messages_weight
+from inspector.core.tokens.prices import cost, named_models, sum_prices
 from inspector.core.usage import Usage
 from tests.core.policies.build import build
 
 OVERHEAD = 3_000
 MODEL = "claude-opus-4-5-20251101"
+
+
+def thread_cost(thread: Thread) -> Decimal | None:
+    """US dollars of all requests, each once. None where one of them has no price."""
+    return sum_prices(cost(model, one.usage, one.time) for one, model in named_models(thread) if one.usage)
 
 
 def thread(k: int, body: str, usage: Usage | None = None) -> Thread:

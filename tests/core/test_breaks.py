@@ -10,13 +10,12 @@ from inspector.core.buffer import Prompt, Stretch, Tool
 from inspector.core.findings.answers import costs
 from inspector.core.findings.breaks import Rebilling, cache_breaks
 from inspector.core.findings.session_cost import session_cost
-from inspector.core.findings.spending import sum_bills, thread_bills, what_ifs, written_ttl
+from inspector.core.findings.spending import Bill, sum_bills, thread_bills, what_ifs, written_ttl
 from inspector.core.message import Message, Role, Text
 from inspector.core.session import Compaction, Request, Session, Sign, Thread
-from inspector.core.tokens.prices import thread_cost
 from inspector.core.usage import HOUR, MINUTES, Usage
 from tests.core.policies.build import assistant, user
-from tests.core.sessions import MODEL
+from tests.core.sessions import MODEL, thread_cost
 
 WRITE, WRITE_1H, READ = Decimal("0.00000625"), Decimal("0.00001"), Decimal("0.0000005")
 
@@ -102,6 +101,20 @@ def test_a_recorded_compaction_and_a_silent_one() -> None:
     assert silent.cause == "compaction"
     assert "The provider counted 52,006 tokens, then 21,002" in silent.evidence
     assert silent.inferred
+
+
+def test_a_compaction_before_a_call_that_reported_nothing() -> None:
+    thread = session(*GREW, used(9_000, 12_000), used(9_000, 13_000))
+    requests = [*thread.requests[:3], replace(thread.requests[3], usage=None), thread.requests[4]]
+    found = broken(replace(thread, requests=requests, compactions=(Compaction(3, "auto"),)))
+    assert (found.request, found.cause, found.inferred) == (4, "compaction", False)
+
+
+@pytest.mark.parametrize(("read", "cause"), [(0, "expired"), (9_000, "expired"), (30_000, "compaction")])
+def test_what_had_expired_was_not_lost_by_a_compaction_that_nobody_announced(read: int, cause: str) -> None:
+    thread = session(*GREW, used(read, 38_000 - read), minutes=(0, 1, 2, 20))
+    assert broken(thread).cause == cause
+    assert broken(replace(thread, compactions=(Compaction(3, "auto"),))).cause == "compaction"
 
 
 def test_another_model() -> None:
@@ -288,7 +301,7 @@ def test_bills_add_up_to_what_the_calls_cost() -> None:
 
 def test_what_an_hour_would_have_saved() -> None:
     thread = session(*GREW, LOST, minutes=(0, 1, 2, 20))
-    hour, minutes = what_ifs([thread])
+    hour, minutes = what_ifs([thread], sum_bills(thread_bills(thread)) or Bill())
     whole = thread_cost(thread)
     assert whole is not None
     written, read = 40_000 + 1_000 + 1_000 + (53_000 - 52_006), 10_000 + 50_002 + 51_004 + 52_006
@@ -300,11 +313,11 @@ def test_what_an_hour_would_have_saved() -> None:
 
 def test_what_five_minutes_would_have_lost() -> None:
     thread = session(used(0, 50_000), used(50_000, 1_000), minutes=(0, 20), hourly=True)
-    hour, minutes = what_ifs([thread])
+    hour, minutes = what_ifs([thread], sum_bills(thread_bills(thread)) or Bill())
     assert hour.saved_usd == 0
     rest = 2 * (2 * Decimal("0.000005") + 100 * Decimal("0.000025"))
     assert minutes.usd == 101_000 * WRITE + rest
-    assert what_ifs([session(Usage(5), Usage(6))]) == ()
+    assert what_ifs([session(Usage(5), Usage(6))], Bill()) == ()
 
 
 def test_a_session_is_the_sum_of_its_threads() -> None:

@@ -1,6 +1,7 @@
 """What happened, as the base line of a replay; and what a session tells of the provider's cache."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -8,16 +9,17 @@ import pytest
 from inspector.core.answering import offline
 from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.errors import Cancelled
+from inspector.core.findings.session_cost import session_cost
 from inspector.core.message import Message, Text
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.costs import CacheFacts, Meter, Sizes, cache_facts
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.report import ReplayReport, recorded, report
-from inspector.core.session import Compaction, Request, SideCall, Thread
-from inspector.core.tokens.prices import cost, thread_cost
+from inspector.core.session import Compaction, Request, Session, SideCall, Thread
+from inspector.core.tokens.prices import cost
 from inspector.core.usage import HOUR, MINUTES, Usage
 from tests.core.policies.build import assistant, user
-from tests.core.sessions import MODEL, compacted, said, thread
+from tests.core.sessions import MODEL, compacted, said, thread, thread_cost
 
 LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
 
@@ -90,6 +92,20 @@ def with_summary(prompt: int, time: str = "2026-01-01T00:03:00Z") -> Thread:
     return Thread("main", "", MODEL, requests, messages, after.view(), compactions=(compaction,))
 
 
+@pytest.mark.parametrize(("model", "lives_s"), [("gpt-5.5", 24 * HOUR), ("gpt-5.6-sol", HOUR // 2), ("gpt-5.1", 300)])
+def test_a_cache_that_the_provider_keeps_by_itself_lives_as_its_maker_says(model: str, lives_s: int) -> None:
+    one = used(Usage(5_000, 0, 0, 10), Usage(1_100, 5_000, 0, 10))
+    one = replace(one, model=model, requests=[replace(each, model=model) for each in one.requests])
+    assert {known.ttl_s for known in cache_facts(one)} == {lives_s}
+    known, buffer = CacheFacts(ttl_s=lives_s), Buffer(one.end.messages())
+    meter = Meter(Sizes(one), model)
+    first = meter.request(buffer, 9_000, 0, (), time="2026-01-01T00:00:00Z", cache=known)
+    assert (first.cache_write, first.cache_write_1h) == (9_000, 0)
+    for pause, read in ((lives_s // 60, 9_000), (2 * lives_s // 60 + 1, 0)):
+        time = f"{datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=pause):%Y-%m-%dT%H:%M:%SZ}"
+        assert meter.request(buffer, 9_000, 0, (), time=time, cache=known).cache_read == read
+
+
 def test_a_recorded_compaction_is_a_step_and_its_call_costs() -> None:
     one = with_summary(20_000)
     found = recorded(Ground(one, 200_000))
@@ -127,8 +143,34 @@ def test_a_call_for_a_summary_that_the_file_holds_costs_what_it_did() -> None:
     found = recorded(Ground(one, 200_000), calls=calls)
     assert (found.spent.summariser_input, found.spent.summariser_output) == (19_507, 300)
     assert found.spent.cost_usd == (thread_cost(one) or 0) + (cost(MODEL, own) or 0)
+    assert found.spent.estimated_usd == 0
+    twice = recorded(Ground(one, 200_000), calls=[calls[0], *calls])
+    assert (twice.spent.summariser_calls, twice.spent.summariser_input) == (2, 2 * 19_507)
+    silent = recorded(Ground(one, 200_000), calls=[replace(calls[0], usage=None)])
+    assert silent.spent == recorded(Ground(one, 200_000)).spent
     other = [replace(call, thread="agent") for call in calls]
     assert recorded(Ground(one, 200_000), calls=other).spent == recorded(Ground(one, 200_000)).spent
+
+
+def test_what_no_usage_tells_is_estimated_and_without_it_the_cost_is_the_bill() -> None:
+    one = with_summary(20_000)
+    calls = (
+        SideCall("compaction", "main", 2, 0, usage=Usage(7, 19_000, 500, 300)),
+        SideCall("title", "main", 2, usage=Usage(9), model=MODEL),
+        SideCall("probe", "", 0, usage=Usage(90), model=MODEL),
+    )
+    for side, without in (((), ()), ((), (1,)), (calls, ()), (calls, (0, 1))):
+        requests = [replace(each, usage=None) if each.index in without else each for each in one.requests]
+        gap = replace(one, requests=requests)
+        spent = recorded(Ground(gap, 200_000), calls=side).spent
+        found = session_cost(Session("made", (gap,), side_calls=side))
+        assert spent.cost_usd is not None
+        assert spent.estimated_usd == found.estimated
+        assert (found.estimated or 0) > 0 or (bool(side) and not without)
+        assert found.bill is not None
+        others = sum(cost(MODEL, call.usage) or 0 for call in side[1:] if call.usage)
+        assert spent.cost_usd - (spent.estimated_usd or 0) == found.bill.total - others
+        assert found.bill.total == (thread_cost(gap) or 0) + (found.beside or 0)
 
 
 def test_a_compaction_behind_the_last_request_counts() -> None:

@@ -60,7 +60,8 @@ def test_it_is_what_the_command_line_says(panel: CostPanel, desk: Desk, qtbot: Q
     check(panel, sample)
     words = panel.says.text()
     assert words.startswith(
-        "This thread $8.63 of $8.67 for the whole session. 3 cache breaks, 1 of them by compactions: 88k tokens billed"
+        "This thread $8.63 of $8.67 for the whole session. About $0.13 more (estimated) for calls whose usage the file"
+        " does not hold. 3 cache breaks, 1 of them by compactions: 88k tokens billed"
     )
     assert "1 of 1 compaction paid" in words
 

@@ -245,9 +245,9 @@ def read_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
 def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
     """The same of an object that is known to hold counts, none of them absurd."""
     rounds = usage.get("iterations")
-    if isinstance(rounds, list) and len(rounds) > 1:
+    if isinstance(rounds, list) and rounds:
         counted = [one for one in rounds if isinstance(one, dict)]
-        if len(counted) > 1:
+        if len(counted) > 1 or (counted and counted[0].get("type") == "compaction"):  # not in the sum above them
             return _summed(usage, counted, output_is_final=output_is_final)
     fresh, read, output = (
         count_of(usage.get("input_tokens")),
@@ -280,9 +280,19 @@ def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, ou
     else:  # reported of one round, or of all together: where there is one kind only, all rounds wrote that
         hourly = write if _hourly(usage) and not _life(usage, "5m") else _hourly(usage)
     last = next((one for one in reversed(rounds) if "message" in str(one.get("type"))), rounds[-1])
-    compacted = next((_context(one) for one in rounds if one.get("type") == "compaction"), 0)
-    hourly = min(hourly, write)
-    return Usage(input_, read, write, output, _reasoning(usage), output_is_final, _context(last), hourly, compacted)
+    made = [one for one in rounds if one.get("type") == "compaction"]
+    return Usage(
+        input_,
+        read,
+        write,
+        output,
+        _reasoning(usage),
+        output_is_final,
+        _context(last),
+        min(hourly, write),
+        compacted=_context(made[0]) if made else 0,
+        summary_output=sum(count_of(one.get("output_tokens")) for one in made),
+    )
 
 
 def _context(one: Mapping[str, Any]) -> int:

@@ -21,6 +21,7 @@ from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
 from inspector.core.findings.spending import billed, written_ttl
 from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
+from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.pressure import is_prefix
 from inspector.core.tokens.prices import named_models, sum_prices
 from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed
@@ -124,16 +125,18 @@ class _Detective:
     def _why(
         self, former: Request, request: Request, usage: Usage, models: tuple[str, str], pause: float | None
     ) -> _Finding:
+        exact = models[1] in self._writers
+        expired = self._expired(former, usage, models[1], pause)
         drop = self._drop(request.index)
-        if drop is not None and drop.loss and drop.kind not in ("rewind", "edit", "model switch", "prompt"):
-            return _Finding(
-                "compaction", f"{drop.why} ({drop.marker})", inferred=not drop.marker.startswith("recorded")
-            )
+        if (compaction := self._compaction(former, request)) is not None:
+            inferred = not compaction.marker.startswith("recorded")
+            most = former.usage.cached / 2 if former.usage else 0
+            if inferred and exact and expired is not None and usage.cache_read < most:  # it was gone anyway
+                return expired
+            return _Finding("compaction", f"{compaction.why} ({compaction.marker})", inferred=inferred)
         if models[0] != models[1]:
             why = f"The model changed from {models[0]} to {models[1]}: each has a cache of its own."
             return _Finding("model-changed", why)
-        exact = models[1] in self._writers
-        expired = self._expired(former, usage, models[1], pause)
         if exact and expired is not None:
             return expired
         if (told := _prompt_changed(former.prompt, request.prompt)) is not None:
@@ -161,6 +164,11 @@ class _Detective:
         end = next((end for end, view in sent if shared(view, request.view) == len(view)), 0)
         return max(0, end - usage.cache_read)
 
+    def _compaction(self, former: Request, request: Request) -> Drop | None:
+        """The last that came between them: what a call reported may be missing in front of it."""
+        between = map(self._drop, range(request.index, former.index, -1))
+        return next((one for one in between if one and one.loss and one.kind not in _NO_COMPACTIONS), None)
+
     def _drop(self, index: int) -> Drop | None:
         if self._drops is None:
             self._drops = {one.request: one for one in thread_drops(self.thread, self.session).found}
@@ -170,7 +178,7 @@ class _Detective:
         if pause is None:
             return None
         if model not in self._writers:
-            lives_s, words = next((lives, words) for models, lives, words in _KEPT if models.search(model))
+            lives_s, words = cache_life(model)
             if pause <= lives_s:
                 return None
             why = f"{lasted(pause)} passed since the request before; such a cache {words}."
@@ -289,13 +297,8 @@ class _Detective:
         return first.cache_read - _NEAR if first is not None else 0
 
 
-_KEPT: Sequence[tuple[re.Pattern[str], float, str]] = (
-    (re.compile(r"gpt-5\.5(?!\d)"), 24 * HOUR, "is documented to live for up to 24 hours"),
-    (re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"), HOUR / 2, "is documented to live for at least 30 minutes"),
-    (re.compile(""), MINUTES, "usually lives for 5 to 10 minutes"),
-)
-"""How long a cache lives that the provider keeps by itself, by model: as OpenAI documents it for its newer ones."""
 _OPENAI = re.compile(r"gpt-|o\d|codex")
+_NO_COMPACTIONS = ("rewind", "edit", "model switch", "prompt")
 _BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
 
 

@@ -2,12 +2,12 @@
 have cost if the cache had been written for another time. US dollars.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 
-from inspector.core.session import Request, Thread, seconds_between
-from inspector.core.tokens.prices import Rates, named_models, parts
+from inspector.core.session import Request, Session, SideCall, Thread, seconds_between
+from inspector.core.tokens.prices import Rates, named_models, parts, side_model
 from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
 
 
@@ -52,6 +52,21 @@ def thread_bills(thread: Thread) -> tuple[Bill | None, ...]:
     return tuple(billed(model, request.usage, request.time) for request, model in named_models(thread))
 
 
+def calls_beside(session: Session) -> Mapping[str, Sequence[SideCall]]:
+    """The calls beside the threads that report what they used, by the id of the thread that they were made for; "" for
+    those of which nothing tells. O(calls + threads)."""
+    found: dict[str, list[SideCall]] = {name: [] for name in ("", *(one.id for one in session.threads))}
+    for call in session.side_calls:
+        if call.usage:
+            found[call.thread if call.thread in found else ""].append(call)
+    return found
+
+
+def beside_bills(calls: Iterable[SideCall], thread: Thread) -> tuple[Bill | None, ...]:
+    """Of calls beside a thread."""
+    return tuple(billed(side_model(one, thread), one.usage, one.time) for one in calls)
+
+
 def sum_bills(bills: Iterable[Bill | None]) -> Bill | None:
     """Together; None where one has no price."""
     whole = dict.fromkeys(BILL_KINDS, Decimal(0))
@@ -74,10 +89,10 @@ class WhatIf:
     """Below zero: it would have cost more."""
 
 
-def what_ifs(threads: Iterable[Thread]) -> tuple[WhatIf, ...]:
-    """The cache written for an hour, for five minutes. None where nothing was written to a cache, or a price is not
-    known. By the recorded pauses: an entry lives for its time after its last use; what a longer life would have kept is
-    read instead of written, what a shorter one loses is written instead of read."""
+def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
+    """The cache written for an hour, for five minutes; `whole`: the bill as it is. None where nothing was written to
+    a cache, or a price is not known. By the recorded pauses: an entry lives for its time after its last use; what a
+    longer life would have kept is read instead of written, what a shorter one loses is written instead of read."""
     listed = list(threads)
     if not any(request.usage and request.usage.cache_write for thread in listed for request in thread.requests):
         return ()
@@ -92,7 +107,8 @@ def what_ifs(threads: Iterable[Thread]) -> tuple[WhatIf, ...]:
             for request, model, usage in _with_ttl(thread, ttl_s)
         )
         if other is not None:
-            found.append(WhatIf(name, other.total, spent.total - other.total))
+            saved = spent.total - other.total
+            found.append(WhatIf(name, whole.total - saved, saved))
     return tuple(found)
 
 

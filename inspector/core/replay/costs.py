@@ -7,7 +7,8 @@ it were sent instead, by the measure that all numbers on the screen come from (`
 A buffer that is the recorded one costs what the provider reported for it. For any other the cache is simulated, the
 same for every policy: what it has in common with the buffer sent before it, from its beginning, is read; all else is
 written. A changed prefix is thereby written anew, and so is everything after a recorded pause that is longer than an
-entry lives: five minutes, or an hour where the session wrote for an hour. Where the recorded call missed the cache
+entry lives: five minutes, or an hour where the session wrote for an hour, or as long as its maker documents of a model
+whose cache the provider keeps by itself. Where the recorded call missed the cache
 though its buffer only grew (the client was started again, changed its tools), a policy's call does. A session without
 any cache has none under a policy. That a block has a smallest size is left out.
 """
@@ -23,9 +24,10 @@ from inspector.core.buffer import Buffer, Prompt, View, shared
 from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
 from inspector.core.session import Request, Thread, seconds_between
+from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.estimators import Estimator, estimator, messages_weight, prompt_tokens
 from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
-from inspector.core.tokens.prices import cost, sum_prices
+from inspector.core.tokens.prices import cost, named_models, sum_prices
 from inspector.core.usage import MINUTES, Usage, cache_missed, cache_ttl, cache_written
 
 _RECENT = 4
@@ -98,6 +100,8 @@ class Spending:
     """None where a price is not known."""
     summaries_usd: Decimal | None = Decimal(0)
     """Of it, for the summariser's calls."""
+    estimated_usd: Decimal | None = Decimal(0)
+    """Of it, for calls of the recorded session that no usage tells of: requests, and calls for summaries."""
 
     @property
     def prompt(self) -> int:
@@ -113,6 +117,7 @@ def total(spent: Iterable[Spending]) -> Spending:
         **{name: sum(getattr(one, name) for one in listed) for name in counts},
         cost_usd=sum_prices(one.cost_usd for one in listed),
         summaries_usd=sum_prices(one.summaries_usd for one in listed),
+        estimated_usd=sum_prices(one.estimated_usd for one in listed),
     )
 
 
@@ -147,15 +152,19 @@ class CacheFacts:
 
 def cache_facts(thread: Thread) -> tuple[CacheFacts, ...]:
     """At each request. Entries live as long as the newest call says that wrote any; before the first that did, as that
-    one says."""
+    one says. Where no call says that it wrote, the provider keeps the cache by itself."""
     usages = [request.usage for request in thread.requests]
     told = [usage for usage in usages if usage is not None]
     caches = not told or any(usage.cache_read or usage.cache_write for usage in told)
+    writes = any(usage.cache_write for usage in told)
     broken = _breaks(thread) if caches else {}
     found, ttl_s = [], cache_ttl(usages)
-    for n, usage in enumerate(usages):
-        ttl_s = cache_ttl((usage,)) if usage is not None and usage.cache_write else ttl_s
-        found.append(CacheFacts(caches, ttl_s, broken.get(n)))
+    for (request, model), usage in zip(named_models(thread), usages, strict=True):
+        if usage is not None and usage.cache_write:
+            ttl_s = cache_ttl((usage,))
+        elif told and not writes:
+            ttl_s = cache_life(model)[0]
+        found.append(CacheFacts(caches, ttl_s, broken.get(request.index)))
     return tuple(found)
 
 

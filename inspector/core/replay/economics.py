@@ -35,6 +35,8 @@ class CompactionStep(NamedTuple):
     """Of the calls made for it; None where a price is not known."""
     inside: int = 0
     """Tokens before, of one that the provider made inside the call after it, whose price is among that call's."""
+    inside_output: int = 0
+    """Tokens of its summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +132,15 @@ def _written_anew(
     at: int, steps: Sequence[CompactionStep], spent: Sequence[Spending], prices: Sequence[_RequestPrice]
 ) -> Decimal:
     """What the prompt of the request after it cost more than the one that was not compacted would have."""
-    if at >= len(spent) or not at:
+    inside = max(step.inside for step in steps)
+    if at >= len(spent) or not (at or inside):
         return Decimal(0)
     price, one = prices[at], spent[at]
-    inside = max(step.inside for step in steps)
     would = inside or one.prompt + max(0, sum(step.freed for step in steps))
-    stood = min(spent[at - 1].prompt, would)
+    stood = min(spent[at - 1].prompt, would) if at else 0
     uncached = would if price.lost else would - stood
-    return _prompt_usd(one, price.rates) - uncached * price.write - (would - uncached) * price.rates.read
+    summary = price.rates.output * max(step.inside_output for step in steps)
+    return summary + _prompt_usd(one, price.rates) - uncached * price.write - (would - uncached) * price.rates.read
 
 
 def _prompt_usd(one: Spending, price: Rates) -> Decimal:

@@ -6,9 +6,10 @@ the sums over the requests, exactly.
 
 Of what happened sizes, cache and prices are those that the provider reported. A call that reports nothing is worked out
 as in a replay. The file seldom holds the call for a recorded summary: it is taken for one more request on the buffer
-that was summarised, reading from the cache what still lives there, which is the cheapest that it can have been. What
-was compacted before the first request is where every policy begins, too: it is left out. Of a summary that is not in
-the file nobody knows the output: it counts as none.
+that was summarised, reading from the cache what still lives there, which is the cheapest that it can have been. Both
+are counted apart (`estimated_usd`): without them the cost is what the bill (`findings.session_cost`) says of these
+calls. What was compacted before the first request is where every policy begins, too: it is left out. Of a summary that
+is not in the file nobody knows the output: it counts as none.
 """
 
 from collections import defaultdict
@@ -38,6 +39,7 @@ from inspector.core.session import (
     seconds_between,
 )
 from inspector.core.tokens.pressure import PressureKind
+from inspector.core.tokens.prices import side_model
 from inspector.core.usage import Usage
 
 T = TypeVar("T")
@@ -168,16 +170,7 @@ class _ReportBook:
     def report(self, policy: str, title: str, settings: Mapping[str, Any]) -> ReplayReport:
         """All of it."""
         spendings = [row.spent for row in self.rows]
-        steps = [
-            CompactionStep(
-                one.at.before_request,
-                one.kind == "summary",
-                one.tokens_before - one.tokens_after,
-                one.summary_usd,
-                one.tokens_before if one.at.tier == SERVER_SIDE else 0,
-            )
-            for one in self.compactions
-        ]
+        steps = [self._priced(one) for one in self.compactions]
         paid = economics(self._thread, self._cache, spendings, steps)
         compactions = (replace(one, economics=known) for one, known in zip(self.compactions, paid, strict=True))
         return ReplayReport(
@@ -192,6 +185,18 @@ class _ReportBook:
             total(spendings),
             self.pins(),
         )
+
+    def _priced(self, one: Compacted) -> CompactionStep:
+        at, freed = one.at.before_request, one.tokens_before - one.tokens_after
+        step = CompactionStep(at, one.kind == "summary", freed, one.summary_usd)
+        if one.at.tier != SERVER_SIDE:
+            return step
+        usage = self._thread.requests[at].usage if at < len(self.rows) else None
+        if usage is not None and usage.compacted:
+            return step._replace(inside=one.tokens_before, inside_output=usage.summary_output)
+        before = self._thread.requests[at - 1].usage if at else None
+        paused = before is not None and before.compacted  # that call did nothing else
+        return step._replace(summary_usd=self.rows[at - 1].spent.cost_usd) if paused else step
 
     def pins(self) -> tuple[PinHistory, ...]:
         """All of them, over the requests so far."""
@@ -296,11 +301,10 @@ class _RecordedBook(_ReportBook):
         super().__init__(ground)
         self._drops = drops
         self._arrivals, self._pins = ground.arrivals, ground.pins
-        self._calls = {
-            one.made: one
-            for one in calls
-            if one.thread == ground.thread.id and one.kind == "compaction" and one.made is not None
-        }
+        self._calls = defaultdict[int, list[SideCall]](list)
+        for call in calls:
+            if call.thread == ground.thread.id and call.kind == "compaction" and call.made is not None and call.usage:
+                self._calls[call.made].append(call)
         self._model = ground.thread.model
         self._made = defaultdict[int, list[tuple[int, Compaction]]](list)
         for n, one in enumerate(ground.thread.compactions):
@@ -322,7 +326,8 @@ class _RecordedBook(_ReportBook):
         cost = self._meter.request(
             request, tokens, 0, (), request.model, request.time, self._cache[index], request.usage
         )
-        called = self._called(self._summaries(index), request.time)
+        cost = cost if request.usage is not None else replace(cost, estimated_usd=cost.cost_usd)
+        called = self._summaries(index, request.time)
         cost = total((cost, called)) if called.summariser_calls else cost
         self._model = request.model or self._model
         fired = tuple(dict.fromkeys(_name(one) for _, one in made))
@@ -341,12 +346,9 @@ class _RecordedBook(_ReportBook):
         if made:
             self.ledger.change(self._thread.end.messages(), At(end, _name(made[-1][1]), _is_readable(made)))
         if self.rows:
-            called = self._called(self._summaries(end), self._thread.requests[-1].time)
+            called = self._summaries(end, self._thread.requests[-1].time)
             self.rows[-1] = replace(self.rows[-1], spent=total((self.rows[-1].spent, called)))
             self._enter_compactions(end, called)
-
-    def _called(self, calls: Sequence[Usage], time: str) -> Spending:
-        return spent(Usage(), self._model, time, calls)
 
     def _enter_compactions(self, index: int, called: Spending) -> None:
         """Those before a request; several of one name there (messages edited one by one) are one step."""
@@ -374,14 +376,20 @@ class _RecordedBook(_ReportBook):
         weight = self._sizes.weigh(request.asked or ())
         return self._sizes.size(0, weight, request.prompt, False)[0]
 
-    def _summaries(self, index: int) -> list[Usage]:
+    def _summaries(self, index: int, time: str) -> Spending:
         """The calls for the recorded summaries before a request; none for what no model wrote."""
         found = []
         for number, one in self._made[index]:
-            known = self._calls.get(number)
-            usage = known.usage if known is not None else self._summary(index, one)
-            found += [usage] if usage is not None else []
-        return found
+            calls = self._calls.get(number, ())
+            found += [
+                spent(Usage(), side_model(call, self._thread), call.time or time, (call.usage,))
+                for call in calls
+                if call.usage is not None
+            ]
+            if not calls and (usage := self._summary(index, one)) is not None:
+                called = spent(Usage(), self._model, time, (usage,))
+                found.append(replace(called, estimated_usd=called.cost_usd))
+        return total(found)
 
     def _summary(self, index: int, one: Compaction) -> Usage | None:
         if one.kind != "summary" or one.trigger == SERVER_SIDE or not index:

@@ -6,12 +6,13 @@ neither is unknown.
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 from inspector.core.errors import InspectorError
 from inspector.core.heavy import load
+from inspector.core.usage import HOUR, MINUTES
 from inspector.resources import resource
 
 if TYPE_CHECKING:
@@ -81,6 +82,19 @@ def client_window(client: str, name: str, own: Mapping[str, int] | None = None) 
 
 def _named(table: Mapping[str, int], name: str) -> int | None:
     return next((table[spelling] for spelling in spellings(name) if spelling in table), None)
+
+
+_KEPT: Sequence[tuple[re.Pattern[str], int, str]] = (
+    (re.compile(r"gpt-5\.5(?!\d)"), 24 * HOUR, "is documented to live for up to 24 hours"),
+    (re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"), HOUR // 2, "is documented to live for at least 30 minutes"),
+    (re.compile(""), MINUTES, "usually lives for 5 to 10 minutes"),
+)
+
+
+def cache_life(name: str) -> tuple[int, str]:
+    """(seconds, in words) that a cache lives which the model's provider keeps by itself: as OpenAI documents it for its
+    newer models."""
+    return next((lives, words) for models, lives, words in _KEPT if models.search(name))
 
 
 @cache

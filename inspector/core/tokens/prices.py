@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.core.identity import SameObject
-from inspector.core.session import Request, Thread
+from inspector.core.session import Request, SideCall, Thread
 from inspector.core.tokens.catalogue import priced_model
 from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
 
@@ -52,7 +52,7 @@ class Rates(NamedTuple):
 
     def written(self, ttl_s: int) -> Decimal:
         """Into the cache, to live so long."""
-        return self.write_1h if ttl_s > MINUTES else self.write
+        return self.write_1h if ttl_s == HOUR else self.write
 
 
 def rates(model: str, prompt: int, time: str = "") -> Rates | None:
@@ -164,9 +164,12 @@ def named_models(thread: Thread) -> Iterator[tuple[Request, str]]:
         yield request, model
 
 
-def thread_cost(thread: Thread) -> Decimal | None:
-    """US dollars of all calls of a thread, each once. None where one of them has no price."""
-    return sum_prices(cost(model, one.usage, one.time) for one, model in named_models(thread) if one.usage)
+def side_model(call: SideCall, thread: Thread) -> str:
+    """The model of a call beside a thread: where it names none, that of the request before it."""
+    if call.model:
+        return call.model
+    before = range(min(call.before_request, len(thread.requests)) - 1, -1, -1)
+    return next((model for n in before if (model := thread.requests[n].model)), thread.model)
 
 
 def sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:

@@ -189,7 +189,15 @@ def test_a_body_holds_prompt_and_tools() -> None:
                     {"type": "message", "input_tokens": 229, "output_tokens": 7},
                 ],
             },
-            Usage(329, 0, 55096, 138, context=229, compacted=55196),
+            Usage(329, 0, 55096, 138, context=229, compacted=55196, summary_output=131),
+        ),
+        (  # it paused after its compaction, which the sums above leave out
+            {
+                "input_tokens": 0,
+                "output_tokens": 0,
+                "iterations": [{"type": "compaction", "input_tokens": 700, "output_tokens": 40}],
+            },
+            Usage(700, output=40, context=700, compacted=700, summary_output=40),
         ),
         (  # the calls of a turn write alike: told of each, or of all together
             {

@@ -180,8 +180,13 @@ def test_the_call_that_made_a_summary_is_no_step() -> None:
     side = {**says("assistant", "summing up"), "metadata": {"compaction_output": True}}
     start = [says("user", "hi"), says("assistant", "ho"), counts(10)]
     end = [COMPACTED, says("assistant", "on"), counts(8)]
-    assert prompts([*start, side, counts(9), *end]) == [(10, ["hi"]), (8, ["hi", "in short"])]
-    assert prompts([*start, counts(9), *end]) == [(10, ["hi"]), (8, ["hi", "in short"])]
+    for values in ([TURN, *start, side, counts(9), *end], [TURN, *start, counts(9), *end]):
+        assert prompts(values) == [(10, ["hi"]), (8, ["hi", "in short"])]
+        session = told(FORMAT, numbered(values))
+        (call,) = session.side_calls
+        assert (call.kind, call.thread, call.before_request, call.made) == ("compaction", "main", 1, 0)
+        assert call.usage is not None
+        assert (call.usage.prompt, call.model) == (9, "gpt-5.5")
 
 
 def test_answers_that_come_after_the_count_stand_before_the_next_call() -> None:

@@ -15,6 +15,7 @@ from inspector.core.message import Image, Text
 from inspector.core.session import Request, Session
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.fit import fit
+from inspector.core.usage import Usage
 from tests.core.formats.feeding import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
 from tests.shared import transcripts
 
@@ -220,6 +221,15 @@ def test_a_tail_that_the_compaction_holds_is_the_same_messages_where_they_are_kn
     session = told(FORMAT, numbered([HEAD, A, B, C, compaction]))
     check(session)
     assert [message.id for message in session.main.end] == ["e", "c", "e.1"]
+
+
+def test_the_call_for_a_summary_costs_what_its_record_says() -> None:
+    told_usage = {"input": 839, "output": 76, "cacheRead": 0, "cacheWrite": 147, "totalTokens": 1062}
+    compaction = row("compaction", "e", "c", summary="S", firstKeptEntryId="c", usage=told_usage)
+    session = told(FORMAT, numbered([HEAD, A, B, C, compaction, said("f", "e", "assistant", "F", 20)]))
+    (call,) = session.side_calls
+    assert (call.kind, call.before_request, call.made) == ("compaction", 1, 0)
+    assert call.usage == Usage(839, 0, 147, 76)
 
 
 def test_a_recorded_overflow_is_no_call_and_no_part_of_the_buffer() -> None:

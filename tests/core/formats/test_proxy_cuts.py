@@ -1,5 +1,6 @@
 """What the proxy made of a request, as its recording tells it: what the client sent against what was forwarded."""
 
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.dialects.anthropic import ANTHROPIC
@@ -8,8 +9,10 @@ from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.findings.recorded_step import recorded_step
 from inspector.core.replay import report
 from inspector.core.replay.driver import Ground
-from inspector.core.session import Session, compaction_sizes
+from inspector.core.session import Session, Thread, compaction_sizes
+from inspector.core.tokens.prices import cost, rates
 from tests.core.formats.recordings import CLAUDE, Recording, assistant, body, call, result, said, text, turns, user
+from tests.core.sessions import MODEL
 
 SHORT = user("What was before, in short.")
 
@@ -119,6 +122,10 @@ def _compacted(pause: bool) -> tuple[Recording, list[Any]]:
     return recording, [*messages, assistant(answer), user("Go on.")]
 
 
+def _priced(thread: Thread) -> Thread:
+    return replace(thread, requests=[replace(one, model=MODEL) for one in thread.requests])
+
+
 def test_a_compaction_that_the_provider_makes_inside_a_call_is_a_step() -> None:
     recording, messages = _compacted(pause=False)
     recording.reply(recording.ask(body(messages)), said(text("I went on."), tokens=80))
@@ -148,7 +155,14 @@ def test_one_after_which_it_paused_counts_from_the_next_call_on() -> None:
     session = recording.session()
     assert _told(session) == [(4, "server-side", "summary", 0)]
     assert [len(request.view) for request in session.main.requests] == [1, 3, 5, 7, 2]
-    assert not report.recorded(Ground(session.main)).spent.summariser_calls
+    happened = report.recorded(Ground(_priced(session.main)))
+    assert not happened.spent.summariser_calls
+    (step,), call = happened.compactions, session.main.requests[3]
+    assert call.usage is not None
+    assert (call.usage.prompt, call.usage.output) == (700, 40)
+    price = rates(MODEL, 700)
+    assert price is not None
+    assert step.economics.cost_usd == (cost(MODEL, call.usage) or 0) - 620 * price.fresh  # sent less at once: no cache
 
 
 def test_tool_uses_that_the_provider_cleared_are_cleared_in_the_buffer() -> None:
@@ -182,13 +196,19 @@ def test_tool_uses_that_the_provider_cleared_are_cleared_in_the_buffer() -> None
 def test_one_inside_the_first_call_has_a_buffer_before_it() -> None:
     recording = Recording()
     block = {"type": "compaction", "content": "The user greets."}
-    counts = [{"type": "compaction", "input_tokens": 700}, {"type": "message", "input_tokens": 20}]
+    summary = {"type": "compaction", "input_tokens": 700, "output_tokens": 40}
+    counts = [summary, {"type": "message", "input_tokens": 20, "output_tokens": 5}]
     usage = {"input_tokens": 20, "output_tokens": 5, "iterations": counts}
     recording.reply(recording.ask(body([user(RULE)])), said(block, text("Hello."), usage=usage))
-    session = recording.session()
-    (loss,) = lost_by_compactions(session, session.main)
+    session, thread = recording.session(), recording.session().main
+    (loss,) = lost_by_compactions(session, thread)
     assert (loss.before_request, loss.tokens_before, loss.tokens_after, loss.lost) == (0, 700, 20, loss.before)
     assert loss.before
+    (step,) = report.recorded(Ground(_priced(thread))).compactions
+    price = rates(MODEL, 720)
+    assert price is not None
+    assert step.economics.cost_usd == 20 * price.fresh + 40 * price.output
+    assert step.economics.paid_after_requests is None
 
 
 def test_one_note_a_session() -> None:

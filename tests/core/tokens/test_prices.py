@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.catalogue import priced_model
-from inspector.core.tokens.prices import cost, thread_cost
+from inspector.core.tokens.prices import cost
 from inspector.core.usage import Usage
+from tests.core.sessions import thread_cost
 
 OPUS = "claude-opus-4-5-20251101"
 """5 dollars a million in, 25 out, 0.5 from the cache, 6.25 into it, 10 for an hour."""

@@ -18,7 +18,7 @@ from inspector.core.formats.codex.searched import by_provider, split, with_found
 from inspector.core.formats.codex.standing import CodexHistory, with_reasoning
 from inspector.core.message import Mark, Message, Part, Role, Text, ToolCall
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Request
+from inspector.core.session import Compaction, Request, SideCall
 from inspector.core.usage import Usage
 
 NEVER_SENT = ("ghost_snapshot", "other")
@@ -106,6 +106,8 @@ class ModelCalls:
         self._parts: list[Part] = []
         self._results: list[Message] = []
         self._compaction: Compaction | None = None
+        self.side_calls: list[SideCall] = []
+        """Those that made summaries."""
         self._counted = False
 
     def client(self, message: Message) -> None:
@@ -169,6 +171,12 @@ class ModelCalls:
         """A message that never stood in a buffer of this thread."""
         self._messages.append(message)
 
+    def summary_call(self, usage: Usage, line: int, time: str) -> None:
+        """What the provider reported for the call that writes the summary of the next compaction."""
+        made = len(self._compactions) + (self._compaction is not None)
+        at, model = len(self._requests), self.setting.model
+        self.side_calls.append(SideCall("compaction", "", at, made, model=model, usage=usage, line=line, time=time))
+
     def compacted(self, messages: Sequence[Message], compaction: Compaction) -> None:
         """The whole buffer is replaced. A count right before, without a response, was that of the compaction itself."""
         self.settle_before_compaction()
@@ -179,8 +187,10 @@ class ModelCalls:
         self._compaction = replace(compaction, before_request=len(self._requests))
 
     def settle_before_compaction(self) -> None:
-        """Ends the response, and forgets a call that nothing was said in."""
+        """Ends the response. A call that nothing was said in was the one for the summary."""
         if self._open is not None and self._said is None:
+            if self._open.usage is not None:
+                self.summary_call(self._open.usage, self._open.line, self._open.time)
             self._open = None
         self.turn()
 

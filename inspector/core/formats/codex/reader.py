@@ -36,6 +36,7 @@ class CodexReader:
             client=f"Codex {main.meta.version}".rstrip() if main.meta else "Codex",
             id=main.meta.id if main.meta else "",
             notes=_notes(main),
+            side_calls=tuple(replace(call, thread=_name(one)) for one in rollouts for call in one.calls.side_calls),
             signs=tuple(replace(sign, thread=_name(one)) for one in rollouts for sign in one.signs),
         )
 

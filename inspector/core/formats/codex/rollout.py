@@ -315,6 +315,8 @@ class Rollout:
             self._problem(line, ABSURD if is_absurd(usage) else "a count without tokens", usage)
         elif self._side_call:
             self._side_call = False
+            if not self.calls.setting.inherited:
+                self.calls.summary_call(reported, line, time)
         else:
             self.calls.count(reported, line, time)
 

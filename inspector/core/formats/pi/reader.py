@@ -27,7 +27,7 @@ from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, append
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Problem, Record, Request, Session, Sign, Thread
+from inspector.core.session import Compaction, Problem, Record, Request, Session, SideCall, Sign, Thread
 from inspector.core.tokens.characters import u16
 from inspector.core.untyped import text_of
 from inspector.core.usage import ABSURD, MOST, Usage, is_absurd
@@ -94,6 +94,7 @@ class PiReader:
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
+        self._side_calls: list[SideCall] = []
         self._problems: list[Problem] = []
         self._unknown: set[str] = set()
         self._signs: list[Sign] = []
@@ -262,6 +263,10 @@ class PiReader:
         self._messages.append(summary)
         self._messages.extend(message for message in stays if message.line == where.line)  # copies of nothing we saw
         self._list(message for message in stays if not message.line)
+        at, made = len(self._requests), len(self._compactions)
+        if (usage := read_usage(value)) is not None:
+            called = SideCall("compaction", "main", at, made, "", self._model, usage, None, where.line, where.time)
+            self._side_calls.append(called)
         before = value.get("tokensBefore")
         self._compactions.append(
             Compaction(
@@ -343,5 +348,6 @@ class PiReader:
             client=self._header.client,
             id=self._header.text("id"),
             notes=self._header.notes(),
+            side_calls=Prefix(self._side_calls),
             signs=Prefix(self._signs),
         )

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
 from inspector.core.findings.session_cost import SessionCost, ThreadCost
-from inspector.core.findings.spending import BILL_KINDS, Bill, sum_bills
+from inspector.core.findings.spending import BILL_KINDS, Bill
 from inspector.core.replay.report import Compacted
 from inspector.core.tokens.prices import sum_prices
 from inspector.core.words import plural
@@ -114,7 +114,7 @@ def stacked(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
 
 def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
     """The sums, sentence by sentence, without full stops."""
-    bill = sum_bills(found.bills)
+    bill = found.bill
     if bill is None or whole.bill is None:
         yield "A model has no price: what it cost is not known"
     else:
@@ -124,6 +124,8 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
         )
         others = len(whole.threads) > 1
         yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
+    if found.estimated:
+        yield f"About {dollars(found.estimated)} more (estimated) for calls whose usage the file does not hold"
     if found.breaks:
         again, saved = (
             _dollars(money) for money in (sum_prices(one.usd for one in found.breaks), avoidable(found.breaks))
