@@ -54,10 +54,10 @@ def object_in(text: Any) -> Mapping[str, Any]:
     return fields_of(value_in(text)) if isinstance(text, str) and text.lstrip().startswith("{") else {}
 
 
-def value_in(text: str, otherwise: Any = None) -> Any:
+def value_in(text: str | bytes, otherwise: Any = None) -> Any:
     """What a text holds as JSON; `otherwise` where it holds none."""
     try:
-        return loads(text.encode("utf-8", "replace"))
+        return loads(text.encode("utf-8", "replace") if isinstance(text, str) else text)
     except NotJson:
         return otherwise
 

@@ -20,7 +20,7 @@ from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format, Head
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Message
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import fields_of, first_of, object_of, objects_of, text_at, text_of, value_in
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import source_of
 from inspector.transcripts.database import SIGN, session_path, transcript_stat
@@ -110,12 +110,7 @@ def _seen(path: Path) -> Iterator[tuple[float, Path, int]]:
 
 def _crush_databases(path: Path) -> Iterator[Path]:
     """Crush keeps its sessions in the folders that it works in, and a list of these under the home folder."""
-    try:
-        listed = loads(_beginning(path))
-    except NotJson:
-        return
-    projects = listed.get("projects") if isinstance(listed, Mapping) else None
-    for project in projects if isinstance(projects, list) else ():
+    for project in objects_of(fields_of(value_in(_beginning(path))).get("projects")):
         match project:
             case {"path": str(folder), "data_dir": str(data)}:
                 yield Path(folder) / data / "crush.db"
@@ -172,11 +167,9 @@ def _workspace(values: Sequence[Any]) -> str:
     for value in values:
         if isinstance(value, list) and (found := _DIRECTORY.search(dumps(value[:10]))):
             return found[1].replace("\\\\", "\\")
-        patch = value.get("$set", value) if isinstance(value, Mapping) else {}
-        messages = patch.get("messages") if isinstance(patch, Mapping) else None
-        for message in messages[:1] if isinstance(messages, list) else ():
-            if isinstance(message, Mapping) and (found := _WORKSPACE.search(dumps(message.get("content")))):
-                return found[1]
+        patch = fields_of(fields_of(value).get("$set", value))
+        if found := _WORKSPACE.search(dumps(first_of(patch.get("messages")).get("content"))):
+            return found[1]
     return ""
 
 
@@ -265,9 +258,8 @@ class NewestSession:
         """Is it a session of this folder? None while it does not tell."""
         if project := project_of(values) or project_beside(path):
             return Path(project).resolve() == self._folder
-        first = values[0] if values else None
-        hashed = first.get("projectHash") if isinstance(first, Mapping) else None
-        return hashed in self._hashes if isinstance(hashed, str) else None
+        hashed = text_at(next(iter(values), None), "projectHash")
+        return hashed in self._hashes if hashed else None
 
 
 def project_folder(path: Path) -> str:
@@ -276,9 +268,6 @@ def project_folder(path: Path) -> str:
 
 
 def _is_sub_agent(path: Path, first: Any) -> bool:
-    if path.name.startswith("agent-"):
+    if path.name.startswith("agent-") or text_at(first, "kind") == "subagent":
         return True
-    payload = first.get("payload") if isinstance(first, Mapping) else None
-    if isinstance(first, Mapping) and first.get("kind") == "subagent":
-        return True
-    return isinstance(payload, Mapping) and any(parent_of(payload))
+    return any(parent_of(object_of(first, "payload")))

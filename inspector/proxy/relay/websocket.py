@@ -13,10 +13,10 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from inspector.core.dialects.catalogue import is_terminal
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.jsontext import dumps
+from inspector.core.untyped import fields_of, text_at, value_in
 from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse, decision_of
 from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.recorder import Recorder
@@ -172,7 +172,7 @@ class WebSocketExchanges:
 
     def begins(self, data: bytes) -> bool:
         """Does this message of the client ask for an answer?"""
-        return b"response.create" in data[:4096] + data[-4096:] and _message(data).get("type") == "response.create"
+        return b"response.create" in data[:4096] + data[-4096:] and text_at(value_in(data), "type") == "response.create"
 
     def asked(self, data: bytes) -> ExchangeLog:
         """The client asks: an exchange begins."""
@@ -194,7 +194,7 @@ class WebSocketExchanges:
         log = self._under_way[0]
         log.began_to_answer()
         log.down.add(data)
-        if any(word in data for word in _ENDS) and is_terminal(_message(data)):
+        if any(word in data for word in _ENDS) and is_terminal(fields_of(value_in(data))):
             self.end(log, "complete")
 
     def end(self, log: ExchangeLog, ended: Ended) -> None:
@@ -211,15 +211,6 @@ class WebSocketExchanges:
         exchange = self._under_way[0].head.exchange if self._under_way else None
         captured = self._recorder.capture(data)
         self._recorder.put(FrameRecord(time.time(), self.head.connection, exchange, side, captured))
-
-
-def _message(data: bytes) -> dict[str, Any]:
-    """As JSON; empty where it is no object."""
-    try:
-        message = loads(data)
-    except NotJson:
-        return {}
-    return message if isinstance(message, dict) else {}
 
 
 class Tunnel:
@@ -390,7 +381,7 @@ class _WebSocketRequest(PendingRequest):
 
 def _refusal(refuse: Refuse) -> bytes:
     """An error as a WebSocket of the Responses API has it."""
-    error = _message(refuse.body).get("error")
+    error = fields_of(value_in(refuse.body)).get("error")
     if not isinstance(error, dict):
         error = {"message": refuse.body.decode(errors="replace"), "code": "proxy_refused"}
     return dumps({"type": "error", "status": refuse.status, "error": error}).encode()

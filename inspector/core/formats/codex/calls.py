@@ -19,6 +19,7 @@ from inspector.core.formats.codex.standing import CodexHistory, with_reasoning
 from inspector.core.message import Mark, Message, Part, Role, Text, ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, SideCall
+from inspector.core.untyped import object_of, texts_at
 from inspector.core.usage import Usage
 
 NEVER_SENT = ("ghost_snapshot", "other")
@@ -55,9 +56,7 @@ def summary_kind(item: Any) -> bool:
 
 
 def _kinds(item: Any) -> list[str]:
-    passed = item.get("internal_chat_message_metadata_passthrough") if isinstance(item, dict) else None
-    kinds = passed.get("content_item_kinds") if isinstance(passed, dict) else None
-    return [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
+    return texts_at(object_of(item, "internal_chat_message_metadata_passthrough"), "content_item_kinds")
 
 
 def is_compaction_output(record: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from inspector.core.identity import SameMessages
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Problem, Sign
-from inspector.core.untyped import text_of
+from inspector.core.untyped import object_of, text_of
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
 
@@ -50,8 +50,7 @@ class SessionMeta:
 
 def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
     """Of the payload of a `session_meta` record."""
-    base = payload.get("base_instructions")
-    text = base.get("text") if isinstance(base, Mapping) else None
+    text = object_of(payload, "base_instructions").get("text")
     forked = bool(text_of(payload.get("forked_from_id")))
     parent, title = parent_of(payload)
     return SessionMeta(
@@ -88,8 +87,7 @@ _BARE = ("message", "reasoning", "function_call", "function_call_output", "local
 
 def parent_of(payload: Mapping[str, Any]) -> tuple[str, str]:
     """(parent thread, title) of a sub-agent; ("", title) where the parent is not named; ("", "") for the user's own."""
-    source = payload.get("source")
-    started: Any = source.get("subagent") if isinstance(source, Mapping) else None
+    started: Any = object_of(payload, "source").get("subagent")
     spawn: Mapping[str, Any] = {}
     if isinstance(started, Mapping):
         spawn = next((one for one in started.values() if isinstance(one, Mapping)), {})
@@ -102,9 +100,8 @@ def parent_of(payload: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _copied_before(payload: Mapping[str, Any]) -> int | None:
-    base = payload.get("history_base")
     own = payload.get("subagent_history_start_ordinal")
-    copied = base.get("end_ordinal_exclusive") if isinstance(base, Mapping) else None
+    copied = object_of(payload, "history_base").get("end_ordinal_exclusive")
     return next((value for value in (own, copied) if type(value) is int), None)
 
 

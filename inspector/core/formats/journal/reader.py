@@ -10,7 +10,7 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.journal.threads import ThreadBuilder
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
-from inspector.core.untyped import text_of
+from inspector.core.untyped import text_of, texts_at
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
 NAME = "journal"
@@ -134,8 +134,7 @@ class JournalReader:
             self._notes.append(
                 f"Forked from {text_of(forked.get('path'))}, thread {text_of(forked.get('thread')) or MAIN}, {place}."
             )
-            changes = forked.get("changes")
-            self._notes += [one for one in changes if isinstance(one, str)] if isinstance(changes, list) else []
+            self._notes += texts_at(forked, "changes")
 
     def _take_thread(self, value: Mapping[str, Any]) -> None:
         thread = self._of({"thread": value.get("id")})
