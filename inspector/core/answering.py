@@ -122,11 +122,6 @@ class Scripted:
         return reply
 
 
-def recorded(asked: Sequence[AnsweredNeed]) -> Scripted:
-    """The same answers and failures again: an exact replay."""
-    return Scripted([one.reply for one in asked])
-
-
 def http_failure(status: int, message: str, kind: str = "http", code: str = "", retry_after: str = "") -> Failure:
     """A provider's refusal as the tiers know it (spec 1.7): an overflow by its code or text, the rest by its status.
 

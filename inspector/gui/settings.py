@@ -30,10 +30,6 @@ class Settings:
         others = [known for known in self.recents() if known != full]
         self._store.setValue("recents", [full, *others][:RECENT])
 
-    def forget(self, path: str) -> None:
-        """Take `path` out of the recents."""
-        self._store.setValue("recents", [known for known in self.recents() if known != path])
-
     def text(self, key: str, default: str = "") -> str:
         """A remembered word."""
         value = self._store.value(key, default)

@@ -116,10 +116,6 @@ class ProviderAdapter:
         """Have the provider compact. Raises Failure, or one of `errors`."""
         raise ProviderFailure("this provider cannot compact remotely", kind="missing")
 
-    async def count(self, call: ProviderRequest) -> int:
-        """Tokens of a prompt, counted by the provider, at no cost. Raises Failure, or one of `errors`."""
-        raise ProviderFailure("this provider does not count tokens", kind="missing")
-
     async def close(self) -> None:
         """Close its connections."""
         if self._client is not None:

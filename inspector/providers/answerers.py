@@ -135,37 +135,6 @@ def answerer(
     return Answering(lambda: _Providers(_freezing(address.open(name, session, compaction), prompt)))
 
 
-class Answerers:
-    """The answerers of a program that runs for long: each is opened once and kept until `close`."""
-
-    def __init__(self, world: SimulatedServerState | None = None) -> None:
-        self._world = world
-        self._kept: dict[tuple[str, str, str], Answering] = {}
-        self._lock = threading.Lock()
-
-    def get(self, who: str, model: str = "", prompt: Prompt | None = None, session: str = "") -> Answering:
-        """As `answerer`, but the same one for the same name, model and session. From any thread."""
-        with self._lock:
-            name = (who, model, session)
-            if name not in self._kept:
-                self._kept[name] = answerer(who, model, prompt, session, world=self._world)
-            return self._kept[name]
-
-    def cancel(self) -> None:
-        """End all calls that are under way."""
-        with self._lock:
-            kept = list(self._kept.values())
-        for one in kept:
-            one.cancel()
-
-    def close(self) -> None:
-        """Close all."""
-        with self._lock:
-            kept, self._kept = list(self._kept.values()), {}
-        for one in kept:
-            one.close()
-
-
 def _freezing(provider: Provider, prompt: Prompt | None) -> Provider:
     if prompt is not None:
         provider.frozen(prompt)

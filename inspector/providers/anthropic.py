@@ -8,7 +8,7 @@ from inspector.core.dialects.anthropic import ANTHROPIC, read_messages
 from inspector.core.heavy import load
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded
-from inspector.providers.adapter import ProviderAdapter, ProviderRequest, fresh_id, http_client, timeout
+from inspector.providers.adapter import ProviderAdapter, ProviderRequest, fresh_id, http_client
 from inspector.providers.failures import broken
 from inspector.providers.requests import for_anthropic
 
@@ -36,11 +36,6 @@ class AnthropicAdapter(ProviderAdapter):
 
     def create(self, **options: Any) -> Any:
         return self.client().messages.create(**options)
-
-    async def count(self, call: ProviderRequest) -> int:
-        wanted = {key: value for key, value in self.body(call).items() if key != "max_tokens"}
-        found = await self.client().messages.count_tokens(**wanted, timeout=timeout(call.timeout_s))
-        return int(found.input_tokens)
 
     def body(self, call: ProviderRequest) -> dict[str, Any]:
         """The request, with one cache marker on the last block of the last message that can carry one."""

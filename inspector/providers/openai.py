@@ -111,11 +111,6 @@ class ResponsesAdapter(_OpenAIAdapter):
             raise broken(f"the answer is not JSON: {why}") from None
         return _read_compaction(found)
 
-    async def count(self, call: ProviderRequest) -> int:
-        body = {key: value for key, value in self.body(call).items() if key in _COUNTED}
-        found = await self.client().responses.input_tokens.count(**body, timeout=timeout(call.timeout_s))
-        return int(found.input_tokens)
-
     def body(self, call: ProviderRequest) -> dict[str, Any]:
         body = super().body(call)
         if call.max_tokens is None:  # the server decides
@@ -139,7 +134,6 @@ class ResponsesAdapter(_OpenAIAdapter):
         return Answer(text, said, self.dialect.usage(response.get("usage")), _finish(response))
 
 
-_COUNTED = ("model", "input", "instructions", "tools")
 _SHARED = ("model", "input", "instructions", "prompt_cache_key")
 
 

@@ -23,7 +23,6 @@ T = TypeVar("T")
 IsCancelled: TypeAlias = Callable[[], bool]
 ASK_S = 600.0
 """Seconds for a call of the agent itself, which its need does not limit."""
-COUNT_S = 30.0
 
 
 class Provider:
@@ -58,11 +57,6 @@ class Provider:
             raise ProviderFailure("the model answered nothing", kind="empty")
         self._own.update(message.id for message in answer.messages)
         return answer
-
-    def count(self, buffer: Buffer, cancelled: IsCancelled | None = None) -> int:
-        """Tokens of a buffer by the provider's own count. Raises Failure (kind `missing` where it has none)."""
-        call = self._call(buffer, self._own, None, self.frozen(buffer.prompt), timeout_s=COUNT_S)
-        return self._told(lambda: self._adapter.count(call), COUNT_S, cancelled)
 
     def frozen(self, prompt: Prompt) -> FrozenTools:
         """The tools of a prompt as they were first sent in this session; anew only where other tools are offered."""

@@ -128,12 +128,6 @@ class Steps:
         return self.running if self.step is None else self.step.running
 
     @property
-    def before(self) -> Buffer:
-        """The buffer that the step we stand at started from."""
-        step = self.step
-        return self.buffer_of(ORIGIN if step is None else step.parent)
-
-    @property
     def recorded(self) -> "RecordedStep | None":
         """What the recording did to the buffer where the tree starts; None where that is the recorded one."""
         return self.taken[RECORDED].recorded if self.taken else None

@@ -61,14 +61,14 @@ def retype(editor: QWidget, text: str) -> None:
 
 def test_every_setting_has_a_row_what_one_plays_with_first(form: SettingsForm) -> None:
     own = policy("roku").settings((), 200_000)
-    assert set(form.rows) == {one.name for one in settable(own)}
-    assert list(form.rows)[:4] == [
+    assert set(form.settings.rows) == {one.name for one in settable(own)}
+    assert list(form.settings.rows)[:4] == [
         "context_window_tokens",
         "mid_water_trigger_ratio",
         "compact_threshold_ratio",
         "microcompact_retain_recent",
     ]
-    kinds = {name: type(row.editor) for name, row in form.rows.items()}
+    kinds = {name: type(row.editor) for name, row in form.settings.rows.items()}
     assert kinds["pin_last_user"] is QCheckBox
     assert kinds["mode"] is QComboBox
     assert kinds["compact_llm_timeout"] is QLineEdit
@@ -76,7 +76,7 @@ def test_every_setting_has_a_row_what_one_plays_with_first(form: SettingsForm) -
 
 
 def test_a_value_is_typed_marked_and_reset(opened: MainWindow, form: SettingsForm) -> None:
-    row = form.rows[MID]
+    row = form.settings.rows[MID]
     assert not row.back.isVisible()
     retype(row.editor, "0.5")
     assert chosen(opened) == {MID: "0.5"}
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_told_and_not_taken(opened: MainWindow, form: Settings
         ("microcompact_retain_recent", "-1", "at least 0", "5"),
         ("context_window_tokens", "3,000,000", "2,000,000", "5"),
     ):
-        before, row = chosen(opened), form.rows[name]
+        before, row = chosen(opened), form.settings.rows[name]
         retype(row.editor, text)
         assert chosen(opened) == before
         assert row.trouble.isVisible()
@@ -113,7 +113,7 @@ def test_what_cannot_be_is_told_and_not_taken(opened: MainWindow, form: Settings
 
 
 def test_choices_and_boxes(opened: MainWindow, form: SettingsForm) -> None:
-    box, choice = form.rows["pin_last_user"].editor, form.rows["mode"].editor
+    box, choice = form.settings.rows["pin_last_user"].editor, form.settings.rows["mode"].editor
     assert isinstance(box, QCheckBox)
     assert isinstance(choice, QComboBox)
     box.click()
@@ -127,8 +127,8 @@ def test_choices_and_boxes(opened: MainWindow, form: SettingsForm) -> None:
 
 
 def test_the_policys_own_value_is_no_change(opened: MainWindow, form: SettingsForm) -> None:
-    retype(form.rows[MID].editor, "0.5")
-    retype(form.rows[MID].editor, "0.60")
+    retype(form.settings.rows[MID].editor, "0.5")
+    retype(form.settings.rows[MID].editor, "0.60")
     assert chosen(opened) == {}
 
 
@@ -136,18 +136,18 @@ def test_the_window_may_be_the_models(opened: MainWindow, form: SettingsForm) ->
     """A number, or in one click that of the session's model; the row says whose it is."""
 
     def now() -> tuple[str, bool, str]:
-        row = form.rows["context_window_tokens"]
+        row = form.settings.rows["context_window_tokens"]
         assert isinstance(row.editor, QLineEdit)
         assert row.word is not None
         return row.editor.text(), row.word.isChecked(), row.what.text().rpartition("; ")[2]
 
     def click_model() -> None:
-        button = form.rows["context_window_tokens"].word
+        button = form.settings.rows["context_window_tokens"].word
         assert button is not None
         click(button)
 
     assert now() == ("200,000", True, "now the model's")
-    retype(form.rows["context_window_tokens"].editor, "100,000")
+    retype(form.settings.rows["context_window_tokens"].editor, "100,000")
     assert now() == ("100,000", False, "now as set")
     click_model()
     assert now() == ("200,000", True, "now the model's")
@@ -163,7 +163,7 @@ def test_the_window_may_be_the_models(opened: MainWindow, form: SettingsForm) ->
     assert line(opened, "compact_trigger") == 150_000
     opened.workbench.set_window(80_000)
     assert line(opened, "compact_trigger") == 60_000
-    click(form.rows["context_window_tokens"].back)
+    click(form.settings.rows["context_window_tokens"].back)
     assert now() == ("80,000", False, "now as set")
 
 

@@ -9,7 +9,7 @@ from inspector.core.buffer import Prompt
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.message import Opaque
 from inspector.core.needs import AskModel, RemoteCompact, Summarize
-from inspector.providers.answerers import Answerers, answerer
+from inspector.providers.answerers import answerer
 from inspector.safety.keys import KeyMissing
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import READ, asking, in_thread, user
@@ -122,22 +122,3 @@ def test_it_can_be_stopped_from_another_thread(simulated: SimulatedServer, stop:
         thread.join(30)
         assert [type(error) for error in raised] == [Cancelled]
         assert answer(NEED).text
-
-
-def test_a_program_keeps_its_answerers(simulated: SimulatedServer) -> None:
-    before = set(threading.enumerate())
-    kept = Answerers()
-    one = kept.get("simulated", session="s")
-    assert kept.get("simulated", session="s") is one
-    assert kept.get("simulated", session="t") is not one
-    assert one(NEED).text
-    simulated.world.faults.push("stall")
-    other = kept.get(simulated.url, "m")
-    thread, raised = in_thread(lambda: other(NEED))
-    while not simulated.world.seen:
-        thread.join(0.01)
-    kept.cancel()
-    thread.join(30)
-    assert [type(error) for error in raised] == [Cancelled]
-    kept.close()
-    assert not set(threading.enumerate()) - before

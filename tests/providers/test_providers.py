@@ -143,20 +143,6 @@ def test_who_cannot_compact_remotely_says_so(simulated: SimulatedServer, wire: A
     assert not simulated.world.seen
 
 
-@pytest.mark.parametrize("wire", ["anthropic", "responses"])
-def test_the_count_is_the_prompt_that_is_then_reported(simulated: SimulatedServer, wire: Api) -> None:
-    with provider(simulated, wire) as one:
-        counted = one.count(asking())
-        answer = one.ask(AskModel(asking()))
-    assert answer.usage is not None
-    assert counted == answer.usage.prompt
-
-
-def test_who_cannot_count_says_so(simulated: SimulatedServer) -> None:
-    with provider(simulated, "chat") as one, pytest.raises(ProviderFailure, match="does not count"):
-        one.count(asking())
-
-
 @pytest.mark.parametrize("wire", WIRES)
 def test_what_nobody_else_can_read_stays_here(simulated: SimulatedServer, wire: Api) -> None:
     """Another provider's thinking and sealed items; a message that held nothing else is left out."""

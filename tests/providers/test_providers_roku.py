@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, offline, recorded
+from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, Scripted, offline
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, drive
@@ -160,7 +160,7 @@ def test_a_run_is_replayed_exactly_without_the_server(simulated: SimulatedServer
     with by_url(simulated, "anthropic") as answer:
         heard = AnswerLog(answer)
         outcome = _run("L3b", heard)
-    again = _run("L3b", recorded(heard.asked))
+    again = _run("L3b", Scripted([one.reply for one in heard.asked]))
     assert again == outcome
     assert [type(one) for one in heard.asked] == [AnsweredNeed, AnsweredNeed]
 

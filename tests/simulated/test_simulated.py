@@ -173,6 +173,13 @@ def test_a_fault_comes_by_header_query_or_model_and_leaves_the_queue_alone(
     assert http.post(MESSAGES, json=_messages(), params={"fault": "nonsense"}).status_code == 400
 
 
+@pytest.mark.parametrize(("path", "count"), [(MESSAGES, "/count_tokens"), (RESPONSES, "/input_tokens")])
+def test_the_count_is_the_prompt_that_is_then_reported(http: httpx2.Client, path: str, count: str) -> None:
+    body = _messages() if path == MESSAGES else _responses()
+    counted = http.post(path + count, json=body).json()["input_tokens"]
+    assert counted == http.post(path, json=body).json()["usage"]["input_tokens"] > 0
+
+
 def test_counting_takes_no_fault(simulated: SimulatedServer, http: httpx2.Client) -> None:
     simulated.world.faults.push("500")
     assert http.post(MESSAGES + "/count_tokens", json=_messages()).status_code == 200

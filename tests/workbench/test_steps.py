@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.core.answering import offline, recorded
+from inspector.core.answering import Scripted, offline
 from inspector.core.needs import Answer, ProviderFailure
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.verdict import PolicyInput
@@ -67,7 +67,9 @@ def test_giving_up_changes_nothing() -> None:
 
 def test_a_recording_replays_exactly() -> None:
     first = run(start(), "L3b")
-    again = complete(begin(POLICY, "L3b", plain(10), SETTINGS, FRESH, PolicyInput()), recorded(first.asked))
+    again = complete(
+        begin(POLICY, "L3b", plain(10), SETTINGS, FRESH, PolicyInput()), Scripted([one.reply for one in first.asked])
+    )
     assert [m.text for m in again.buffer.messages] == [m.text for m in first.buffer.messages]
     assert again.events == first.events
 

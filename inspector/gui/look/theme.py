@@ -51,11 +51,6 @@ class Theme(QObject):
         """Points of ordinary letters."""
         return self._points * self._size
 
-    @property
-    def mode(self) -> Mode:
-        """What the user chose."""
-        return self._mode
-
     def choose(self, mode: Mode) -> None:
         """Take and remember a mode."""
         self._mode = mode

@@ -76,7 +76,8 @@ class Icicle(Guarded, QWidget):
         self._theme = theme
         self._tree: BreakdownNode | None = None
         self.part: PartPath = ()
-        self._cells: tuple[IcicleCell, ...] = ()
+        self.cells: tuple[IcicleCell, ...] = ()
+        """What is painted, from the root down."""
         self.faded = False
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -102,18 +103,13 @@ class Icicle(Guarded, QWidget):
 
     # -- where all is --------------------------------------------------------------------------------------------------
 
-    @property
-    def cells(self) -> tuple[IcicleCell, ...]:
-        """What is painted, from the root down."""
-        return self._cells
-
     def cell_at(self, where: QPointF) -> IcicleCell | None:
         """The part under a place."""
-        return next((cell for cell in self._cells if cell.rect.contains(where)), None)
+        return next((cell for cell in self.cells if cell.rect.contains(where)), None)
 
     def _lay_out(self) -> None:
         whole = self._tree is not None and self._tree.tokens > 0
-        self._cells = tuple(self._rows(self._tree)) if self._tree is not None and whole else ()
+        self.cells = tuple(self._rows(self._tree)) if self._tree is not None and whole else ()
         self.update()
 
     def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:
@@ -157,13 +153,13 @@ class Icicle(Guarded, QWidget):
         colours, grounds = self._theme.colours, dict[tuple[str, int], QColor]()
         with QPainter(self) as painter:
             painter.setOpacity(_PALE if self.faded else 1)
-            for cell in self._cells:
+            for cell in self.cells:
                 of = cell.part[0] if cell.part else "", len(cell.part)
                 if (ground := grounds.get(of)) is None:
                     ground = grounds[of] = cell_colour(colours, cell.part)
                 self._paint_cell(painter, cell, ground)
-            if self.hasFocus() and self._cells:
-                here = next((cell for cell in self._cells if cell.part == self.part), self._cells[0])
+            if self.hasFocus() and self.cells:
+                here = next((cell for cell in self.cells if cell.part == self.part), self.cells[0])
                 painter.setPen(QPen(ink(self._theme.colours.playhead), 2))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRect(here.rect.adjusted(1, 1, -1, -2))

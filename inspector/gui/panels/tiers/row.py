@@ -86,10 +86,6 @@ class TierRow(Guarded, QFrame):
             for part in (self, *self.findChildren(QLabel)):  # the style sheet looks at the row for its labels, too
                 mark(part, name, on)
 
-    def texts(self) -> tuple[QLabel, ...]:
-        """What is written in the row, for those who copy or test it."""
-        return (self.name, self.title, self.why, self.preview, self.last)
-
     # -- Qt ------------------------------------------------------------------------------------------------------------
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -7,7 +7,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
-from inspector.gui.dialogs.setting_row import SettingRow, SettingRows
+from inspector.gui.dialogs.setting_row import SettingRows
 from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel
@@ -25,14 +25,9 @@ class SettingsForm(Panel):
         self._shown: tuple[Choices, int | None, int | None] | None = None
         self.says = label(role="small", wrap=True)
         self.all_back = button("Reset all", lambda: desk.workbench.stepping.choose(settings=()))
-        self._settings = SettingRows(self._put)
+        self.settings = SettingRows(self._put)
         head = row((self.says, 1), self.all_back, margins=(13, 6, 10, 6))
-        column(head, (self._settings, 1), of=self, gap=0)
-
-    @property
-    def rows(self) -> dict[str, SettingRow]:
-        """By the setting's name."""
-        return self._settings.rows
+        column(head, (self.settings, 1), of=self, gap=0)
 
     def show_state(self, state: State) -> None:
         """The values that hold where we stand."""
@@ -48,7 +43,7 @@ class SettingsForm(Panel):
         self._shown = shown
         by = policy(state.choices.policy)
         changed = {name for name, _ in state.choices.settings}
-        self._settings.show_values(by.name, now, by.settings(given(state, by), window), changed)
+        self.settings.show_values(by.name, now, by.settings(given(state, by), window), changed)
         self.all_back.setVisible(bool(changed))
         count = plural(len(changed), "setting")
         self.says.setText(f"{count} changed" if changed else f"{by.title}'s own settings")
