@@ -317,6 +317,58 @@ def test_openhands_v1_by_its_running_sums() -> None:
     assert thread.requests[1].window == 128_000
 
 
+@pytest.mark.parametrize("name", ["agent", "main", "profile: mine"])
+def test_openhands_v1_sums_of_the_agent_under_any_name(name: str, tmp_path: Path) -> None:
+    """Its SDK's own examples call them `agent`; an application may say anything."""
+    text = (HERE / "openhands-v1.jsonl").read_text()
+    (tmp_path / "events.jsonl").write_text(text.replace('"default":', f"{json.dumps(name)}:"))
+    session = open_transcript(tmp_path / "events.jsonl")
+    assert prompts(session.main) == [(200, 0, 20), (300, 250, 20), (200, 200, 5)]
+    assert [call.kind for call in session.side_calls] == ["answer not in file", "condenser"]
+
+
+def test_openhands_v1_tells_in_a_snapshot_whose_sums_are_the_agents(tmp_path: Path) -> None:
+    """What it had used before is not what a call used."""
+
+    def event(kind: str, number: int, **more: Any) -> dict[str, Any]:
+        return {"kind": kind, "id": f"e{number}", "timestamp": f"2026-01-01T00:00:0{number}", **more}
+
+    def used(prompt: int) -> dict[str, Any]:
+        return {"accumulated_token_usage": {"prompt_tokens": prompt, "completion_tokens": prompt // 10}}
+
+    agent = {"kind": "Agent", "llm": {"model": "oak-2", "usage_id": "mine"}}
+    state = {"agent": agent, "stats": {"usage_to_metrics": {"title": used(10), "mine": used(9000)}}}
+    stats = {"usage_to_metrics": {"title": used(60), "mine": used(9500)}}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}
+    events = [
+        event("ConversationStateUpdateEvent", 1, source="environment", key="full_state", value=state),
+        event("MessageEvent", 2, source="user", llm_message={"role": "user", "content": "Go on?"}),
+        event("ConversationStateUpdateEvent", 3, source="environment", key="stats", value=stats),
+        event("MessageEvent", 4, source="agent", llm_message=said, llm_response_id="r"),
+    ]
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events))
+    session = open_transcript(tmp_path / "events.jsonl")
+    assert prompts(session.main) == [(500, 0, 50)]
+    assert [(call.kind, call.usage.prompt if call.usage else 0) for call in session.side_calls] == [("title", 50)]
+
+
+def test_openhands_v1_prompt_with_what_is_of_the_conversation_and_thoughts_in_blocks(tmp_path: Path) -> None:
+    call = {"id": "c", "name": "terminal", "arguments": "{}"}
+    thought = [{"type": "thinking", "thinking": "First look.", "signature": "c2ln"}]
+    events = [
+        {"kind": "SystemPromptEvent", "id": "a", "source": "agent", "tools": [],
+         "system_prompt": {"type": "text", "text": "Be brief."},
+         "dynamic_context": {"type": "text", "text": "Today is Monday."}},
+        {"kind": "MessageEvent", "id": "b", "source": "user", "llm_message": {"role": "user", "content": "Look."}},
+        {"kind": "ActionEvent", "id": "c", "source": "agent", "thought": [], "thinking_blocks": thought,
+         "tool_name": "terminal", "tool_call_id": "c", "tool_call": call, "llm_response_id": "r"},
+    ]  # fmt: skip
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events))
+    thread = open_transcript(tmp_path / "events.jsonl").main
+    assert thread.prompt.system == "Be brief.\n\nToday is Monday."
+    assert thread.end.messages()[-1].parts[0] == Thinking("First look.", "c2ln")
+
+
 def test_openhands_log_is_all_its_files() -> None:
     """Whichever is opened: the calls in the order of their times, with the window and the tools."""
     for number in (0, 1):

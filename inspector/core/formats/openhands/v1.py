@@ -1,21 +1,23 @@
 """OpenHands' events (V1), a line each: every kind of event is named by `kind`.
 
 What was reported stands as running sums, told after each call and before the event with its answer: what was added
-is that call's. The sums of other models (`condenser`) are other calls. An answer with several calls is several events
-of one `llm_response_id`.
+is that call's. Sums have the names that the application gave its models: where no snapshot of the state says which is
+the agent's, it is that of a usual name, or of the first call. The others (`condenser`) are other calls. An answer with
+several calls is several events of one `llm_response_id`.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.buffer import Prompt
+from inspector.core.dialects.anthropic import read_part
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.message import Message, Opaque, Part, Text, Thinking
 from inspector.core.session import Problem, Session, SideCall
-from inspector.core.untyped import count_of, list_of, object_of, text_at, text_of
+from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage
 
 NAME = "openhands-v1"
@@ -31,6 +33,8 @@ _KINDS = (
     "UserRejectObservation",
     "PauseEvent",
 )
+_USUAL = ("agent", "default")
+"""How the examples of its SDK, and the SDK itself, name the agent's model."""
 _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 
 
@@ -49,6 +53,8 @@ class OpenHandsV1Reader:
         self._problems: list[Problem] = []
         self._sides: list[SideCall] = []
         self._sums: dict[str, tuple[int, ...]] = {}
+        self._own = ""
+        """Under which name the agent's are; empty as long as nothing tells."""
         self._counted: tuple[Usage, str, str, int] | None = None
         """Reported, and no answer has come since: usage, model, time, line."""
         self._answers: dict[str, list[Message]] = {}
@@ -79,7 +85,8 @@ class OpenHandsV1Reader:
 
     def _take_prompt(self, value: Mapping[str, Any]) -> None:
         tools, told = value.get("tools"), value.get("system_prompt")
-        text = text_of(told) or text_of(object_of(value, "system_prompt").get("text"))
+        texts = text_of(told) or text_at(told, "text"), text_at(value.get("dynamic_context"), "text")
+        text = "\n\n".join(filter(None, texts))
         known = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
         self._thread.prompt = Prompt(text or None, known)
 
@@ -103,8 +110,9 @@ class OpenHandsV1Reader:
         parts: list[Part] = []
         if answer != self._answer:
             self._call(answer, line, time)
-            if thought := text_of(value.get("reasoning_content")):
-                parts.append(Thinking(thought))
+            blocks = [read_part(dict(block)) for block in objects_of(value.get("thinking_blocks"))]
+            thought = text_of(value.get("reasoning_content"))
+            parts += blocks or ([Thinking(thought)] if thought else [])
             parts += _texts(value.get("thought"), text_of(value.get("reasoning_content")))
         wire = {"id": value.get("tool_call_id"), "function": {"name": value.get("tool_name"), **_function(call)}}
         for one in CHAT.read({"role": "assistant", "tool_calls": [wire]}, name, line, time):
@@ -125,20 +133,26 @@ class OpenHandsV1Reader:
         self._thread.hear(CHAT, [{"role": "tool", "tool_call_id": call, "content": content}], name, line, time)
 
     def _take_sums(self, value: Mapping[str, Any], line: int, time: str) -> None:
-        if value.get("key") != "stats":
+        stats = object_of(value, "value")
+        if is_snapshot := value.get("key") == "full_state":
+            self._own = text_at(object_of(object_of(stats, "agent"), "llm"), "usage_id") or self._own
+            stats = object_of(stats, "stats")
+        elif value.get("key") != "stats":
             return
-        for name, told in object_of(object_of(value, "value"), "usage_to_metrics").items():
+        metrics = object_of(stats, "usage_to_metrics")
+        for name, told in metrics.items():
             sums = object_of(told, "accumulated_token_usage")
             now = tuple(count_of(sums.get(key)) for key in _COUNTS)
             before = self._sums.get(name, (0,) * len(_COUNTS))
             self._sums[name] = now
             prompt, output, read, written, reasoning = (one - other for one, other in zip(now, before, strict=True))
-            if prompt <= 0 or min(output, read, written) < 0:
+            if is_snapshot or prompt <= 0 or min(output, read, written) < 0:
                 continue
+            self._own = self._own or next((known for known in _USUAL if known in metrics), name)
             rest = prompt - read - written
             usage = Usage(rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning))
             model = text_of(sums.get("model")) or text_at(told, "model_name")
-            if name != "default":
+            if name != self._own:
                 self._aside(name, usage, model, line, time)
                 continue
             if self._counted is not None:
