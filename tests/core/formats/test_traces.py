@@ -370,6 +370,27 @@ def test_former_words_are_read() -> None:
     assert texts(read({**span(1, [], **chat), "events": [asked]}), 0) == ["one"]
 
 
+def test_why_an_answer_ended_is_told_beside_it() -> None:
+    """In the event of a choice; in what LangChain says of a generation, or of the message in it."""
+    choice = {"name": "gen_ai.choice", "attributes": {"finish_reason": "length", "message": '{"content": "two"}'}}
+    asked = {"name": "gen_ai.user.message", "attributes": {"content": "one"}}
+    by_event = {**span(1, [], **{"gen_ai.operation.name": "chat"}), "events": [asked, choice]}
+    assert [request.finish for request in read(by_event).main.requests] == ["length"]
+    run = {"id": "a", "run_type": "llm", "trace_id": "a", "inputs": {"messages": [{"role": "user", "content": "one"}]}}
+    told = {"role": "assistant", "content": "two"}
+    for generation, why in (
+        ({"message": told, "generation_info": {"finish_reason": "stop"}}, "stop"),
+        ({"message": {**told, "response_metadata": {"stop_reason": "end_turn"}}}, "end_turn"),
+        (
+            {"message": {"id": ["AIMessage"], "kwargs": {**told, "response_metadata": {"finish_reason": "STOP"}}}},
+            "STOP",
+        ),
+        ({"message": told}, ""),
+    ):
+        (request,) = read(run | {"outputs": {"generations": [[generation]]}}).main.requests
+        assert request.finish == why
+
+
 def test_a_tracer_counts_the_cache_in_one_way() -> None:
     """One call that read more from the cache than it reported as its prompt tells of the others of its model."""
 

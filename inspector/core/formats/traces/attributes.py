@@ -267,7 +267,8 @@ def _told_by_events(events: Sequence[Any]) -> tuple[list[Any], list[Any], Mappin
         name = text_of(told.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
             said = parsed(told.get("message", told))
-            made.append({"role": "assistant", **(said if isinstance(said, dict) else {"content": said})})
+            why = {"finish_reason": told["finish_reason"]} if "finish_reason" in told else {}
+            made.append({"role": "assistant", **why, **(said if isinstance(said, dict) else {"content": said})})
         elif name.startswith("gen_ai.") and name.endswith(".message"):
             asked.append({"role": name.split(".")[1], **{key: parsed(one) for key, one in told.items()}})
         else:

@@ -124,11 +124,21 @@ def read_output(told: Any) -> Logged:
             generations = generations[0] if generations else None
         said = mapping(generations)
         found = _listed([said.get("message") or {"role": "assistant", "content": said.get("text")}])
-        return replace(found, usage=_chain_usage(value, said))
+        return replace(found, usage=_chain_usage(value, said), finish=found.finish or _chain_finish(said))
     for key in ("messages", "message", "output", "content"):
         if isinstance(inner := value.get(key), list | dict) and not role_of(unwrapped(value)):
             return read_output(inner)
     return _listed([value])
+
+
+def _chain_finish(said: Mapping[str, Any]) -> str:
+    """Why the answer ended, as LangChain tells it of a generation or of the message in it."""
+    message = mapping(unwrapped(mapping(said.get("message"))).get("response_metadata"))
+    told = (each.get(key) for each in (mapping(said.get("generation_info")), message) for key in _FINISHES)
+    return next((why for one in told if (why := text_of(one))), "")
+
+
+_FINISHES = ("finish_reason", "stop_reason")
 
 
 def _chain_usage(value: Mapping[str, Any], said: Mapping[str, Any]) -> Usage | None:
