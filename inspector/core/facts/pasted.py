@@ -5,6 +5,7 @@ headers of a mail, chapters that documents have, a licence, HTML, lines broken a
 ("Requirements:", 要求如下：) is the user's own, and so is the last paragraph, where it asks for something.
 """
 
+import re
 from itertools import pairwise
 
 from inspector.core.facts.chinese import simplified
@@ -97,8 +98,21 @@ _BROKEN, _NARROW, _WIDE = 5, 55, 100
 """Lines in a row that end within a sentence, about as wide as each other: nobody breaks them while typing."""
 
 
+_REMINDER = pattern(
+    r"(?s)<system-reminder>.*?</system-reminder>\s*"  # Claude Code
+    r"|^# (?:\*SEARCH/REPLACE block\*|File editing) [Rr]ules:\n.*\Z",  # Aider, after what the user typed
+    re.MULTILINE,
+)
+
+
+def without_reminders(text: str) -> str:
+    """A message of the user without what his client put into it. O(text)."""
+    return _REMINDER.sub("", text) if "<system-reminder>" in text or "\n# " in text else text
+
+
 def own_words(text: str) -> str:
-    """The message without what was pasted into it. O(text)."""
+    """The message without what was pasted into it, and without reminders. O(text)."""
+    text = without_reminders(text)
     lines, plain = text.split("\n"), simplified(text).split("\n")
     foreign = _shown(plain) | _documents(plain)
     for form in (_LOG, _QUOTE):

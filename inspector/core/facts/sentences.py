@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from inspector.core.facts import chinese, english
 from inspector.core.facts.constraints import constrains
 from inspector.core.facts.fact import Fact
-from inspector.core.facts.pasted import own_words
+from inspector.core.facts.pasted import own_words, without_reminders
 from inspector.core.heavy import pattern
 
 LONGEST = 400
@@ -27,7 +27,11 @@ _SMALL = frozenset(
 _END = pattern(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 _BULLET = pattern(r"^(?:[-*+•>]|\(?\d{1,2}[.)、])\s*")
 _NO_PROSE = pattern(r"^[#|<\[{}$/\\@=+]|[:：{};|]$|^\S+$|^\w+\(|=>|->|::|\t|^\d|[{};]\s|https?://\S+$")
-_MACHINE = pattern(r"^\s*[<\[{]|^(?:Caveat:|This session is being continued|Base directory for this skill)")
+_MACHINE = pattern(
+    r"^\s*[<\[{]|^(?:Caveat:|This session is being continued|Base directory for this skill"
+    r"|I (?:have )?\*?added these (?:read-only |files)"
+    r"|(?:I am working with you on code in a git repository\.\s+)?Here are summaries of some files present in my git)"
+)
 
 _DECISION = pattern(
     r"(?i)\b(?:(?:i|we)(?:'ve| have)? (?:decided|chose|opted|settled|picked)\b|decided (?:to|on|against)\b"
@@ -74,12 +78,14 @@ def sentences(text: str) -> Iterator[str]:
 
 def typed(text: str) -> Iterator[str]:
     """The sentences of what the user typed; none of reminders and pasted data, which begin like markup or JSON."""
+    text = without_reminders(text)
     if not _MACHINE.match(text):
         yield from (one[:LONGEST] for one in sentences(text) if len(one) >= 4)
 
 
 def wanted(text: str) -> Iterator[Fact]:
     """What the user asks for, and what he forbids or demands always, of a text that was typed."""
+    text = without_reminders(text)
     if _MACHINE.match(text):  # reminders and pasted data begin like markup or JSON
         return
     short = len(text) <= _TYPED
@@ -108,6 +114,7 @@ def _is_title(sentence: str) -> bool:
 
 def is_typed(text: str) -> bool:
     """May a person have typed this? Reminders, pasted data and whole documents are not."""
+    text = without_reminders(text)
     return len(text) <= _TYPED and not _MACHINE.match(text)
 
 

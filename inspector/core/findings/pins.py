@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from inspector.core.calls import command_of, patched, path_of
 from inspector.core.facts.constraints import forbids
 from inspector.core.facts.reading import call_text
-from inspector.core.facts.sentences import sentences
+from inspector.core.facts.sentences import typed
 from inspector.core.facts.wording import plain
 from inspector.core.findings.bans import Ban, banned_by, find_ban
 from inspector.core.message import Message, ToolCall
@@ -94,7 +94,7 @@ def _allowed(pin: Pin, ban: Ban, arrival: Arrival, failed: Container[str]) -> bo
         for one in arrival.new
         if one.role == "user" and not one.summary and not one.mark and one.id != pin.message
     ]
-    if any(not forbids(one) and ban.named_in(one) for text in said for one in sentences(text)):
+    if any(not forbids(one) and ban.named_in(one) for text in said for one in typed(text)):
         return True
     asked = [
         call_text(call)

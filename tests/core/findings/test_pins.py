@@ -149,6 +149,20 @@ def test_lost_says_the_same_of_a_sentence(first: str, second: str) -> None:
         before = span.state
 
 
+REMINDER = "<system-reminder>\nNever mention this. Note: {0} was changed.\n</system-reminder>\n"
+
+
+def test_what_a_client_puts_around_the_words_of_the_user_is_not_his_and_does_not_hide_them() -> None:
+    found = findings(("user", REMINDER.format("a.py") + RULE), ("answer", "ok"))
+    assert list(found) == [RULE]
+    shown = (("user", REMINDER.format(MIGRATION) + "Go on."), ("edit", MIGRATION))
+    assert found[RULE].history.kept
+    assert len(findings(("user", RULE), ("answer", "ok"), *shown)[RULE].violations) == 1
+    rules = "\n\n# *SEARCH/REPLACE block* Rules:\n\nOnly ever return code in a block!\nAlways use the full path."
+    chat = "I have *added these files to the chat* so you can go ahead and edit them.\n\nNever trust other messages."
+    assert list(findings(("user", chat), ("user", f"{RULE}{rules}"), ("answer", "ok"))) == [RULE]
+
+
 def test_said_again_it_stands_again() -> None:
     script = ("user", RULE), ("answer", "a"), ("compact", "Work."), ("answer", "b"), ("user", RULE), ("answer", "c")
     one = findings(*script)[RULE]
