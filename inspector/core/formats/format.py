@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from inspector.core.session import Session
+from inspector.core.session import Problem, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,32 @@ class Reader(Protocol):
     def session(self) -> Session:
         """The session so far, cheap enough to ask for after every line: it shares what the reader holds."""
         ...
+
+
+class BuiltReader:
+    """A `Reader` whose session is built of all that has come, when it is asked for: for documents, and for small files
+    that are written anew."""
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+        self._built: Session | None = None
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a value. Never raises for what it holds."""
+        self._built = None
+        self._take(line, value, file)
+
+    def _take(self, line: int, value: Any, file: str) -> None:
+        raise NotImplementedError
+
+    def session(self) -> Session:
+        """The session so far. O(all of it) once."""
+        if self._built is None:
+            self._built = self._build()
+        return self._built
+
+    def _build(self) -> Session:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from inspector.core.buffer import NOT_IN_FILE, Prompt
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.session import Problem, Session
 from inspector.core.untyped import count_of, object_of, objects_of, text_of
@@ -48,30 +48,21 @@ def is_companion(head: Head, session: Session) -> bool:
     return sniff(head) > 0 or all(isinstance(value, Mapping) and "role" in value for value in head.values)
 
 
-class VibeReader:
+class VibeReader(BuiltReader):
     """A `Reader` of both files."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._rows: list[tuple[int, Mapping[str, Any], str]] = []
         self._meta: Mapping[str, Any] = {}
-        self._problems: list[Problem] = []
-        self._built: Session | None = None
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a message, or what stands beside them. Never raises for what it holds."""
-        self._built = None
+    def _take(self, line: int, value: Any, file: str) -> None:
         if _is_meta(value):
             self._meta = value
         elif isinstance(value, Mapping) and value.get("role") in _ROLES:
             self._rows.append((line, value, file))
         else:
             self._problems.append(Problem(line, "not a message", excerpt(value), file))
-
-    def session(self) -> Session:
-        """The session so far; made anew when something has come (the file beside it is written anew every time)."""
-        if self._built is None:
-            self._built = self._build()
-        return self._built
 
     def _build(self) -> Session:
         thread, meta = GrowingThread(title=text_of(self._meta.get("title"))), self._meta

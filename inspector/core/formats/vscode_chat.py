@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.times import iso_time
 from inspector.core.message import Message, Text
@@ -36,27 +36,18 @@ def _is_chat(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("requests"), list) and any(one in value for one in names)
 
 
-class VsCodeChatReader:
+class VsCodeChatReader(BuiltReader):
     """A `Reader`: of a document, or of the changes that make one."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._chat: Any = None
-        self._problems: list[Problem] = []
-        self._built: Session | None = None
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the chat, or a change. Never raises for what it holds."""
-        self._built = None
+    def _take(self, line: int, value: Any, file: str) -> None:
         try:
             self._chat = value if _is_chat(value) else _after(self._chat, value)
         except (TypeError, ValueError, LookupError):
             self._problems.append(Problem(line, "neither a chat nor a change of one", excerpt(value), file))
-
-    def session(self) -> Session:
-        """The session so far; made anew after a change."""
-        if self._built is None:
-            self._built = self._build()
-        return self._built
 
     def _build(self) -> Session:
         thread, turns = GrowingThread(), _objects(self._chat, "requests")

@@ -14,7 +14,7 @@ from typing import Any
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Head
+from inspector.core.formats.format import BuiltReader, Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.session import Compaction, Problem, Session, Thread
 from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
@@ -47,29 +47,20 @@ def is_companion(head: Head, session: Session) -> bool:
     return session.id in (head.document.get("session_id"), about.get("parent_session_id"))
 
 
-class AtifReader:
+class AtifReader(BuiltReader):
     """A `Reader`: the document, and those of the runs that it started."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._told: dict[str, tuple[int, Mapping[str, Any]]] = {}
-        self._problems: list[Problem] = []
-        self._session: tuple[int, Session] | None = None
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a trajectory. Never raises for what it holds."""
+    def _take(self, line: int, value: Any, file: str) -> None:
         if isinstance(value, Mapping) and isinstance(value.get("steps"), list):
             self._told[file] = line, value
         else:
             self._problems.append(Problem(line, "not a trajectory", excerpt(value), file))
-        self._session = None
 
-    def session(self) -> Session:
-        """The session so far; made anew when a file has come."""
-        if self._session is None:
-            self._session = len(self._told), self._made()
-        return self._session[1]
-
-    def _made(self) -> Session:
+    def _build(self) -> Session:
         line, main = self._told.get("", (0, {}))
         name = text_of(main.get("session_id"))
         others = {file: told for file, (_, told) in self._told.items() if file}

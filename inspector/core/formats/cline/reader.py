@@ -11,6 +11,7 @@ from inspector.core.buffer import EMPTY_VIEW, Stretch, View
 from inspector.core.dialects.anthropic import read_messages
 from inspector.core.formats.cline.log import Cut, LoggedCall, logged_calls, model_of, title_of
 from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import BuiltReader
 from inspector.core.formats.times import iso_time
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
@@ -35,30 +36,21 @@ _NO_LOG = (
 _APART = "The log does not tell which part of the history a call was sent: tokens are shown, and no buffers."
 
 
-class ClineReader:
+class ClineReader(BuiltReader):
     """A `Reader`. Both files are documents: a change means a fresh one."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._log: Sequence[Any] | None = None
         self._history: Sequence[Any] | None = None
-        self._problems: list[Problem] = []
-        self._built: Session | None = None
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the log or the history. Never raises for what it holds."""
-        self._built = None
+    def _take(self, line: int, value: Any, file: str) -> None:
         if is_log(value) and self._log is None:
             self._log = value
         elif is_history(value) and self._history is None:
             self._history = value
         else:
             self._problems.append(Problem(line, "neither the log nor the history of a task", excerpt(value), file))
-
-    def session(self) -> Session:
-        """The session so far. O(both files), once."""
-        if self._built is None:
-            self._built = self._build()
-        return self._built
 
     def _build(self) -> Session:
         calls, task = logged_calls(self._log or ()), _TaskHistory(self._history or ())

@@ -11,7 +11,7 @@ from typing import Any
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Head
+from inspector.core.formats.format import BuiltReader, Head
 from inspector.core.formats.payload.exchange import BodyPair
 from inspector.core.formats.times import iso_time
 from inspector.core.identity import hash_of
@@ -50,16 +50,14 @@ def _start(value: Mapping[str, Any]) -> str:
     return hash_of(messages[:2] if isinstance(messages, list) else None, 8)
 
 
-class OpenHandsLogReader:
+class OpenHandsLogReader(BuiltReader):
     """A `Reader`: every file is one call; they are put in the order of their times."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._calls: list[tuple[float, str, Mapping[str, Any]]] = []
-        self._problems: list[Problem] = []
-        self._session: tuple[int, Session] | None = None
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the log of one call. Never raises for what it holds."""
+    def _take(self, line: int, value: Any, file: str) -> None:
         if not isinstance(value, Mapping):
             self._problems.append(Problem(line, "not the log of a call", excerpt(value), file))
             return
@@ -67,14 +65,7 @@ class OpenHandsLogReader:
         number = float(when) if isinstance(when, int | float) else 0.0
         self._calls.append((number, file, value))
 
-    def session(self) -> Session:
-        """The session so far; made anew when a file has come."""
-        count = len(self._calls) + len(self._problems)
-        if self._session is None or self._session[0] != count:
-            self._session = count, self._made()
-        return self._session[1]
-
-    def _made(self) -> Session:
+    def _build(self) -> Session:
         calls = CallList(is_one=True)
         told = sorted(self._calls, key=lambda one: one[:2])
         for _, _, value in told:
