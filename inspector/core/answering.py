@@ -122,7 +122,7 @@ class Scripted:
         return reply
 
 
-def http_failure(status: int, message: str, kind: str = "http", code: str = "", retry_after: str = "") -> Failure:
+def http_failure(status: int, message: str, code: str = "", retry_after: str = "") -> Failure:
     """A provider's refusal as the tiers know it (spec 1.7): an overflow by its code or text, the rest by its status.
 
     `code` is the provider's own word for the error (OpenAI's `code`), `retry_after` its header: kept in the message.

@@ -1,7 +1,7 @@
 """Policies side by side: each driven over the whole chosen thread, compared with what happened.
 
 A `PolicyRun` says what to drive, a `Comparison` what came of several. `recorded` is in every one: it is the base line.
-Offline unless the caller brings an answerer; nothing here is written anywhere.
+Summaries are made offline; nothing here is written anywhere.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
-from inspector.core.answering import Answerer, offline
+from inspector.core.answering import offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
@@ -159,7 +159,6 @@ def compare(
     arrived: Callable[[PolicyRun, Result], None],
     underway: Callable[[ComparisonProgress], None] = lambda _: None,
     cancelled: Callable[[], bool] = lambda: False,
-    answer: Answerer = offline,
     calls: Sequence[SideCall] = (),
 ) -> None:
     """Drive them one after the other; each result is handed on when it is there. Raises Cancelled.
@@ -176,7 +175,7 @@ def compare(
         if run.policy == BASE:
             arrived(run, recorded(ground, calls=calls, progress=told, cancelled=cancelled))
         else:
-            arrived(run, _result(ground, run, answer, told, cancelled))
+            arrived(run, _result(ground, run, told, cancelled))
 
 
 def _counter(
@@ -192,7 +191,6 @@ def _counter(
 def _result(
     ground: Ground,
     run: PolicyRun,
-    answer: Answerer,
     progress: Callable[[int, int], None],
     cancelled: Callable[[], bool],
 ) -> Result:
@@ -201,7 +199,7 @@ def _result(
         settings = by.settings(run.settings, run.window)
     except InspectorError as failure:
         return ImpossibleRun(str(failure))
-    return report(ground, by, settings, answer, remote=run.remote, progress=progress, cancelled=cancelled)
+    return report(ground, by, settings, offline, remote=run.remote, progress=progress, cancelled=cancelled)
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------

@@ -89,13 +89,13 @@ class CompactionLoss:
         return sum(bool(row.needed) for row in self.rows)
 
 
-def lost_by_compactions(session: Session, thread: Thread, ground: Ground | None = None) -> tuple[CompactionLoss, ...]:
+def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLoss, ...]:
     """Of each recorded compaction and silent drop of one of its threads, in order. O(text)."""
     silent = {one.request: one for one in thread_drops(thread).found if one.loss and one.compaction is None}
     announced = {at for one in thread.compactions if (at := one.before_request) >= first_place(thread)}
     if not silent and not announced:
         return ()
-    ground = ground or Ground(thread, pins=None)
+    ground = Ground(thread, pins=None)
     report = recorded(ground, calls=session.side_calls, drops={at: one.kind for at, one in silent.items()})
     found = _LossReport(ground, report)
     places = sorted(announced | silent.keys())

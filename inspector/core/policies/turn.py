@@ -108,9 +108,9 @@ class TurnContext(Generic[R]):
         """An event that belongs to no tier."""
         self.events.append(Event(name, fields))  # type: ignore[arg-type]
 
-    def ended(self, answer: Answer | None = None, error: str = "", done: bool | None = None) -> TurnResult[R]:
-        """The turn is over. `done` by itself: an answer that calls nothing is the last."""
-        stopped = answer is not None and not calls_of(answer) if done is None else done
+    def ended(self, answer: Answer | None = None, error: str = "") -> TurnResult[R]:
+        """The turn is over. An answer that calls nothing is the last."""
+        stopped = answer is not None and not calls_of(answer)
         return TurnResult(self.buffer, self.running, tuple(self.events), tuple(self.outcomes), answer, error, stopped)
 
 

@@ -3,7 +3,8 @@
 from http import HTTPStatus
 from typing import Any
 
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.jsontext import dumps
+from inspector.core.untyped import value_in
 from inspector.proxy.record.records import Pairs
 
 
@@ -43,20 +44,16 @@ def whole(status: int, body: bytes, headers: Pairs, *, persists: bool, has_body:
     return start(status, kept) + (body if has_body else b"")
 
 
-def start(status: int, headers: list[tuple[str, str]] | Pairs, reason: str | None = None) -> bytes:
+def start(status: int, headers: list[tuple[str, str]] | Pairs) -> bytes:
     """Status line and headers, with the empty line."""
-    if reason is None:
-        reason = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
+    reason = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
     lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", errors="replace")
 
 
 def late_error(path: str, status: int, body: bytes) -> bytes:
     """An error for a client whose answer was begun as a stream: an event in its dialect, with the error inside."""
-    try:
-        told = loads(body)
-    except NotJson:
-        told = None
+    told = value_in(body)
     if not isinstance(told, dict):
         told = error_document(path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}.")
     if dialect_of(path) == "anthropic":

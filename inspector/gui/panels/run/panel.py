@@ -36,9 +36,9 @@ LONGEST = 200_000
 SHOWN_CALLS = 4
 
 
-def call_line(call: ToolCall, width: int = 160) -> str:
+def call_line(call: ToolCall) -> str:
     """A call as one line."""
-    return f"{line(call.name, 40)} {line(part_text(call), width)}"
+    return f"{line(call.name, 40)} {line(part_text(call), 160)}"
 
 
 def happened(report: TurnReport) -> str:
