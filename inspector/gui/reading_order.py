@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtWidgets import QDockWidget, QFrame, QMainWindow, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QMainWindow, QTabBar, QWidget
 
 from inspector.gui.panels.panel import Panel
 
@@ -17,7 +17,23 @@ def focus_stops(window: QWidget) -> Sequence[QWidget]:
     for one in window.findChildren(QWidget):
         if _is_stop(one, window):
             blocks.setdefault(_block(one, window), []).append(one)
-    return [one for block in _in_rows(blocks, window) for one in _in_rows(blocks[block], window)]
+    under = {_tabs_over(block, blocks, window): block for block in blocks}
+    under.pop(None, None)
+    order = list[QWidget]()
+    for block in _in_rows(blocks.keys() - under.values(), window):
+        order += (block, under[block]) if block in under else (block,)
+    return [one for block in order for one in _in_rows(blocks[block], window)]
+
+
+def _tabs_over(block: QWidget, blocks: Iterable[QWidget], window: QWidget) -> QWidget | None:
+    """The tabs that a panel stands under: a part of it, whatever stands beside both."""
+    corner = block.mapTo(window, QPoint(0, 0))
+    for bar in blocks:
+        if isinstance(bar, QTabBar) and bar is not block:
+            foot = bar.mapTo(window, bar.rect().bottomLeft())
+            if abs(corner.x() - foot.x()) < LOW and 0 <= corner.y() - foot.y() < LOW:
+                return bar
+    return None
 
 
 def next_stop(window: QWidget, now: QWidget | None, on: bool) -> QWidget | None:

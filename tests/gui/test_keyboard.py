@@ -91,6 +91,17 @@ def test_the_order_is_that_of_reading(opened: MainWindow, qtbot: QtBot) -> None:
             assert one.mapTo(opened, QPoint(0, 0)).x() < other.mapTo(opened, QPoint(0, 0)).x()
 
 
+def test_a_panel_is_read_right_after_its_tabs(opened: MainWindow, qtbot: QtBot) -> None:
+    """Whatever stands beside them: in Compact the diff has no tabs, and begins higher than the tiers."""
+    opened.docks.choose("Compact")
+    qtbot.waitUntil(lambda: not opened.bridge.busy)
+    qtbot.wait(20)
+    panels = [one for one in opened.docks.panels.values() if one.seen]
+    told = [next((one.TITLE for one in panels if one.isAncestorOf(stop)), "") for stop in chain(opened)]
+    order = [title for title in dict.fromkeys(told) if title]
+    assert order == ["Pressure", "Timeline", "Tiers", "Diff"]  # what was lost has no stop before there is a step
+
+
 def test_gauge_and_timeline_carry_their_numbers(opened: MainWindow, qtbot: QtBot) -> None:
     opened.workbench.move(131)
     spoken = "61.4 percent, 122,765 of 200,000, reported"
