@@ -3,7 +3,7 @@ floated, closed and maximised."""
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
 
@@ -63,6 +63,7 @@ class WorkspacePage(Guarded, QMainWindow):
         self.docks[panel.TITLE] = dock
         self._places.append((place, panel.TITLE))
         panel.windowTitleChanged.connect(dock.setWindowTitle)
+        panel.heightened.connect(lambda: self._keep_neighbours(dock))
         self.addDockWidget(_AREAS[place], dock)
         if neighbours and place == "top":
             self.splitDockWidget(neighbours[-1], dock, Qt.Orientation.Vertical)
@@ -72,6 +73,22 @@ class WorkspacePage(Guarded, QMainWindow):
         dock.dockLocationChanged.connect(lambda _: self._retitle())
         dock.visibilityChanged.connect(panel.come_forward)
         dock.visibilityChanged.connect(lambda _: self._retitle())
+
+    def _keep_neighbours(self, dock: QDockWidget) -> None:
+        """It gets another height: the panel in the middle has the difference, not those that stand above or below."""
+        tabs, area = self.tabifiedDockWidgets(dock), self.dockWidgetArea(dock)
+        beside = [one for one in self.docks.values() if one is not dock and self.dockWidgetArea(one) == area]
+        others = [one for one in beside if one.isVisible() and not one.isFloating() and one not in tabs]
+        heights = [one.height() for one in others]
+
+        def as_before() -> None:
+            for layout in (dock.layout(), self.layout()):
+                if layout is not None:
+                    layout.activate()  # it takes the difference from them
+            self.resizeDocks(others, heights, Qt.Orientation.Vertical)
+
+        if self.laid_out and others:
+            QTimer.singleShot(0, self, as_before)
 
     @property
     def is_placed(self) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QBuffer, QIODevice, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QKeySequence, QShortcut
-from PySide6.QtWidgets import QLabel, QTextBrowser, QTextEdit
+from PySide6.QtWidgets import QApplication, QLabel, QTextBrowser, QTextEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Stretch
@@ -355,15 +355,23 @@ def test_what_the_search_found_is_marked_and_in_sight(desk: Desk, qtbot: QtBot) 
     qtbot.addWidget(view)
     view.resize(600, 500)
     view.show()
-    said = "\n".join(f"line {n}" for n in range(400)) + "\nthe needle, and another Needle\n"
-    messages = (Message("u", "user", (Text(said),)), Message("a", "assistant", (Text("nothing here"),)))
+    lines = "\n".join(f"line {n}" for n in range(400))
+    said = f"{lines}\nthe needle, and another Needle\n{lines}"
+    messages = (
+        Message("u", "user", (Text(said),), together="t"),
+        Message("a", "assistant", (Text("nothing here"),), together="t"),
+    )
     desk.workbench.subscribe(view.receive)
     desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
+    view.resize(600, 300)
+    view.hide()  # behind the list of what was found
     desk.workbench.show_found(FoundText("needle", {}))
     desk.workbench.select("u")
+    view.show()
     fill(view, qtbot)
     assert [view.text.toPlainText()[start:end] for start, end in view.text.hits] == ["needle", "Needle"]
     assert view.find_bar.isVisible()
+    QApplication.processEvents()  # the bar takes room from the text
     assert view.text.viewport().rect().contains(view.text.cursorRect().center())
     assert not view.find_bar.field.hasFocus()
     desk.workbench.select("a")

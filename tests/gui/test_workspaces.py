@@ -193,6 +193,8 @@ def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot
     assert isinstance(glance, GlancePanel)
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
     opened.theme.zoom(larger)
+    qtbot.wait(30)
+    below = opened.docks.panel("Breakdown").height()
     texts = ["Nothing was compacted: all that was said still stands."] * 3
     texts[longest] = ", ".join(f"{n} of them stand in some file or other" for n in range(7))
     glance._show(tuple(ShortAnswer(name, text) for name, text in zip(glance.cards, texts, strict=True)))
@@ -201,6 +203,7 @@ def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot
         assert card.words.text() == text
         assert card.words.height() >= card.words.heightForWidth(card.words.width())
     assert glance.height() < opened.height() / 5
+    assert opened.docks.panel("Breakdown").height() == below  # the buffer, which is in the middle, gives the room
 
 
 def test_layouts_are_put_back_before_there_is_a_panel(window: MainWindow) -> None:

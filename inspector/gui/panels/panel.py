@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
@@ -73,6 +73,8 @@ class Panel(Guarded, QWidget):
     """It has a headline of its own, and needs no caption."""
     LIVE: ClassVar[bool] = False
     """It shows the run or the proxy of the State: the others are not called for each word that a model says."""
+    heightened = Signal()
+    """It is about to fix another height for itself."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()

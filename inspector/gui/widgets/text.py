@@ -286,8 +286,11 @@ class PlainText(Guarded, QPlainTextEdit):
             cursor.setPosition(hits[current][1], QTextCursor.MoveMode.KeepAnchor)
             self._folds.reveal(cursor.block())
             self._measure()
+            below = 4 * self.fontMetrics().lineSpacing()  # what opens above it a moment later takes so much
+            seen = self.viewport().rect().adjusted(0, 0, 0, -below).contains(self.cursorRect(cursor))
             self.setTextCursor(cursor)
-            self.ensureCursorVisible()
+            if not seen:
+                self.centerCursor()
         self._colour()
         self.rearranged.emit()
 

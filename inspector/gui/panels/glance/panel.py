@@ -101,7 +101,9 @@ class GlancePanel(Panel):
             wide = int(room * shares[n] / sum(shares))
             self._row.setStretch(n, wide)
             high = max(high, card.heightForWidth(wide))
-        self.setFixedHeight(2 * _EDGE + high)
+        if self.maximumHeight() != (whole := 2 * _EDGE + high):
+            self.heightened.emit()
+            self.setFixedHeight(whole)
 
     def _go(self, answer: ShortAnswer) -> None:
         """Where there is more."""

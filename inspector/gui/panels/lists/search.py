@@ -53,7 +53,7 @@ class SearchPanel(ListPanel[MessageHit]):
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
         Column("role", lambda found: found.hit.message.role, 7, least=7),
-        Column("message", lambda found: _excerpt(found.hit), least=20),
+        Column("message", lambda found: _excerpt(found.hit), least=20, lines=2),
         Column("appears", lambda found: _appears(found), 7, figures=True),
         Column("leaves", lambda found: _leaves(found), 6, figures=True),
         Column("by", lambda found: _by(found), 24, least=12),
