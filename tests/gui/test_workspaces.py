@@ -10,6 +10,8 @@ from inspector.core.findings.answers import ShortAnswer, short_answers
 from inspector.core.tokens.estimators import estimator
 from inspector.gui import window as window_module
 from inspector.gui.panels.glance.panel import GlancePanel
+from inspector.gui.panels.lists.search import SearchPanel
+from inspector.gui.panels.message.view import MessageView
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
 from tests.gui.hands import click, press, write
@@ -184,6 +186,23 @@ def test_the_thirty_second_answer(opened: MainWindow, qtbot: QtBot) -> None:
         assert title in seen(opened)
         assert card.answer is not None
         assert opened.workbench.state.at == card.answer.request  # the one that the sentence names
+
+
+def test_hits_are_opened_one_after_the_other(opened: MainWindow, qtbot: QtBot) -> None:
+    """By Return: each is in sight; Qt ended the program where it scrolled while its list of colours was replaced."""
+    opened.search("rounding")
+    found, view = opened.docks.panel("Search"), opened.docks.panel("Message")
+    assert isinstance(found, SearchPanel)
+    assert isinstance(view, MessageView)
+    qtbot.waitUntil(lambda: len(found.table.rows) > 40 and not opened.bridge.busy)
+    for n in range(4):
+        opened.docks.bring("Search")
+        qtbot.wait(20)
+        click(found.table.viewport(), found.table.visualRect(found.table.model().index(n, 0)).center())
+        press(found.table, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: view.seen and view.find_bar.isVisible() and not opened.bridge.busy)
+        qtbot.wait(20)
+        assert view.text.viewport().rect().contains(view.text.cursorRect().center()), n
 
 
 @pytest.mark.parametrize("longest", range(3))

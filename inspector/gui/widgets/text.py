@@ -127,6 +127,9 @@ class PlainText(Guarded, QPlainTextEdit):
         self._unread: list[CodeStretch] = []
         """Code that was laid in, whose words nobody looks for yet."""
         self._task: Task | None = None
+        self._colouring = False
+        self._again = QTimer(self, singleShot=True, interval=0)
+        self._again.timeout.connect(self._colour)
         self._more = QTimer(self, interval=0)
         self._more.timeout.connect(lambda: self._fill())
         self.setReadOnly(True)
@@ -143,10 +146,10 @@ class PlainText(Guarded, QPlainTextEdit):
     def show_sections(self, sections: Sequence[Section]) -> None:
         """Show these from their beginning."""
         self._more.stop()
-        self.setExtraSelections([])
+        self._layout, self._hits = TextLayout(), ()
+        self._colour()
         self.clear()
         self._sections, self._pieces = sections, pieces(sections)
-        self._layout, self._hits = TextLayout(), ()
         self._folds.clear()
         self._unread = []
         if self._task is not None:
@@ -386,12 +389,19 @@ class PlainText(Guarded, QPlainTextEdit):
         self._colour()
 
     def _colour(self) -> None:
+        if self._colouring:
+            self._again.start()  # Qt lays out what it colours, which scrolls and resizes: a change of its list kills it
+            return
         found: list[QTextEdit.ExtraSelection] = []
         for block, _ in self._in_sight():
             found += (self._selection(*stretch) for stretch in self._stretches(block))
             if len(found) >= MOST_COLOURED:
                 break
-        self.setExtraSelections(found)
+        self._colouring = True
+        try:
+            self.setExtraSelections(found)
+        finally:
+            self._colouring = False
 
     def _in_sight(self) -> Iterator[tuple[QTextBlock, float]]:
         """The blocks, and how far down each begins."""
