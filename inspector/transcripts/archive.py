@@ -64,10 +64,14 @@ def sessions_in_folder(folder: Path) -> list[HeldSession]:
 def _sessions(names: Sequence[str]) -> list[str]:
     """Those that are no mere part of a session which is a folder."""
     main = {part: one.of_folder[0] for one in all_formats()[0] for part in one.of_folder[1:]}
-    paths = dict(zip(names, map(PurePath, names), strict=True))
-    listed = set(paths.values())
-    parts = {name for name, one in paths.items() if one.name in main and one.with_name(main[one.name]) in listed}
-    return [name for name in names if name not in parts and not name.endswith(_NOTE)]
+    listed = set(map(PurePath, names))
+    parts = {
+        str(one)
+        for one in listed
+        for part, opened in main.items()
+        if one.match(part) and one.parents[part.count("/")] / opened in listed
+    }
+    return [name for name in names if str(PurePath(name)) not in parts and not name.endswith(_NOTE)]
 
 
 def first_in_folder(folder: Path, held: Sequence[HeldSession]) -> Path:

@@ -114,6 +114,7 @@ class Format:
     """Where `sessions` looks for it."""
     contents: Contents = Contents()
     of_folder: tuple[str, ...] = ()
-    """Where a session is a folder: the file that it is opened by, then those beside it, which are no sessions."""
+    """Where a session is a folder: the file that it is opened by, then those beside or below it (as globs), which are
+    no sessions."""
     is_text: bool = False
     """Its files are no JSON: the reader is fed line after line, each a `str` without its end."""

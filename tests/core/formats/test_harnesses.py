@@ -3,6 +3,7 @@
 import json
 import zipfile
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -367,6 +368,96 @@ def test_openhands_v1_prompt_with_what_is_of_the_conversation_and_thoughts_in_bl
     thread = open_transcript(tmp_path / "events.jsonl").main
     assert thread.prompt.system == "Be brief.\n\nToday is Monday."
     assert thread.end.messages()[-1].parts[0] == Thinking("First look.", "c2ln")
+
+
+def openhands_folder(root: Path) -> Path:
+    """A conversation as OpenHands V1 keeps it: a file an event, and the state with what each call used."""
+
+    def used(answer: str, prompt: int, read: int = 0) -> dict[str, Any]:
+        counts = {"prompt_tokens": prompt, "completion_tokens": 9, "cache_read_tokens": read, "cache_write_tokens": 0}
+        return {"model": "oak-2", **counts, "context_window": 64_000, "response_id": answer}
+
+    def text(words: str) -> list[dict[str, str]]:
+        return [{"type": "text", "text": words}]
+
+    call = {"id": "c", "name": "terminal", "arguments": '{"command": "ls"}'}
+    events: list[dict[str, Any]] = [
+        {"kind": "SystemPromptEvent", "source": "agent", "system_prompt": text("Be brief.")[0], "tools": []},
+        {"kind": "MessageEvent", "source": "user", "llm_message": {"role": "user", "content": text("List.")}},
+        {"kind": "ActionEvent", "source": "agent", "thought": text("So I do."), "tool_name": "terminal",
+         "tool_call_id": "c", "tool_call": call, "llm_response_id": "r1"},
+        {"kind": "ObservationEvent", "source": "environment", "tool_name": "terminal", "tool_call_id": "c",
+         "action_id": "event 2", "observation": {"content": text("a.py"), "is_error": False}},
+        {"kind": "Condensation", "source": "environment", "forgotten_event_ids": ["event 2", "event 3"],
+         "summary": "There is a.py.", "summary_offset": 1, "llm_response_id": "s1"},
+        {"kind": "MessageEvent", "source": "agent", "llm_response_id": "r2",
+         "llm_message": {"role": "assistant", "content": text("a.py")}},
+    ]  # fmt: skip
+    folder = root / "0123abcd"
+    (folder / "events").mkdir(parents=True)
+    for n, one in enumerate(events):
+        event = {"id": f"event {n}", "timestamp": f"2026-01-01T00:00:0{n}.000001", **one}
+        (folder / "events" / f"event-{n:05}-00000000-0000-4000-8000-00000000000{n}.json").write_text(json.dumps(event))
+    metrics = {
+        "mine": {"token_usages": [used("r1", 300), used("r2", 400, 250), used("r3", 500)]},
+        "condenser": {"token_usages": [used("s1", 350)]},
+    }
+    state = {
+        "id": "0123-abcd", "agent": {"kind": "Agent", "llm": {"model": "oak-2", "usage_id": "mine"}},
+        "workspace": {"working_dir": "/w"}, "execution_status": "finished", "stats": {"usage_to_metrics": metrics},
+    }  # fmt: skip
+    (folder / "base_state.json").write_text(json.dumps(state))
+    return folder
+
+
+def zipped(folder: Path) -> Path:
+    made = folder.parent / "conversation.zip"
+    with zipfile.ZipFile(made, "w") as archive:
+        for path in sorted(folder.rglob("*.json")):
+            archive.write(path, path.relative_to(folder.parent).as_posix())
+    return made
+
+
+def test_openhands_v1_keeps_a_folder_with_a_file_an_event(tmp_path: Path) -> None:
+    """Whichever file is opened, the folder, or a zip file of it: one conversation, each call with what it used."""
+    folder = openhands_folder(tmp_path)
+    event = next((folder / "events").glob("event-00003-*"))
+    for path in (folder / "base_state.json", event, folder, tmp_path, zipped(folder)):
+        session = open_transcript(path)
+        assert (session.format, session.id, session.held) == ("openhands-v1", "0123-abcd", ())
+        assert prompts(session.main) == [(300, 0, 9), (400, 250, 9)]
+        assert buffers(session.main) == [["user: List."], ["user: List.", "user: There is a.py."]]
+        assert (session.main.prompt.system, session.main.requests[0].window) == ("Be brief.", 64_000)
+        assert [
+            (call.kind, call.before_request, call.usage.prompt if call.usage else 0) for call in session.side_calls
+        ] == [
+            ("condenser", 1, 350),
+            ("answer not in file", 2, 500),
+        ]
+
+
+def test_openhands_v1_folder_is_followed(tmp_path: Path) -> None:
+    folder = openhands_folder(tmp_path)
+    *_, last = sorted((folder / "events").iterdir())
+    told = last.read_text()
+    last.unlink()
+    seen: list[Session] = []
+    follower = Follower(folder / "base_state.json", seen.append)
+    follower.look()
+    assert len(seen[-1].main.requests) == 1
+    last.write_text(told)
+    deadline = monotonic() + 60
+    while len(seen[-1].main.requests) < 2 and monotonic() < deadline:
+        follower.look()
+    assert prompts(seen[-1].main) == [(300, 0, 9), (400, 250, 9)]
+
+
+def test_openhands_v1_without_the_state_beside_its_events(tmp_path: Path) -> None:
+    folder = openhands_folder(tmp_path)
+    (folder / "base_state.json").unlink()
+    session = open_transcript(next((folder / "events").glob("event-00000-*")))
+    assert prompts(session.main) == [None, None]
+    assert buffers(session.main)[1] == ["user: List.", "user: There is a.py."]
 
 
 def test_openhands_log_is_all_its_files() -> None:

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from inspector.core.formats.format import Contents, Format
+from inspector.core.formats.format import AgentFolder, Contents, Format
 from inspector.core.formats.many import ManyReader
-from inspector.core.formats.openhands import events, log, v1
+from inspector.core.formats.openhands import events, folder, log, v1
 
 FORMATS = (
     Format(
@@ -21,10 +21,16 @@ FORMATS = (
     Format(
         v1.NAME,
         "OpenHands event log (V1)",
-        v1.sniff,
-        v1.OpenHandsV1Reader,
+        folder.sniff,
+        folder.OpenHandsFolderReader,
+        folder.companions,
+        folder.is_companion,
         grows=True,
-        contents=Contents("yes, from running sums", "yes", "yes"),
+        of_folder=(folder.STATE, folder.EVENTS),
+        folders=(AgentFolder("*/base_state.json", ".openhands/conversations", "OPENHANDS_CONVERSATIONS_DIR"),),
+        contents=Contents(
+            "yes, from running sums or the state", "yes", "yes", "lines, or the folder of a conversation"
+        ),
     ),
     Format(
         log.NAME,

@@ -17,7 +17,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.message import Message, Opaque, Part, Text, Thinking
 from inspector.core.session import Problem, Session, SideCall
-from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_at, text_of
+from inspector.core.untyped import count_of, fields_of, list_of, object_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage
 
 NAME = "openhands-v1"
@@ -45,8 +45,8 @@ def sniff(head: Head) -> float:
     return 1.0 if events and 2 * events > len(head.values) else 0.0
 
 
-class OpenHandsV1Reader:
-    """A `Reader`, fed line by line."""
+class EventLogReader:
+    """A `Reader`, fed event by event."""
 
     def __init__(self) -> None:
         self._thread = GrowingThread()
@@ -57,7 +57,9 @@ class OpenHandsV1Reader:
         """Under which name the agent's are; empty as long as nothing tells."""
         self._counted: tuple[Usage, str, str, int] | None = None
         """Reported, and no answer has come since: usage, model, time, line."""
-        self._answers: dict[str, list[Message]] = {}
+        self._used: dict[str, tuple[str, Usage, str, int | None]] = {}
+        """By answer, what a state tells and no event has taken yet: under which name, usage, model, window."""
+        self._id = ""
         self._answer = ""
         self._events: list[tuple[str, str]] = []
 
@@ -82,6 +84,17 @@ class OpenHandsV1Reader:
                 self._take_result(value, name, line, time)
         if (now := self._thread.view()).stretch is before.stretch and now.length > before.length:
             self._events.append((name, now.tail(before.length)[0].id))
+
+    def take_state(self, state: Mapping[str, Any]) -> None:
+        """What stands beside the events: the agent's model, and what each call used."""
+        self._id = text_at(state, "id")
+        llm = object_of(object_of(state, "agent"), "llm")
+        self._own, self._thread.model = text_at(llm, "usage_id"), text_at(llm, "model")
+        for name, told in object_of(object_of(state, "stats"), "usage_to_metrics").items():
+            for one in objects_of(fields_of(told).get("token_usages")):
+                usage = _usage(*(count_of(one.get(key)) for key in _COUNTS))
+                if (answer := text_at(one, "response_id")) and measured(usage):
+                    self._used[answer] = name, usage, text_at(one, "model"), count_of(one.get("context_window")) or None
 
     def _take_prompt(self, value: Mapping[str, Any]) -> None:
         tools, told = value.get("tools"), value.get("system_prompt")
@@ -122,8 +135,11 @@ class OpenHandsV1Reader:
     def _call(self, answer: str, line: int, time: str) -> None:
         """The call that this answer came of: what was reported last is its own."""
         usage, model, when, _ = self._counted or (None, "", time, 0)
+        if answer in self._used:
+            _, usage, model, window = self._used.pop(answer)
+            self._thread.window = window or self._thread.window
         self._counted, self._answer = None, answer
-        self._thread.call(usage, model, when, "", line)
+        self._thread.call(usage, model or self._thread.model, when, "", line)
 
     def _take_result(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
         observation = object_of(value, "observation")
@@ -149,8 +165,7 @@ class OpenHandsV1Reader:
             if is_snapshot or prompt <= 0 or min(output, read, written) < 0:
                 continue
             self._own = self._own or next((known for known in _USUAL if known in metrics), name)
-            rest = prompt - read - written
-            usage = Usage(rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning))
+            usage = _usage(prompt, output, read, written, reasoning)
             model = text_of(sums.get("model")) or text_at(told, "model_name")
             if name != self._own:
                 self._aside(name, usage, model, line, time)
@@ -167,6 +182,8 @@ class OpenHandsV1Reader:
         self._sides.append(SideCall(kind, "main", before, None, "", model, usage, None, line, time))
 
     def _condense(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
+        if used := self._used.pop(text_of(value.get("llm_response_id")), None):
+            self._aside(used[0], used[1], used[2], line, time)
         forgotten = {one for one in list_of(value.get("forgotten_event_ids")) if isinstance(one, str)}
         gone = {message for event, message in self._events if event in forgotten}
         summary, offset = text_of(value.get("summary")), value.get("summary_offset")
@@ -174,8 +191,19 @@ class OpenHandsV1Reader:
 
     def session(self) -> Session:
         """The session so far."""
-        threads, sides = (self._thread.thread(),), tuple(self._sides)
-        return Session(NAME, threads, tuple(self._problems), client="OpenHands", side_calls=sides)
+        calls, rest = self._thread.calls, self._used.values()
+        lost = [
+            SideCall("answer not in file" if name == self._own else name, "main", calls, None, "", model, usage)
+            for name, usage, model, _ in rest
+        ]
+        threads, sides = (self._thread.thread(),), (*self._sides, *lost)
+        return Session(NAME, threads, tuple(self._problems), client="OpenHands", id=self._id, side_calls=sides)
+
+
+def _usage(prompt: int, output: int, read: int, written: int, reasoning: int) -> Usage:
+    """The cache is a part of the prompt, unless it is more."""
+    rest = prompt - read - written
+    return Usage(rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning))
 
 
 def _texts(thought: Any, reasoning: str) -> list[Part]:
