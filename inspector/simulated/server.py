@@ -1,13 +1,189 @@
-"""The simulated provider as a server: on loopback only, in a thread of its own, stopped when asked."""
+"""The simulated provider as a server: its endpoints, and the way of a request through them; on loopback only, in a
+thread of its own, stopped when asked."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, TypeAlias
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
-from inspector.safety.web_server import WebServer
-from inspector.simulated.app import application
+from inspector.core.dialects.gemini import GEMINI
+from inspector.core.untyped import object_of
+from inspector.safety.web_server import WebServer, is_local
+from inspector.simulated.apis import AnthropicApi, ChatApi, GeminiApi, SimulatedApi
+from inspector.simulated.call import SimulatedAnswer
+from inspector.simulated.refusals import (
+    ApiError,
+    RequestRefused,
+    needed,
+)
+from inspector.simulated.responses import ResponsesApi, compacted, compaction
 from inspector.simulated.state import SimulatedServerState
+from inspector.simulated.transport import (
+    GARBAGE,
+    ON_SENT,
+    RAW,
+    error,
+    json,
+    key,
+    open_headers,
+    paced,
+    parsed,
+    plain,
+    received,
+    streamed,
+    strikes_early,
+    whole,
+)
+from inspector.simulated.websocket import converse
+
+MODELS = ("simulated", "claude-simulated", "gpt-simulated", "gemini-simulated")
+
+_MODEL = "{model:[^/:]+}"
+"""As it stands in a route; what follows it is a colon and the verb."""
+
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def application(state: SimulatedServerState) -> web.Application:
+    """All endpoints over one state."""
+    anthropic, chat, openai, gemini = AnthropicApi(), ChatApi(), ResponsesApi(), GeminiApi()
+    app = web.Application(middlewares=[only_here, _logged(state)])
+    app.add_routes(
+        [
+            web.get("/", _alive),
+            web.get("/api/hello", _alive),
+            web.get("/v1/models", _models),
+            web.post("/v1/messages", partial(_answer, state, anthropic)),
+            web.post("/v1/messages/count_tokens", partial(_count, state, anthropic)),
+            web.post("/v1/chat/completions", partial(_answer, state, chat)),
+            web.post("/v1/responses", partial(_answer, state, openai)),
+            web.get("/v1/responses", partial(converse, state, openai), allow_head=False),
+            web.post("/v1/responses/compact", partial(_compact, state, openai)),
+            web.post("/v1/responses/input_tokens", partial(_count, state, openai)),
+            web.post(f"/v1beta/models/{_MODEL}:generateContent", partial(_answer, state, gemini)),
+            web.post(f"/v1beta/models/{_MODEL}:streamGenerateContent", partial(_answer, state, gemini)),
+            web.post(f"/v1beta/models/{_MODEL}:countTokens", partial(_count, state, gemini)),
+            web.get("/v1beta/models", partial(_gemini_models, state)),
+            web.get(f"/v1beta/models/{_MODEL}", partial(_gemini_models, state)),
+        ]
+    )
+    return app
+
+
+@web.middleware
+async def only_here(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuses requests meant for another host: no web page may use this server behind a name of its own."""
+    if not is_local(request):
+        return plain("This server answers to 127.0.0.1 and localhost only.", 403)
+    return await handler(request)
+
+
+def _logged(state: SimulatedServerState) -> Middleware:
+    """Hands what arrived and what was sent to the log of the wire, where there is one."""
+
+    @web.middleware
+    async def log(request: web.Request, handler: Handler) -> web.StreamResponse:
+        sent: list[bytes] = []
+        request[ON_SENT] = sent.append if state.log else lambda data: None
+        response: web.StreamResponse | None = None
+        try:
+            response = await handler(request)
+            return response
+        except web.HTTPException as refused:
+            response = refused
+            raise
+        finally:
+            if state.log:
+                body = response.body if isinstance(response, web.Response) else None
+                status = response.status if response is not None else 0
+                answer = body if isinstance(body, bytes) else b"".join(sent)
+                answer = b"" if request.method == "HEAD" else answer
+                asked = request[RAW] if RAW in request else await request.read() if request.can_read_body else b""
+                path, headers = str(request.rel_url), open_headers(request)
+                state.log.add(request.method, path, headers, asked, status, answer)
+
+    return log
+
+
+async def _alive(request: web.Request) -> web.StreamResponse:
+    return plain("simulated provider")
+
+
+async def _models(request: web.Request) -> web.StreamResponse:
+    data = [{"id": name, "object": "model", "type": "model", "created": 0, "owned_by": "simulated"} for name in MODELS]
+    return json({"object": "list", "data": data, "has_more": False})
+
+
+async def _gemini_models(state: SimulatedServerState, request: web.Request) -> web.StreamResponse:
+    """The model that the path names, else all."""
+    asked = request.match_info.get("model")
+    documents = [
+        {
+            "name": f"models/{name}",
+            "displayName": name,
+            "inputTokenLimit": state.window,
+            "outputTokenLimit": 8192,
+            "supportedGenerationMethods": ["generateContent", "countTokens"],
+        }
+        for name in ((asked,) if asked else MODELS)
+    ]
+    return json(documents[0] if asked else {"models": documents})
+
+
+async def _count(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
+    """Tokens of a prompt. Takes no fault from the queue."""
+    try:
+        body = await parsed(request, state)
+        call = api.read(object_of(body, "generateContentRequest") or body)
+    except RequestRefused as refused:
+        return error(api, refused.refusal)
+    tokens = state.prompt_tokens(call)
+    if api.dialect is GEMINI:
+        return json({"totalTokens": tokens})
+    return json({"object": "response.input_tokens", "input_tokens": tokens})
+
+
+async def _answer(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
+    """One answer of the model."""
+    try:
+        body, fault = await received(request, state)
+        if await strikes_early(request, fault):
+            return plain(GARBAGE, kind="text/html")
+        needed(body, "model", *api.answers_need)
+        call = api.read(body)
+        api.check(call, state, fault)
+    except RequestRefused as refused:
+        return error(api, refused.refusal)
+    answer = api.reply(call, state, fault, key(request))
+    late = api.late_refusal(state, fault)
+    if call.stream:
+        events = paced(api, api.events(answer), fault, late, state.pause_s)
+        return await streamed(request, events, fault.kind == "cut")
+    if fault.kind == "overflow-late":
+        return error(api, late)
+    return await whole(request, api, answer, fault)
+
+
+async def _compact(state: SimulatedServerState, api: ResponsesApi, request: web.Request) -> web.StreamResponse:
+    """`/responses/compact`: unary, never a stream."""
+    try:
+        body, fault = await received(request, state)
+        if await strikes_early(request, fault):
+            return plain(GARBAGE, kind="text/html")
+        if not state.may_compact():
+            raise RequestRefused(ApiError(404, "Invalid URL (POST /v1/responses/compact)"))
+        call = api.read(body)
+        api.check(call, state, fault)
+    except RequestRefused as refused:
+        return error(api, refused.refusal)
+    said = SimulatedAnswer(compaction(call.buffer.messages, call.digest)["encrypted_content"])
+    answer = compacted(call, state.spend(api.dialect.name, call, said, key(request)))
+    if fault.kind == "empty":
+        answer["output"] = []
+    return await whole(request, api, answer, fault)
+
 
 LONGEST_LINE = 1 << 16
 """Bytes of one header: clients put whole JSON documents there."""
