@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QHeaderView
+from PySide6.QtWidgets import QHeaderView, QToolButton
 from pytestqt.qtbot import QtBot
 
 from inspector.cli import breakdown as cli_breakdown
@@ -157,8 +157,11 @@ def test_the_tree_is_sorted_and_opened(desk: Desk, panel: BreakdownPanel) -> Non
     assert names() == [shown_name(one) for one in by_size]
     header = panel.tree.header()
     assert isinstance(header, QHeaderView)
+    assert heads(panel) == ["part", "tokens ▾", "share", "calls", "messages"]
     click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 8, header.height() // 2))
     assert names() == sorted(names(), key=str.casefold)
+    assert heads(panel) == ["part ▴", "tokens", "share", "calls", "messages"]
+    assert not header.isSortIndicatorShown()  # it would lie over the words
     desk.workbench.look_into(("tool results", "Read"))
     current = panel.tree.currentItem()
     assert current is not None
@@ -166,6 +169,26 @@ def test_the_tree_is_sorted_and_opened(desk: Desk, panel: BreakdownPanel) -> Non
     assert above is not None
     assert (current.text(0), above.text(0)) == ("Read", "tool results")
     assert desk.workbench.state.among is not None, "the panel adds the messages of the part"
+
+
+def heads(panel: BreakdownPanel) -> list[str]:
+    return [panel.tree.headerItem().text(n) for n in range(panel.tree.columnCount())]
+
+
+def test_every_tab_has_its_whole_name(desk: Desk, panel: BreakdownPanel, qtbot: QtBot) -> None:
+    """The chosen one is in wider letters, and no arrows to scroll by lie over the last."""
+    for at in (AT, 0):
+        desk.workbench.move(at)
+        wait(panel, qtbot)
+        for n in range(panel.tabs.count()):
+            panel.tabs.setCurrentIndex(n)
+            qtbot.wait(10)
+            assert not [one for one in panel.tabs.findChildren(QToolButton) if one.isVisible()]
+            assert all(panel.tabs.rect().contains(panel.tabs.tabRect(one)) for one in range(panel.tabs.count())), (
+                at,
+                n,
+            )
+            assert panel.tabs.tabRect(n).width() >= panel.tabs.tabSizeHint(n).width()
 
 
 def test_repeats_and_tools_lead_to_their_messages(desk: Desk, panel: BreakdownPanel, asked: Asked) -> None:

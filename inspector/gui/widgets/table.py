@@ -75,6 +75,8 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
         super().__init__()
         self.columns = columns
         self.rows: Sequence[T] = ()
+        self.order: tuple[int, bool] | None = None
+        """The column by which they are sorted, and whether the largest comes first: its heading says so."""
 
     def show_rows(self, rows: Sequence[T]) -> None:
         """These from now on."""
@@ -102,11 +104,17 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return self.columns[section].title
+            title = self.columns[section].title
+            return sorted_title(title, self.order[1]) if self.order and self.order[0] == section else title
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if self.columns[section].figures else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         return None
+
+
+def sorted_title(title: str, falling: bool) -> str:
+    """The heading of the column by which rows are sorted: Qt's own sign lies over the words."""
+    return f"{title} {'▾' if falling else '▴'}"
 
 
 class WholeRows(Guarded, QTableView):

@@ -73,6 +73,8 @@ class BreakdownPanel(Panel):
             self.tabs.addTab(name)
         self.tabs.setAccessibleName("What fills the buffer")
         self.tabs.setExpanding(False)
+        self.tabs.setUsesScrollButtons(False)
+        self.tabs.currentChanged.connect(self.tabs.updateGeometry)  # the chosen one has wider letters
         column(row(self.tabs, (self.says, 1), self.all, margins=(0, 0, 8, 0), gap=12), (stack, 1), of=self, gap=0)
         for part in (self.icicle, self.tree):
             part.chosen.connect(self.look_into)
@@ -128,6 +130,8 @@ class BreakdownPanel(Panel):
         self._late.stop()
         self.icicle.fade(False)
         found = self.filling
+        self.repeats.empty = "Nothing of this buffer stands in it twice." if found else ""
+        self.tools.empty = "No tool was offered, and none was called." if found else ""
         self.repeats.show_rows(found.repeats if found else ())
         self.tools.show_rows(found.tools if found else ())
         free = sum(one.free for one in found.repeats) if found else 0

@@ -11,7 +11,7 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.breakdown.icicle import PartPath, shown_name
-from inspector.gui.widgets.table import TOP
+from inspector.gui.widgets.table import TOP, sorted_title
 
 COLUMNS = ("part", "tokens", "share", "calls", "messages")
 _LEAST = (54, 65)
@@ -35,7 +35,6 @@ class BreakdownTree(Guarded, QTreeWidget):
         self._tree: BreakdownNode | None = None
         self._order, self._down = 1, True
         self.setAccessibleName("Parts of the buffer")
-        self.setHeaderLabels(list(COLUMNS))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setUniformRowHeights(True)
         self.setExpandsOnDoubleClick(False)
@@ -48,14 +47,17 @@ class BreakdownTree(Guarded, QTreeWidget):
         header, figure = self.header(), self.fontMetrics().horizontalAdvance("0")
         header.setStretchLastSection(False)
         header.setSectionsClickable(True)
-        header.setSortIndicatorShown(True)
-        header.setSortIndicator(self._order, Qt.SortOrder.DescendingOrder)
+        self._head()
         header.sectionClicked.connect(self._sort_by)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column, width in zip(range(1, len(COLUMNS)), (9, 7, 6, 9), strict=True):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
             header.resizeSection(column, max(width * figure + 14, header.sectionSizeHint(column) + SORT_SIGN))
             self.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+    def _head(self) -> None:
+        names = enumerate(COLUMNS)
+        self.setHeaderLabels([sorted_title(name, self._down) if n == self._order else name for n, name in names])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Where there is little room, names go before counts."""
@@ -118,8 +120,7 @@ class BreakdownTree(Guarded, QTreeWidget):
     def _sort_by(self, column: int) -> None:
         self._down = not self._down if column == self._order else column > 0
         self._order = column
-        order = Qt.SortOrder.DescendingOrder if self._down else Qt.SortOrder.AscendingOrder
-        self.header().setSortIndicator(column, order)
+        self._head()
         current = self.currentItem()
         part = current.data(0, _PART) if current is not None else ()
         self._build(self._open())

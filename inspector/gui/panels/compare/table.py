@@ -163,10 +163,7 @@ class CompareTable(Rows[PolicyRow]):
             self._falling = not self._falling
         else:
             self._by = -1
-        header = self.horizontalHeader()
-        header.setSortIndicatorShown(self._by >= 0)
-        order = Qt.SortOrder.DescendingOrder if self._falling else Qt.SortOrder.AscendingOrder
-        header.setSortIndicator(self._by, order)
+        self._model.order = (self._by, self._falling) if self._by >= 0 else None
         here = self.currentIndex().row()
         self.show_comparison(self._comparison, self.rows[here].name if here >= 0 else "")
 

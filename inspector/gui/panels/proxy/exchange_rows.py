@@ -16,7 +16,7 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, share_words, size_words
 from inspector.gui.look.visible import line
 from inspector.gui.panels.proxy.hold_box import client_title
-from inspector.gui.widgets.table import TOP, Column, Index, TableModel
+from inspector.gui.widgets.table import TOP, Column, Index, TableModel, sorted_title
 
 Tone: TypeAlias = Literal["", "good", "bad", "waits"]
 
@@ -378,7 +378,7 @@ class ExchangeModel(TableModel[ListedExchange]):
         by = self._by if self._by in alike else next(iter(alike), None)  # `#` and `sent at` are the same order
         if told is None or role != Qt.ItemDataRole.DisplayRole or section != by:
             return told
-        return f"{told} ▾" if self._falling else f"{told} ▴"
+        return sorted_title(told, self._falling)
 
 
 # -- the waterfall -----------------------------------------------------------------------------------------------------
