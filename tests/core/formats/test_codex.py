@@ -223,6 +223,14 @@ def test_usage_records_count_and_token_counts_repeat_them() -> None:
     assert prompts([says("user", "hi"), says("assistant", "ho"), record, Counts()(10, 2)]) == [(10, ["hi"])]
 
 
+def test_a_version_that_writes_no_usage_records_may_take_the_thread_up() -> None:
+    counts = Counts()
+    record = {"type": "token_usage_record", "payload": {"usage": {"input_tokens": 10, "output_tokens": 1}}}
+    values = [says("user", "hi"), says("assistant", "ho"), record, told_again := counts(10), told_again]
+    values += [says("user", "more"), says("assistant", "on"), counts(20)]
+    assert [tokens for tokens, _ in prompts(values)] == [10, 20]
+
+
 def reasoned(cached: int, prompt: int) -> list[int]:
     """Messages with reasoning in each buffer: a turn of two calls, then the user writes and the next call reports."""
     counts = Counts()

@@ -184,7 +184,8 @@ class Rollout:
     """The settings of the turn before that are sent along."""
     _spawning: set[str] = field(default_factory=set)
     _total: tuple[int, ...] = ()
-    _counted_by_record: bool = False
+    _to_repeat: int = 0
+    """Records of usage in this turn that no count has repeated yet."""
     _copied: bool = False
     _side_call: bool = False
     _unknown: set[str] = field(default_factory=set)
@@ -223,6 +224,7 @@ class Rollout:
 
     def _turn_context(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         self.calls.turn()
+        self._to_repeat = 0
         now = {name: dumps(payload[name]) for name in _SENT_ALONG if name in payload}
         for name, value in now.items():
             if name in self._context and self._context[name] != value:
@@ -270,7 +272,7 @@ class Rollout:
 
     def _token_usage_record(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         """Newer versions: written as soon as the response is complete. `token_count` then repeats it."""
-        self._counted_by_record = True
+        self._to_repeat += 1
         self._count(payload.get("usage"), line, time)
 
     def _event(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
@@ -303,7 +305,9 @@ class Rollout:
             return
         running = _figures(total if isinstance(total, dict) else last)
         changed, self._total = running != self._total, running
-        if changed and not self._counted_by_record:
+        if changed and self._to_repeat:
+            self._to_repeat -= 1
+        elif changed:  # a version without such records may have taken the thread up
             self._count(last, line, time)
 
     def _count(self, usage: Any, line: int, time: str) -> None:

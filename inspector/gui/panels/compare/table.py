@@ -253,10 +253,11 @@ def regret_words(one: ReplayReport) -> str:
     losses = one.losses
     if not losses.facts:
         return f"{one.title} removed nothing: nothing could be regretted."
-    summaries = one.spent.summaries_usd
-    priced = f" {dollars(summaries)} of its cost are for summaries." if one.policy == BASE and summaries else ""
-    if one.policy == BASE and (part := one.spent.estimated_usd):
-        priced += f" {dollars(part)} are estimated: the file does not hold what these calls used."
+    summaries, estimated = one.spent.summaries_usd, one.spent.estimated_usd
+    priced = ""
+    if one.policy == BASE and summaries:
+        part = "" if not estimated else ", estimated" if estimated == summaries else f", {dollars(estimated)} estimated"
+        priced = f" {dollars(summaries)} of its cost are for summaries{part}."
     again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:
