@@ -120,6 +120,8 @@ def find_ban(sentence: str) -> Ban | None:
     found = _BAN.search(sentence)
     if found is None or not forbids(sentence) or _CONDITION.search(sentence):
         return None
+    if sentence[: found.end()].count('"') % 2:  # somebody's words
+        return None
     rest = sentence[found.end() :]
     end = _CLAUSE_END.search(rest)
     clause = rest[: end.start()] if end else rest

@@ -233,6 +233,7 @@ def test_a_call_against_a_rule(rule: str, calls: list[Turn], against: list[int])
         (("user", RULE), ("bash", f"cat > notes.md <<'END'\nrm {MIGRATION}\nEND"), ("bash", f"git show {MIGRATION}")),
         (("user", "Why don't we change api.py?"), ("edit", "api.py")),
         (("user", "Do not change any files."), ("edit", "any")),
+        (("user", 'Bob wrote: "never touch api.py".'), ("edit", "api.py")),
         (("edit", "api.py"), ("user", "Do not touch api.py."), ("answer", "ok")),
     ],
 )
