@@ -16,8 +16,7 @@ from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.glance.panel import GlancePanel
 from inspector.gui.panels.lists.lost import AGAIN, LostPanel
-from inspector.gui.panels.proxy.panel import ProxyPanel
-from inspector.gui.panels.proxy.rule_row import EACH
+from inspector.gui.panels.proxy.panel import EACH, ProxyPanel
 from inspector.gui.panels.steps.panel import StepsPanel
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.proxies.dialog import ADDRESS, ProxyDialog

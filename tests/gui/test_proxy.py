@@ -15,8 +15,7 @@ from pytestqt.qtbot import QtBot
 from inspector.cli.follow import RequestPrinter
 from inspector.core.jsontext import loads
 from inspector.gui.panels.proxy.hold_box import HoldBox
-from inspector.gui.panels.proxy.panel import ProxyPanel
-from inspector.gui.panels.proxy.rule_row import EACH, OFF, WATERMARK
+from inspector.gui.panels.proxy.panel import EACH, OFF, WATERMARK, ProxyPanel
 from inspector.gui.proxies.dialog import ADDRESS, COPIED, ConnectDialog, ProxyDialog
 from inspector.gui.window import MainWindow
 from inspector.proxy.connect import connections
