@@ -99,8 +99,8 @@ def check_previews(bench: Workbench) -> None:
         difference = compared(compare)
         assert difference.delta == sum(row.delta for row in difference.rows) == -seen.freed
         assert [row.tokens for row in step_rows(steps, sizer_of(bench.state))][-1] == now.pressure.tokens
-        *_, ghost = step_effects(bench.state)
-        assert (ghost.before, ghost.after) == (before.pressure.tokens, now.pressure.tokens)
+        *_, effect = step_effects(bench.state)
+        assert (effect.before, effect.after) == (before.pressure.tokens, now.pressure.tokens)
         bench.stepping.undo()
         assert shown(bench).pressure == before.pressure
 

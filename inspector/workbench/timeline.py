@@ -166,7 +166,7 @@ def step_effects(state: State) -> tuple[StepEffect, ...]:
     wanted = (state.thread_id, state.choices.policy)
     places = [steps for (thread, _, by), steps in state.trees.items() if (thread, by) == wanted]
     pressures = state.pressures
-    return tuple(ghost for steps in places for ghost in _path(steps, pressures)) if pressures is not None else ()
+    return tuple(effect for steps in places for effect in _path(steps, pressures)) if pressures is not None else ()
 
 
 def _path(steps: Steps, pressures: Pressures) -> list[StepEffect]:

@@ -275,6 +275,6 @@ def test_the_effect_of_a_step_stays_on_the_timeline(opened: MainWindow, qtbot: Q
     opened.workbench.stepping.step("L0")
     qtbot.waitUntil(lambda: opened.workbench.state.stepped)
     opened.workbench.move(3)
-    (ghost,) = timeline.plot.overlay.ghosts
-    assert (ghost.at, ghost.name) == (9, "L0")
-    assert ghost.after < ghost.before
+    (effect,) = timeline.plot.overlay.effects
+    assert (effect.at, effect.name) == (9, "L0")
+    assert effect.after < effect.before

@@ -189,10 +189,10 @@ def test_the_number_of_the_playhead_lies_on_no_circle(
         if stepped:
             bench.stepping.choose(policy="roku")
             bench.stepping.step("L4")
-            qtbot.waitUntil(lambda: bool(overlay.ghosts))
+            qtbot.waitUntil(lambda: bool(overlay.effects))
         number = next(one.covers for one in drawn(overlay, monkeypatch) if one.words == "79")
-        dot, *ghosts = (room for room in overlay.labels.taken if room.width() < 14)
-        assert not any(number.intersects(circle) for circle in (dot, *ghosts))
+        dot, *effects = (room for room in overlay.labels.taken if room.width() < 14)
+        assert not any(number.intersects(circle) for circle in (dot, *effects))
 
 
 def test_the_number_of_the_playhead_stays_in_the_plot(
@@ -205,7 +205,7 @@ def test_the_number_of_the_playhead_stays_in_the_plot(
     bench.stepping.choose(policy="roku")
     for tier in ("L0", "L1"):
         bench.stepping.step(tier)
-        qtbot.waitUntil(lambda tier=tier: any(one.name == tier for one in overlay.ghosts))  # type: ignore[misc]
+        qtbot.waitUntil(lambda tier=tier: any(one.name == tier for one in overlay.effects))  # type: ignore[misc]
     number = next(one.covers for one in drawn(overlay, monkeypatch) if one.words == str(bench.state.at))
     assert area_of(opened.plot.above.getViewBox()).contains(number)
 

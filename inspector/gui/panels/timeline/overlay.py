@@ -43,7 +43,7 @@ class TimelineOverlay(Overlay):
         self.window_tokens: int | None = None
         self.lines: tuple[Watermark, ...] = ()
         self.firings: tuple[Firing, ...] = ()
-        self.ghosts: tuple[StepEffect, ...] = ()
+        self.effects: tuple[StepEffect, ...] = ()
         self._in_words = False
         self._marks: tuple[Mark, ...] = ()
         self.triggers: tuple[ObservedTrigger, ...] = ()
@@ -80,9 +80,9 @@ class TimelineOverlay(Overlay):
         self.firings, self._in_words = firings, in_words
         self.update()
 
-    def show_ghosts(self, ghosts: tuple[StepEffect, ...], count: int) -> None:
+    def show_effects(self, effects: tuple[StepEffect, ...], count: int) -> None:
         """Our steps. `count`: requests of the thread; after the last one stands the buffer after the last record."""
-        self.ghosts, self._count = ghosts, count
+        self.effects, self._count = effects, count
         self.update()
 
     def fired_at(self, at: int) -> str:
@@ -102,12 +102,12 @@ class TimelineOverlay(Overlay):
         compactions = self._paint_compactions(painter, area, both)
         if not lower.isNull():
             self._paint_key(painter, lower)
-        for _, _, before, after in self._placed_ghosts(area):
+        for _, _, before, after in self._placed_effects(area):
             self.labels.take(QRectF(before, after).normalized().adjusted(-4.5, -4.5, 4.5, 4.5))
         self._paint_here(painter, area, both)
         painter.setClipRect(area)
         self._paint_firings(painter, area)
-        self._paint_ghosts(painter, area)
+        self._paint_effects(painter, area)
         for y, words, colour in rows:
             self._paint_label(painter, words, self._beside(painter, area.left() + 4, y), colour, slides=True)
         if self._in_words:
@@ -239,31 +239,33 @@ class TimelineOverlay(Overlay):
             colour = line_colour(self._theme.colours, n)
             self._paint_label(painter, fired_words(firing), corners, colour, slides=True)
 
-    def _placed_ghosts(self, area: QRectF) -> Iterator[tuple[int, StepEffect, QPointF, QPointF]]:
+    def _placed_effects(self, area: QRectF) -> Iterator[tuple[int, StepEffect, QPointF, QPointF]]:
         """How many stand at the same request before it, and where each begins and ends."""
         place = 0
-        for n, ghost in enumerate(self.ghosts):
-            place = place + 1 if n and self.ghosts[n - 1].at == ghost.at else 0
-            x = self._place(ghost.at, self._count)
-            before, after = self._point(x, ghost.before), self._point(x, ghost.after)
+        for n, effect in enumerate(self.effects):
+            place = place + 1 if n and self.effects[n - 1].at == effect.at else 0
+            x = self._place(effect.at, self._count)
+            before, after = self._point(x, effect.before), self._point(x, effect.after)
             shift = QPointF(APART * (place + 1), 0)
             if before.x() + shift.x() + 6 > area.right():
                 shift = -shift
-            yield place, ghost, before + shift, after + shift
+            yield place, effect, before + shift, after + shift
 
-    def _paint_ghosts(self, painter: QPainter, area: QRectF) -> None:
+    def _paint_effects(self, painter: QPainter, area: QRectF) -> None:
         c = self._theme.colours
-        for n, (place, ghost, before, after) in enumerate(self._placed_ghosts(area)):
+        for n, (place, effect, before, after) in enumerate(self._placed_effects(area)):
             painter.setPen(QPen(ink(c.accent), 1.2, Qt.PenStyle.DashLine))
             painter.drawLine(before, after)
             painter.setPen(QPen(ink(c.accent), 1.4))
             painter.setBrush(ink(c.window))
             painter.drawEllipse(after, 3.5, 3.5)
-            last = n + 1 == len(self.ghosts) or self.ghosts[n + 1].at != ghost.at
-            if last and ghost.at == self._at:
-                change = ghost.after - ghost.before
+            last = n + 1 == len(self.effects) or self.effects[n + 1].at != effect.at
+            if last and effect.at == self._at:
+                change = effect.after - effect.before
                 words = (
-                    f"{ghost.name} {signed(change)} → {grouped(ghost.after)}" if change else f"{ghost.name}: no change"
+                    f"{effect.name} {signed(change)} → {grouped(effect.after)}"
+                    if change
+                    else f"{effect.name}: no change"
                 )
                 size, clear = label_size(painter, words), APART * (place + 1) + 8
                 lefts = (after.x() + 8, after.x() - size.width() - clear)

@@ -217,7 +217,7 @@ class Timeline(PlotPanel):
         whose = (state.thread_id, state.choices.policy)
         if state.trees is not self._trees or whose != self._whose:
             self._trees, self._whose = state.trees, whose
-            self.plot.overlay.show_ghosts(step_effects(state), len(state.thread.requests) if state.thread else 0)
+            self.plot.overlay.show_effects(step_effects(state), len(state.thread.requests) if state.thread else 0)
 
     def restyle(self) -> None:
         """The plot keeps pens."""
