@@ -1,10 +1,11 @@
 """What a client writes around the user's words: memory files, skills, reminders, each by the signs that clients leave.
 
-The signs, as read in recorded prompts: Claude Code wraps what it adds in `<system-reminder>`, names a memory file as
-`Contents of PATH:` and a skill as `Base directory for this skill: PATH`; Codex writes `# AGENTS.md instructions for
-FOLDER` and `<skills_instructions>`; Gemini CLI `--- Context from: PATH ---`; OpenCode `Instructions from: PATH`; Pi a
-`# Project Context` or `<project_instructions path="PATH">`, and `<available_skills>`. They count only in what a client
-wrote (a system prompt, a marked message, a text that begins or is wrapped as clients do): a user may say them, too.
+The signs, as read in recorded prompts: Claude Code wraps what it adds in `<system-reminder>`, what ran in the background
+in `<task-notification>`, names a memory file as `Contents of PATH:` and a skill as `Base directory for this
+skill: PATH`; Codex writes `# AGENTS.md instructions for FOLDER` and `<skills_instructions>`; Gemini CLI `--- Context
+from: PATH ---`; OpenCode `Instructions from: PATH`; Pi a `# Project Context` or `<project_instructions path="PATH">`,
+and `<available_skills>`. They count only in what a client wrote (a system prompt, a marked message, a text that begins
+or is wrapped as clients do): a user may say them, too.
 """
 
 import re
@@ -51,6 +52,8 @@ _SECTION = pattern(
     r"|Current date(?: and time)?: ))",
     re.MULTILINE,
 )
+_NOTICE = pattern(r"\s*<task-notification>(?:.{0,2000}?<summary>([^<]{1,200})</summary>)?", re.DOTALL)
+"""What Claude Code hands on from an agent or a command in the background, its whole report maybe."""
 _ENDS = {
     "folder": "</INSTRUCTIONS>",
     "agents": "</user_instructions>",
@@ -67,6 +70,8 @@ def pieces(text: str, *, by_client: bool, system: bool = False) -> list[TextPiec
 
     `by_client`: a mark or its place says that the client wrote it; `system`: it is (part of) the system prompt.
     """
+    if not system and (notice := _NOTICE.match(text)):
+        return [TextPiece("reminders", (notice[1] or "task notification").strip()[:_LABEL], text)]
     base: ClientCategory = "system" if system else "reminders" if by_client else "user"
     if by_client or system or text.lstrip().startswith(_BEGINS):
         return list(_sections(text, "reminders" if base == "user" else base))

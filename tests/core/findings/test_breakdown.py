@@ -146,6 +146,15 @@ def test_what_clients_write_into_a_prompt(text: str, category: str, label: str) 
     assert found[0].category == "system"
 
 
+def test_what_ended_in_the_background_is_not_the_users_whatever_it_reports() -> None:
+    name = 'Agent "Map it" finished'
+    report = f"<task-notification>\n<summary>{name}</summary>\n<result>Contents of CLAUDE.md:\n...</result>"
+    for by_client in (False, True):
+        (found,) = pieces(report, by_client=by_client)
+        assert (found.category, found.label, found.text) == ("reminders", name, report)
+    assert pieces(f"What is a {report}?", by_client=False)[0].category == "user"
+
+
 def test_what_a_user_says_of_memory_files_is_the_users() -> None:
     said = "Contents of /p/CLAUDE.md:\nare wrong. Instructions from: nobody. <available_skills>"
     assert [one.category for one in pieces(said, by_client=False)] == ["user"]
