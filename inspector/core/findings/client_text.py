@@ -1,11 +1,11 @@
 """What a client writes around the user's words: memory files, skills, reminders, each by the signs that clients leave.
 
-The signs, as read in recorded prompts: Claude Code wraps what it adds in `<system-reminder>`, what ran in the background
-in `<task-notification>`, names a memory file as `Contents of PATH:` and a skill as `Base directory for this
-skill: PATH`; Codex writes `# AGENTS.md instructions for FOLDER` and `<skills_instructions>`; Gemini CLI `--- Context
-from: PATH ---`; OpenCode `Instructions from: PATH`; Pi a `# Project Context` or `<project_instructions path="PATH">`,
-and `<available_skills>`. They count only in what a client wrote (a system prompt, a marked message, a text that begins
-or is wrapped as clients do): a user may say them, too.
+The signs, as read in recorded prompts: Claude Code wraps what it adds in `<system-reminder>`, what ran in background in
+`<task-notification>`, names a memory file as `Contents of PATH:` and a skill as `Base directory for this skill: PATH`;
+Codex writes `# AGENTS.md instructions for FOLDER` and `<skills_instructions>`; Gemini CLI `--- Context from: PATH ---`;
+OpenCode `Instructions from: PATH`; Pi a `# Project Context` or `<project_instructions path="PATH">`, and
+`<available_skills>`. They count only in what a client wrote (a system prompt, a marked message, a text that begins or
+is wrapped as clients do): a user may say them, too.
 """
 
 import re
