@@ -81,7 +81,7 @@ class SampleReader:
             self._problems.append(Problem(line, "no sample stands in this log", excerpt(about), file))
 
     def _take_calls(self, line: int, events: Sequence[Any], texts: "_Texts", model: str) -> None:
-        calls, spans = CallList(), _Spans()
+        calls, spans, cached = CallList(), _Spans(), 0
         for event in events:
             if not isinstance(event, Mapping):
                 continue
@@ -92,11 +92,14 @@ class SampleReader:
             usage, time = _usage(output.get("usage")), text_of(event.get("timestamp"))
             if is_absurd(output.get("usage")):
                 self._problems.append(Problem(line, "a count that can be none: what was reported was left out", time))
-            if spans.is_scored(event):
-                before = sum(len(one.requests) for one in calls.threads()[0][:1])
-                self._sides.append(SideCall("scorer", "main", before, None, "", by, usage, None, line, time))
-                continue
             choice = next(iter(objects_of(output.get("choices"))), {})
+            failed = "" if choice else text_of(event.get("error"))
+            if failed or spans.is_scored(event):
+                before = sum(len(one.requests) for one in calls.threads()[0][:1])
+                kind = "refused" if failed else "scorer"
+                self._sides.append(SideCall(kind, "main", before, None, failed[:200], by, usage, None, line, time))
+                continue
+            cached += event.get("cache") == "read"
             answer = choice.get("message")
             calls.add(
                 chat_call(
@@ -110,6 +113,8 @@ class SampleReader:
                     time=time,
                 )
             )
+        if cached:
+            self._notes.append(f"{cached:,} answers came from Inspect's own cache: nothing was sent, and nothing paid.")
         threads, singles = calls.threads()
         self._threads = threads or self._threads
         self._sides += singles

@@ -294,6 +294,21 @@ def test_openhands_events_a_line_each_and_as_its_server_gives_them() -> None:
         assert not reader.session().held
 
 
+def test_inspect_calls_that_failed_are_none_and_cached_ones_are_told(tmp_path: Path) -> None:
+    log = json.loads((HERE / "inspect.json").read_text())
+    sample = log["samples"][0]
+    first, *_ = calls = [one for one in sample["events"] if one.get("event") == "model"]
+    failed = {**first, "output": {"model": "oak-2", "choices": []}, "error": "Rate limit reached."}
+    sample["events"] = [failed, *({**one, "cache": "read"} for one in calls[:2])]
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    session = open_transcript(tmp_path / "log.json")
+    assert prompts(session.main) == [(50, 0, 10), (70, 60, 12)]
+    assert [(call.kind, call.before_request, call.what) for call in session.side_calls] == [
+        ("refused", 0, "Rate limit reached.")
+    ]
+    assert any("2 answers came from Inspect's own cache" in note for note in session.notes)
+
+
 def test_openhands_runs_a_line_each() -> None:
     session = opened("openhands-output.jsonl")
     assert [one.id for one in session.held] == ["task-1", "task-2"]
