@@ -26,7 +26,7 @@ from inspector.transcripts.archive import source_of
 from inspector.transcripts.database import SIGN, session_path, transcript_stat
 from inspector.transcripts.stores import StoredSession, sessions_in
 from inspector.transcripts.transcript_file import TranscriptFile
-from inspector.transcripts.unpack import FileStat
+from inspector.transcripts.unpack import FileStat, is_packed
 
 _TITLE = 120
 _STAMP = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
@@ -243,9 +243,10 @@ class NewestSession:
 
     def _ours(self, path: Path) -> Path | None:
         """The path, where its head says that it is a session of this folder, and no sub-agent's."""
-        if SIGN in path.name and path.name.partition(SIGN)[0].endswith(_DATABASE):
+        is_row = SIGN in path.name and path.name.partition(SIGN)[0].endswith(_DATABASE)
+        if is_row or is_packed(path):  # nobody appends to what is packed
             self._known[path] = -1
-            return path
+            return path if is_row else None
         try:
             values = TranscriptFile(path).head().values
         except InspectorError:  # not yet; it is looked at again when it has grown

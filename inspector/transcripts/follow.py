@@ -171,7 +171,7 @@ class Follower:
         if os.path.isdir(self.path):
             raise NothingToRead(f"{self.path} is a folder; name a file in it")
         if is_packed(self.path):
-            raise PackedFile(f"{self.path} is packed (gzip): it can be opened, but nobody appends to it")
+            raise PackedFile(f"{self.path} is packed: it can be opened, but nobody appends to it")
         transcript = TranscriptReading(self.path, self._format, self._progress, growing=True)
         transcript.read_main()
         if self._format is not None and not self._ever:

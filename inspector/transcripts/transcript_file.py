@@ -19,7 +19,7 @@ from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
 from inspector.transcripts.feeder import Feed, Feeder, values_of
-from inspector.transcripts.unpack import GZIP, ZIP, Source, file_stat
+from inspector.transcripts.unpack import PACKED, ZIP, Source, file_stat
 
 _HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
 _FIRST_PICTURE = 200_000
@@ -280,7 +280,7 @@ class TranscriptFile:
         A transcript of one value may be such a document; it costs little to read it once more.
         """
         one = not self._file and self._feeder.values <= 1
-        return one or self._is_document or self._first.startswith((*_UTF16, GZIP, ZIP))
+        return one or self._is_document or self._first.startswith((*_UTF16, *PACKED, ZIP))
 
     def read_more(self) -> bool:
         """Feed what was appended; was there anything? O(what was appended). Raises Rewritten."""

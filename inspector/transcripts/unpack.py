@@ -1,7 +1,7 @@
 """The bytes of a transcript, chunk by chunk: only regular files, only read, unpacked where they were packed.
 
-What the file is (gzip, UTF-16, a byte-order mark) is known by its first bytes. A pipe or a device is never opened, as
-that could block for ever.
+What the file is (gzip, zstd, UTF-16, a byte-order mark) is known by its first bytes. A pipe or a device is never
+opened, as that could block for ever.
 """
 
 import codecs
@@ -10,13 +10,14 @@ import stat
 import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from inspector.core.errors import NothingToRead
 from inspector.core.session import Problem
 
 _FIRST, _CHUNK = 1 << 16, 1 << 18
-GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+GZIP, ZIP, ZSTD = b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
+PACKED = (GZIP, ZSTD)
 LONGEST = 1 << 30
 """Bytes. A longer line, or a longer document of one value, is left out."""
 LONGEST_PACKED = 1 << 26
@@ -55,12 +56,12 @@ def file_stat(path: Path) -> FileStat | None:
 
 
 def is_packed(path: Path) -> bool:
-    """Does it begin as gzip does?"""
+    """Does it begin as gzip or zstd does?"""
     try:
         if not path.is_file():  # a pipe is never opened
             return False
         with path.open("rb", buffering=0) as file:
-            return file.read(len(GZIP)) == GZIP
+            return file.read(len(ZSTD)).startswith(PACKED)
     except OSError:  # whoever reads all of it says why
         return False
 
@@ -89,7 +90,7 @@ class Source:
         start = next(raw, b"")
         if not start:
             raise NothingToRead(f"{self.path} is empty")
-        yield from _as_utf8(self._unpacked(start, raw) if start.startswith(GZIP) else _again(start, raw))
+        yield from _as_utf8(self._unpacked(start, raw) if start.startswith(PACKED) else _again(start, raw))
 
     def _raw(self, file: BinaryIO) -> Iterator[bytes]:
         size = _FIRST
@@ -105,8 +106,9 @@ class Source:
             self.problems.append(Problem(0, what))
 
     def _unpacked(self, start: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
-        """All members of a gzip file; a damaged or torn one gives what was readable."""
-        member = zlib.decompressobj(wbits=31)
+        """All members of a packed file; a damaged or torn one gives what was readable."""
+        magic = GZIP if start.startswith(GZIP) else ZSTD
+        member = _member(magic)
         self.longest, unpacked_so_far = LONGEST_PACKED, 0
         try:
             for chunk in _again(start, raw):
@@ -114,10 +116,12 @@ class Source:
                 while data:
                     if member.eof:
                         data = data.lstrip(b"\0")
-                        if not data.startswith(GZIP[: len(data)]):
-                            self.problems.append(Problem(0, "what follows the packed data is no gzip; it was left out"))
+                        if not data.startswith(magic[: len(data)]):
+                            what = "gzip" if magic == GZIP else "zstd"
+                            what = f"what follows the packed data is no {what}; it was left out"
+                            self.problems.append(Problem(0, what))
                             return
-                        member = zlib.decompressobj(wbits=31)
+                        member = _member(magic)
                     if unpacked := member.decompress(data, _CHUNK):
                         yield unpacked
                     unpacked_so_far += len(unpacked)
@@ -133,6 +137,52 @@ class Source:
             yield rest
         if not member.eof:
             self.problems.append(Problem(0, "the packed file ends in the middle; shown is what could be unpacked"))
+
+
+def _member(magic: bytes) -> Any:
+    """What unpacks one member: zlib's own, or one like it."""
+    return zlib.decompressobj(wbits=31) if magic == GZIP else _ZstdFrame()
+
+
+class _ZstdFrame:
+    """Unpacks one frame as zlib's object does a member. Of so small a piece no more can come than a few megabytes."""
+
+    _PIECE = 512
+
+    def __init__(self) -> None:
+        import zstandard  # few files are packed so, and the library would be loaded at every start
+
+        self._error = zstandard.ZstdError
+        self._inner = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj()
+        self.unconsumed_tail: memoryview | bytes = b""
+
+    @property
+    def eof(self) -> bool:
+        """Is the frame complete?"""
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the frame."""
+        return self._inner.unused_data + bytes(self.unconsumed_tail)
+
+    def decompress(self, data: memoryview | bytes, most: int) -> bytes:
+        """A piece of the data; the rest waits in `unconsumed_tail`."""
+        del most
+        view = memoryview(data)
+        self.unconsumed_tail = view[self._PIECE :]
+        try:
+            return self._inner.decompress(view[: self._PIECE])
+        except self._error as error:
+            raise zlib.error(str(error)) from None
+
+    def flush(self) -> bytes:
+        """Nothing is kept back."""
+        return b""
+
+
+_WINDOW = 1 << 27
+"""Bytes that a frame may ask to be kept in memory."""
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -176,8 +177,13 @@ def test_nothing_in_it(tmp_path: Path, data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("data", "why"),
-    [(gzip.compress(b"{}\n")[:9], "ends in the middle"), (gzip.compress(b"{}\n")[:10] + b"\xff" * 40, "is damaged")],
-    ids=["torn", "damaged"],
+    [
+        (gzip.compress(b"{}\n")[:9], "ends in the middle"),
+        (gzip.compress(b"{}\n")[:10] + b"\xff" * 40, "is damaged"),
+        (zstandard.compress(b"{}\n")[:6], "ends in the middle"),
+        (zstandard.compress(b"{}\n")[:5] + b"\xff" * 40, "is damaged"),
+    ],
+    ids=["torn gzip", "damaged gzip", "torn zstd", "damaged zstd"],
 )
 def test_a_packed_file_that_gives_nothing_says_why(tmp_path: Path, data: bytes, why: str) -> None:
     assert why in sentence(write(tmp_path, [data]))

@@ -8,6 +8,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -316,9 +317,10 @@ def test_a_line_that_is_no_json_is_a_problem_of_its_line(tmp_path: Path) -> None
 
 def test_packed_missing_and_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = tmp_path / "s.jsonl.gz"
-    packed.write_bytes(gzip.compress(record(0)))
-    with pytest.raises(PackedFile, match="packed"):
-        Follower(packed, print).look()
+    for compress in (gzip.compress, zstandard.compress):
+        packed.write_bytes(compress(record(0)))
+        with pytest.raises(PackedFile, match="packed"):
+            Follower(packed, print).look()
     with pytest.raises(NothingToRead, match="no file"):
         Follower(tmp_path / "none.jsonl", print)
     monkeypatch.setattr(following, "PATIENCE", 0.0)

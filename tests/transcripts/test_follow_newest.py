@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+import zstandard
 
 from inspector.core.session import Session
 from inspector.transcripts import discover
@@ -65,6 +66,14 @@ def test_one_that_does_not_tell_its_folder_yet(home: Path) -> None:
     with path.open("ab") as file:
         file.write(record(0))
     assert looked(looker) == path
+
+
+def test_a_packed_one_is_not_followed(home: Path) -> None:
+    own = claude(home, "own.jsonl", lines_of(2), 1e9)
+    rested = codex(home, "rested", cwd=str(PROJECT))
+    rested.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(rested.read_bytes()))
+    rested.unlink()
+    assert looked(NewestSession(PROJECT, home)) == own
 
 
 def test_sub_agents_are_no_sessions(home: Path) -> None:

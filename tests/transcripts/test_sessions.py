@@ -5,6 +5,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from inspector.core.formats.detect import FORMATS
 from inspector.core.formats.format import Format, Head
@@ -89,6 +90,14 @@ def test_gemini_by_what_it_tells_or_what_lies_beside(tmp_path: Path) -> None:
         ("gemini-cli", "/gemini/ws", "hello gemini"),
         ("gemini-cli", "/gemini/old", ""),
     ]
+
+
+def test_codex_packs_what_rests_and_has_a_folder_for_what_is_archived(tmp_path: Path) -> None:
+    put(tmp_path, ".codex/sessions/2026/01/02/rollout-1.jsonl.zst", zstandard.compress(CODEX), 1_700_000_200)
+    put(tmp_path, ".codex/archived_sessions/rollout-2.jsonl", CODEX, 1_700_000_100)
+    put(tmp_path, ".codex/archived_sessions/rollout-3.jsonl.zst", zstandard.compress(CODEX), 1_700_000_000)
+    found = found_sessions(tmp_path)
+    assert [(one.format, one.project, one.title) for one in found] == [("codex", "/work/here", "please fix")] * 3
 
 
 def test_a_limit(full_home: Path) -> None:

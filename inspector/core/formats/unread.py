@@ -29,8 +29,6 @@ def _by_bytes(data: bytes) -> str:
         return "an Inspect .eval log" if inspect else "a zip archive"
     if data[:4] in (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"):
         return _WAL
-    if data.startswith(b"\x28\xb5\x2f\xfd"):
-        return _ZSTD
     if data.startswith(b"SQLite format 3\x00"):
         return "an SQLite database of no agent that is known"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
@@ -50,10 +48,9 @@ _PRINTED = (
     "what an agent printed of a run: what it sent is not in it. Open the session that it wrote under its own folder"
     " (`context-inspector sessions` lists them)"
 )
-_ZSTD = "a file packed with zstd: unpack it to open it"
 _ANSWERS = "the answers of a batch alone: what was asked stands in the file that was sent for them"
 _WAL = "the write-ahead log of a database: open the database beside it, whose name it has"
-_WHOLE = ("", _NOTE, _ANSWER, _ANSWERS, _PRINTED, _WAL, _ZSTD)
+_WHOLE = ("", _NOTE, _ANSWER, _ANSWERS, _PRINTED, _WAL)
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (

@@ -14,7 +14,7 @@ LARGEST = 2_000_000
 def ask_file(parent: QWidget, settings: Settings) -> str:
     """Path of a transcript; empty if the user changed their mind. Starts where the last one was."""
     start = next((str(Path(path).parent) for path in settings.recents()), str(Path.home()))
-    kinds = "Transcripts (*.jsonl *.json *.gz *.ndjson *.har *.csv *.yaml *.history);;All files (*)"
+    kinds = "Transcripts (*.jsonl *.json *.gz *.zst *.ndjson *.har *.csv *.yaml *.history);;All files (*)"
     path, _ = QFileDialog.getOpenFileName(parent, "Open a transcript", start, kinds)
     return path
 

@@ -130,7 +130,10 @@ def test_a_companion_is_known_by_its_first_record(name: str, belongs: bool) -> N
 
 
 def test_companions_lie_beside_a_rollout_only() -> None:
-    assert FORMAT.companions(PurePath("2026/03/01/rollout-x.jsonl"))
+    for name in ("rollout-x.jsonl", "rollout-x.jsonl.zst"):
+        told = FORMAT.companions(PurePath("2026/03/01", name))
+        assert any(PurePath("rollout-y.jsonl").match(one) for one in told)
+        assert any(PurePath("rollout-y.jsonl.zst").match(one) for one in told)
     assert not FORMAT.companions(PurePath("full.jsonl"))
 
 

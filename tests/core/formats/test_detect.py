@@ -136,7 +136,6 @@ def test_known_but_not_read_yet(title: str, value: Any) -> None:
         ("zip", b"PK\x03\x04\x14\x00word/document.xml"),
         ("SQLite", b"SQLite format 3\x00\x10"),
         ("write-ahead log", b"\x37\x7f\x06\x82" + bytes(40)),
-        ("packed with zstd: unpack it", b"\x28\xb5\x2f\xfd\x00"),
         ("VCR", b"interactions:\n- request:\n"),
         ("VCR", b"# made by a test\ninteractions:\n"),
         ("Aider", b"\n# aider chat started at 2025-01-01\n\n#### hello\n"),

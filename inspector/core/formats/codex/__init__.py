@@ -35,8 +35,8 @@ def _payload(value: Any) -> Mapping[str, Any] | None:
 
 
 def companions(path: PurePath) -> Sequence[str]:
-    """Sub-agents write beside their parent, into the folder of the day."""
-    return ("rollout-*.jsonl", "rollout-*.jsonl.gz") if path.name.startswith("rollout-") else ()
+    """Sub-agents write beside their parent, into the folder of the day; what rests for a week is packed."""
+    return ("rollout-*.jsonl", "rollout-*.jsonl.gz", "rollout-*.jsonl.zst") if path.name.startswith("rollout-") else ()
 
 
 def is_companion(head: Head, session: Session) -> bool:
@@ -60,6 +60,10 @@ FORMAT = Format(
     companions,
     is_companion,
     grows=True,
-    folders=(AgentFolder("sessions/*/*/*/rollout-*.jsonl", ".codex", "CODEX_HOME"),),
+    folders=tuple(
+        AgentFolder(f"{inside}/rollout-*.jsonl{packed}", ".codex", "CODEX_HOME")
+        for inside in ("sessions/*/*/*", "archived_sessions")
+        for packed in ("", ".zst")
+    ),
     contents=Contents(tokens="yes", system="yes"),
 )
