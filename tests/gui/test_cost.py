@@ -8,14 +8,18 @@ from PySide6.QtCore import QModelIndex, QPointF
 from pytestqt.qtbot import QtBot
 
 from inspector.cli.cost import describe
+from inspector.core.findings.session_cost import session_cost
 from inspector.core.findings.spending import BILL_KINDS, Bill
-from inspector.core.session import Session, Thread
+from inspector.core.session import Session, SideCall, Thread
+from inspector.core.usage import Usage
+from inspector.core.words import dollars
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import dollars_up_to
 from inspector.gui.panels.cost.figures import stacked
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
+from tests.core.sessions import MODEL
 from tests.core.test_breaks import GREW, LOST, session, used
 from tests.gui.hands import click, double_click
 from tests.shared import transcripts
@@ -48,9 +52,10 @@ def check(panel: CostPanel, opened: Session) -> None:
     found = [(one.request, one.what, one.evidence) for one in panel.table.rows if one.what in causes]
     assert found == told
     assert len(panel.table.rows) == len(told) + len(document["compactions"])
-    bills = [bill for bill in panel.found.bills if bill is not None] if panel.found else []
+    bill = panel.found.bill if panel.found else None
     if document["total"] is not None:
-        assert float(round(sum((bill.total for bill in bills), Decimal(0)), 6)) == document["total"]
+        assert bill is not None
+        assert float(round(bill.total, 6)) == document["total"]
         assert f"${document['total']:,.2f}" in panel.says.text() or document["total"] < 0.01
 
 
@@ -115,6 +120,18 @@ def test_in_a_low_dock_the_plot_stands_beside_the_table(panel: CostPanel, desk: 
     panel.resize(900, 220)
     qtbot.waitUntil(lambda: panel.plot.geometry().right() < panel.table.mapTo(panel, QPointF().toPoint()).x())
     assert not panel.more.isVisible()
+
+
+def test_calls_of_which_nobody_knows_for_whom_are_of_the_session(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+    one = session(*GREW, LOST)
+    side = SideCall("compaction", "main", 3, usage=Usage(100_000)), SideCall("probe", usage=Usage(200_000), model=MODEL)
+    made = Session("test", (one,), path="cost.jsonl", side_calls=side)
+    shown(panel, desk, qtbot, made)
+    check(panel, made)
+    bill = session_cost(made).bill
+    assert bill is not None
+    words = f"This thread {dollars(bill.total - 1)} of {dollars(bill.total)} for the whole session."
+    assert panel.says.text().startswith(words)
 
 
 def test_what_nobody_knows_is_said(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:

@@ -122,7 +122,7 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
             f"{'' if cost.output_is_final else 'at least '}{dollars(total)}"
             for cost, total in ((found, bill.total), (whole, whole.bill.total))
         )
-        others = len(whole.threads) > 1
+        others = len(whole.threads) > 1 or bool(whole.nobodys)
         yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
     if found.estimated:
         yield f"About {dollars(found.estimated)} more (estimated) for calls whose usage the file does not hold"
