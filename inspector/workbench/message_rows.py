@@ -29,7 +29,7 @@ _SAYS_LITTLE = re.compile(
     re.IGNORECASE,
 )
 """A whole line of a result that tools put around what matters: frames, counts, dots of tests."""
-_NUMBERED = re.compile(r"\d+(\t|→|\|)\s*")
+_NUMBERED = re.compile(r"\d+(\t|→| ?\|)\s*")
 """Before a line of a file that was read."""
 _EMPTY = re.compile(r"(output|stdout):", re.IGNORECASE)
 """The end of a result after which nothing came."""

@@ -15,7 +15,7 @@ from inspector.core.message import Message, Text, ToolResult
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
-from inspector.gui.look.fonts import mono_font
+from inspector.gui.look.fonts import mono_font, ui_font
 from inspector.gui.panels.lists.compactions import CompactionsPanel
 from inspector.gui.panels.lists.problems import ProblemsPanel
 from inspector.gui.panels.lists.search import SearchPanel
@@ -73,24 +73,26 @@ def place(desk: Desk, qtbot: QtBot) -> Place:
     return placed
 
 
-def test_a_long_text_takes_the_lines_that_it_may_and_no_more(qtbot: QtBot) -> None:
+@pytest.mark.parametrize("points", [9, 11, 12.5, 16])
+def test_a_long_text_takes_the_lines_that_it_may_and_no_more(qtbot: QtBot, points: float) -> None:
     words = " ".join(f"word{n}" for n in range(20))
     columns: list[Column[str]] = [Column("number", lambda one: "7", 6, True), Column("text", lambda one: one, lines=3)]
     table: Rows[str] = Rows("Rows", columns)
     qtbot.addWidget(table)
-    table.resize(420, 300)
-    table.show_rows(["short", words[:90], words * 9])
+    table.setFont(ui_font(points))
+    table.resize(55 * table.fontMetrics().horizontalAdvance("0"), 300)
+    table.show_rows(["short", words[:85], words * 9])
     table.show()
     one, line = table.verticalHeader().defaultSectionSize(), table.fontMetrics().lineSpacing()
     qtbot.waitUntil(lambda: table.rowHeight(2) == one + 2 * line)
     assert [table.rowHeight(row) for row in range(3)] == [one, one + line, one + 2 * line]
-    table.resize(1_400, 300)  # there is room
+    table.resize(2_400, 300)  # there is room
     qtbot.waitUntil(lambda: table.rowHeight(1) == one)
     asked = QStyleOptionViewItem()
     delegate = table.itemDelegate()
     assert isinstance(delegate, QStyledItemDelegate)
     delegate.initStyleOption(asked, table.model().index(1, 1))
-    assert asked.text == words[:90]
+    assert asked.text == words[:85]
 
 
 def cells(table: QTableView) -> list[list[str]]:

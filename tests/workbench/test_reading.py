@@ -162,6 +162,7 @@ def test_kinds_and_texts() -> None:
         ("Chunk ID: 1\nProcess exited with code 0", "Process exited with code 0"),
         ("Chunk ID: 1\nProcess exited with code 0\nOutput:\n", "(no output)"),
         ("  1|---\n  2|title: Home", "title: Home"),
+        ("1 | })\n2 | def row(self):", "def row(self):"),
         ("....", "...."),
         ("77", "77"),
         ("", "(no output)"),

@@ -20,6 +20,7 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import short
 from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.label_space import LABELS_APART, LabelSpace
 
 __all__ = ["Axis", "Overlay", "Plot", "Spell", "area_of", "end_place", "label_size", "pg", "set_height"]
 
@@ -56,8 +57,6 @@ for _kind in classes():
 # -- the parts of a plot -----------------------------------------------------------------------------------------------
 
 _PAST = 0.6
-LABELS_APART = 18
-"""Pixels between two labels in a line."""
 NUMBERS_APART, MOST_NUMBERS = 1.7, 8
 """Of an axis: heights of letters from one to the next one, at least; how many at most."""
 
@@ -241,42 +240,6 @@ class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
             painter.drawLine(QPointF(seen.left(), level), QPointF(seen.right(), level))
 
 
-class LabelSpace:
-    """Where labels may stand in a plot without one lying on another, or on a curve: the first that asks gets the place.
-
-    `is_crossed`: does a curve go through there?
-    """
-
-    def __init__(self, area: QRectF, is_crossed: Callable[[QRectF], bool] = lambda room: False) -> None:
-        self._area, self.is_crossed = area, is_crossed
-        self.taken: list[QRectF] = []
-
-    def take(self, room: QRectF) -> None:
-        """Nothing else there."""
-        self.taken.append(room)
-
-    def place(self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False, apart: float = 0) -> QRectF | None:
-        """The first of these top left corners where it is free, and so many pixels on either side, taken; one with a
-        curve only where there is no other. None: they are taken. `slides`: also right of what stands there."""
-        crossed: QRectF | None = None
-        for corner in corners:
-            room = QRectF(corner, size)
-            while self._area.contains(room):
-                wide = room.adjusted(-apart, 0, apart, 0)
-                right = max((one.right() for one in self.taken if wide.intersects(one)), default=None)
-                if right is None and not self.is_crossed(room):
-                    self.take(room)
-                    return room
-                if right is None and crossed is None:
-                    crossed = QRectF(room)
-                if not slides:
-                    break
-                room.moveLeft(room.left() + LABELS_APART if right is None else right + LABELS_APART)
-        if crossed is not None:
-            self.take(crossed)
-        return crossed
-
-
 class Overlay(Guarded, QWidget):
     """A transparent widget over a plot, for all that is painted by hand. Lets the mouse through.
 
@@ -349,12 +312,23 @@ class Overlay(Guarded, QWidget):
         self._paint_on_ground(painter, room, word, colour)
 
     def _paint_label(
-        self, painter: QPainter, words: str, corners: Iterable[QPointF], colour: str, slides: bool = False
+        self,
+        painter: QPainter,
+        words: str,
+        corners: Iterable[QPointF],
+        colour: str,
+        slides: bool = False,
+        short: str = "",
     ) -> None:
-        """At the first corner where it lies on no other, else not at all."""
-        room = self.labels.place(label_size(painter, words), corners, slides, LABELS_APART / 2)
-        if room is not None:
-            self._paint_on_ground(painter, room, words, colour)
+        """At the first corner where it lies on no other, in short where a curve is in its way; else not at all."""
+        places = list(corners)
+        for text, over in ((words, False), (short, False), (short or words, True)):
+            if not text:
+                continue
+            room = self.labels.place(label_size(painter, text), places, slides, LABELS_APART / 2, over)
+            if room is not None:
+                self._paint_on_ground(painter, room, text, colour)
+                return
 
     def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:
         """Words that can be read over curves and lines."""

@@ -331,13 +331,15 @@ class Rows(FittedTable[T], Generic[T]):
     def lines_of(self, row: int, column: int) -> int:
         """How many lines the text of a cell takes; at most those of its column."""
         of, text, room = self._model.columns[column], self._text(row, column), self.columnWidth(column) - _BESIDE
+        if of.lines == 1 or len(self.rows) > _MANY or self.isColumnHidden(column):
+            return 1
         metrics = self.fontMetrics()
-        if of.lines == 1 or self.isColumnHidden(column) or (wide := metrics.horizontalAdvance(text)) <= room:
+        if (wide := metrics.horizontalAdvance(text)) <= room:
             return 1
         if wide > of.lines * room:
             return of.lines
         whole = metrics.boundingRect(0, 0, room, 0, Qt.TextFlag.TextWordWrap, text)
-        return min(of.lines, -(-whole.height() // metrics.lineSpacing()))
+        return min(of.lines, round(whole.height() / metrics.lineSpacing()))
 
     def _text(self, row: int, column: int) -> str:
         return str(self._model.index(row, column).data())
@@ -345,7 +347,7 @@ class Rows(FittedTable[T], Generic[T]):
     def _fit_heights(self) -> None:
         """Rows as high as their texts need."""
         upright, rows = self.verticalHeader(), len(self.rows)
-        for row in range(rows if self._wraps and rows <= _MANY else 0):
+        for row in range(rows if self._wraps and rows <= _MANY else 0):  # of many none is higher
             more = max(self.lines_of(row, column) for column in self._wraps) - 1
             high = upright.defaultSectionSize() + more * self.fontMetrics().lineSpacing()
             if high != upright.sectionSize(row):

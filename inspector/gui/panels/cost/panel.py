@@ -37,7 +37,7 @@ COLUMNS: Sequence[Column[CostRow]] = (
     Column("tokens", lambda one: one.tokens, 10, figures=True),
     Column("cost", lambda one: one.cost, 7, figures=True),
     Column("saves", lambda one: one.saved, 9, figures=True),
-    Column("evidence", lambda one: one.evidence, least=34, lines=5),
+    Column("evidence", lambda one: one.evidence, least=18, lines=5),
 )
 
 

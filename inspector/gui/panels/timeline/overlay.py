@@ -17,7 +17,8 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import line_colour
-from inspector.gui.widgets.plot import LabelSpace, Overlay, area_of, label_size
+from inspector.gui.widgets.label_space import LabelSpace
+from inspector.gui.widgets.plot import Overlay, area_of, label_size
 from inspector.workbench.gauge import Firing
 from inspector.workbench.timeline import Mark, StepEffect
 
@@ -47,6 +48,7 @@ class TimelineOverlay(Overlay):
         self._in_words = False
         self._marks: tuple[Mark, ...] = ()
         self.triggers: tuple[ObservedTrigger, ...] = ()
+        self._in_short: dict[str, str] = {}
         self._heights: Sequence[int | None] = ()
         self._curves: tuple[Sequence[Curve], Sequence[Curve]] = ((), ())
         self._end: int | None = None
@@ -72,7 +74,8 @@ class TimelineOverlay(Overlay):
 
     def show_triggers(self, triggers: tuple[ObservedTrigger, ...]) -> None:
         """Where the recorded agent compacted by itself: a band, whatever policy draws its lines."""
-        self.triggers = triggers
+        self.triggers, words = triggers, trigger_words(triggers)
+        self._in_short = {words: f"compacted: {share}"} if (share := words.partition(": ")[2]) else {}
         self.update()
 
     def show_firings(self, firings: tuple[Firing, ...], in_words: bool) -> None:
@@ -109,7 +112,8 @@ class TimelineOverlay(Overlay):
         self._paint_firings(painter, area)
         self._paint_effects(painter, area)
         for y, words, colour in rows:
-            self._paint_label(painter, words, self._beside(painter, area.left() + 4, y), colour, slides=True)
+            corners, short = self._beside(painter, area.left() + 4, y), self._in_short.get(words, "")
+            self._paint_label(painter, words, corners, colour, slides=True, short=short)
         if self._in_words:
             self._paint_words(painter, area)
         self._paint_compaction_names(painter, area, compactions)

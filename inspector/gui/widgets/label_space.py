@@ -1,0 +1,47 @@
+"""Where labels may stand over a plot: none on another, and on a curve only where there is no other place."""
+
+from collections.abc import Callable, Iterable
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF
+
+LABELS_APART = 18
+"""Pixels between two labels in a line."""
+
+
+class LabelSpace:
+    """Where labels may stand in a plot without one lying on another, or on a curve: the first that asks gets the place.
+
+    `is_crossed`: does a curve go through there?
+    """
+
+    def __init__(self, area: QRectF, is_crossed: Callable[[QRectF], bool] = lambda room: False) -> None:
+        self._area, self.is_crossed = area, is_crossed
+        self.taken: list[QRectF] = []
+
+    def take(self, room: QRectF) -> None:
+        """Nothing else there."""
+        self.taken.append(room)
+
+    def place(
+        self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False, apart: float = 0, over: bool = True
+    ) -> QRectF | None:
+        """The first of these top left corners where it is free, and so many pixels on either side, taken; `over`: over
+        a curve where there is no other. None: they are taken. `slides`: also right of what stands there."""
+        crossed: QRectF | None = None
+        for corner in corners:
+            room = QRectF(corner, size)
+            while self._area.contains(room):
+                wide = room.adjusted(-apart, 0, apart, 0)
+                right = max((one.right() for one in self.taken if wide.intersects(one)), default=None)
+                if right is None and not self.is_crossed(room):
+                    self.take(room)
+                    return room
+                if right is None and crossed is None:
+                    crossed = QRectF(room)
+                if not slides:
+                    break
+                room.moveLeft(room.left() + LABELS_APART if right is None else right + LABELS_APART)
+        if crossed is None or not over:
+            return None
+        self.take(crossed)
+        return crossed
