@@ -158,7 +158,7 @@ class RunPanel(Panel):
             self.turns.show_rows(reports)
 
     def _show_plan(self, plan: "Plan") -> None:
-        self.task.setText(line(plan.task, 120) or "Goes on from a buffer")
+        self.task.setText(line(plan.task, 240) or "Goes on from a buffer")
         self.task.setToolTip(tip(plan.task))
         model = f"{plan.provider} · {plan.model}" if plan.model else plan.provider
         by = policy(plan.policy)
