@@ -168,11 +168,11 @@ def proposed(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
     if proposal.after is None:
         return f"By {policy}: {proposal.why}."
     sizes = f"{tokens(proposal.tokens_before, hold)} to {tokens(proposal.tokens_after, hold)}"
-    count = counts(len(proposal.after.messages), len(proposal.before.messages))
+    count = _counts(len(proposal.after.messages), len(proposal.before.messages))
     return f"By {policy}: {count}, {sizes}: {', '.join(proposal.gone)}."
 
 
-def counts(after: int, before: int) -> str:
+def _counts(after: int, before: int) -> str:
     """`2 messages instead of 5`, `5 messages as before`."""
     return f"{plural(after, 'message')} {f'instead of {before:,}' if after != before else 'as before'}"
 
@@ -194,5 +194,5 @@ def instead(hold: HoldInfo, steps: Steps | None, left: int | None = None) -> str
     if left is not None and hold.tokens is not None:
         sizes = f", {tokens(hold.tokens, hold)} to {tokens(left, hold)}"
     taken = f"{plural(len(steps.path()), 'step')} taken"
-    words = f"{taken}: {counts(after, before)}{sizes}."
+    words = f"{taken}: {_counts(after, before)}{sizes}."
     return f"{words} A provider would refuse this: {worse[0].why}" if worse else words
