@@ -6,16 +6,22 @@ from typing import Any, ClassVar
 
 from aiohttp import ClientError, web
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Handler
 
 from inspector.safety.loopback import LoopbackServer, is_cross_site, is_foreign, is_here
 
 _LOG = logging.getLogger("context-inspector.server")
-_LOG.addFilter(
-    lambda record: (
-        not (record.exc_info and isinstance(record.exc_info[1], ConnectionError | ClientError | HttpProcessingError))
-    )
-)
-"""What a client does (leaves in the middle, speaks no HTTP) is no fault of ours, and no traceback."""
+_THEIRS = (ConnectionError, ClientError, HttpProcessingError, web.RequestPayloadError)
+"""What a client does (leaves in the middle, speaks no HTTP, packs no body) is no fault of ours, and no traceback."""
+_LOG.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], _THEIRS)))
+
+
+@web.middleware
+async def _readable(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except web.RequestPayloadError:
+        raise web.HTTPBadRequest(text="the body cannot be read") from None
 
 
 class WebServer(LoopbackServer):
@@ -28,7 +34,9 @@ class WebServer(LoopbackServer):
         raise NotImplementedError
 
     async def _open(self) -> None:
-        self._runner = web.AppRunner(self._application(), access_log=None, logger=_LOG, **self.OPTIONS)
+        app = self._application()
+        app.middlewares.insert(0, _readable)
+        self._runner = web.AppRunner(app, access_log=None, logger=_LOG, **self.OPTIONS)
         await self._runner.setup()
         await web.SockSite(self._runner, self.socket).start()
 

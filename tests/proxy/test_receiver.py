@@ -179,6 +179,18 @@ def test_who_may_send_what(receiver: SpanReceiver, tmp_path: Path) -> None:
     assert len(lines) == receiver.spans == 1
 
 
+@pytest.mark.parametrize("packing", ["gzip", "br", "deflate"])
+def test_a_body_that_is_not_packed_as_it_says(
+    receiver: SpanReceiver, packing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Refused in the exporter's face, on every path, and no traceback in ours."""
+    for path in ("/v1/traces", "/v1/metrics", "/nowhere"):
+        status = post(f"{receiver.url}{path}", b"no such thing" * 9, **{"Content-Encoding": packing})
+        assert status == (404 if path == "/nowhere" else 400)
+    assert post(f"{receiver.url}/v1/traces", b'{"resourceSpans":[]}') == 200
+    assert not caplog.records
+
+
 def test_a_recording_goes_on_and_no_other_file_is_touched(tmp_path: Path) -> None:
     path = tmp_path / "spans.jsonl"
     for count in (1, 2):

@@ -197,6 +197,22 @@ def test_a_line_stays_a_line_of_json(key: str, text: str) -> None:
     assert "n1234567" not in dumps(told)
 
 
+@pytest.mark.parametrize(
+    "sign", ["a", "aA", "a/", "a=", "abc123,", "a=b; ", "%41", "%41=%42&", "\\", "&lt;", "\xff", "sk-", "- "]
+)
+def test_no_head_takes_long(sign: str) -> None:
+    """A quarter of a megabyte of anything in it: the key, the path, and both said again."""
+    long = sign * ((1 << 18) // len(sign))
+    start, secrets = time.process_time(), Secrets()
+    secrets.learn(
+        [("Authorization", f"Bearer {long}"), ("x-key", long), ("x-b", SECRET)], f"/{long[: 1 << 16]}?b={long}"
+    )
+    secrets.line(
+        {"path": redacted_path(f"/{long}?{long}"), "text": f"{long}%41{long}", "b": SECRET.replace("/", "%2F")}
+    )
+    assert time.process_time() - start < 10
+
+
 def test_looking_for_many_keys_takes_no_time() -> None:
     """A hundred keys came by; a line of a megabyte."""
     secrets = Secrets()

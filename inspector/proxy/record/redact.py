@@ -149,8 +149,8 @@ def redacted_url(url: str) -> str:
     return scheme + mark + host.rpartition("@")[2] + redacted_path(slash + path)
 
 
-_IS_KEY = re.compile(r"(?=.*\d).{6,}|\S*(?:[a-z].*[A-Z]|[^\w-])\S*(?<=\S{8})|.{12,}")
-_IS_LONG = re.compile(r"(?=.*\d).{8,}|.{16,}")
+_IS_KEY = re.compile(r".{12,}|(?=.*\d).{6,}|\S*(?:[a-z].*[A-Z]|[^\w-])\S*(?<=\S{8})", re.DOTALL)
+_IS_LONG = re.compile(r".{16,}|(?=.*\d).{8,}", re.DOTALL)
 """Values of headers that are named as a key, and of all others. A word such as `none`, `simulated` or `lm-studio` is no
 key: it may stand in any text."""
 _NO_KEY = re.compile(r"provider$|version$|www-authenticate", re.IGNORECASE)
@@ -161,9 +161,9 @@ _HARMLESS = re.compile(
 )
 """Names that look like a key's, or are not on the list of what may be kept, and yet what they say stands in many
 texts: addresses, models, dates."""
-_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}|&(?:#|[a-zA-Z]{2,6};)|\\+(?:u[0-9a-fA-F]{4}|[\"'/])")
-_IN_JSON = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([\"'/]))")
-_WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|\\+(?:u[0-9a-fA-F]{4}|/))+""")
+_IN_JSON = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([\"'/]))")
+_ESCAPE = re.compile(rf"%[0-9a-fA-F]{{2}}|&(?:#|[a-zA-Z]{{2,6}};)|{_IN_JSON.pattern}")
+_WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++""")
 """A word of a line of JSON in which any sign may be escaped."""
 _TIMES = 3
 """So often one escape may stand in another."""
