@@ -28,6 +28,8 @@ FRAMINGS = [
     b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nabcde",
     b"Content-Length: \xa05\r\n\r\nabcde",
     b"Content-Length: 5\x0b\r\n\r\nabcde",
+    b"Content-Length: 5\r\nContent_Length: 8\r\n\r\nabcde",
+    b"Transfer_Encoding: chunked\r\n\r\n" + CHUNKS,
     b"Content-Length:\r\n\r\n",
     b"Content-Length: ,\r\n\r\n",
     b"Transfer-Encoding: chunked\r\n\r\n5\nabcde\r\n0\r\n\r\n",

@@ -244,6 +244,8 @@ def _pair(line: bytes) -> tuple[str, str]:
 def request_framing(head: HeaderBlock) -> Framing:
     """Where the body of a request ends: said once, in one way, or it is not passed on. Raises BadMessage."""
     coded, lengths = head.all("transfer-encoding"), head.all("content-length")
+    if head.all("content_length") or head.all("transfer_encoding"):  # the same for who reads heads as CGI does
+        raise BadMessage(400, "a header looks like Content-Length or Transfer-Encoding and is neither")
     if coded:
         if [value.lower() for value in coded] != ["chunked"] or lengths or head.version == "1.0":
             raise BadMessage(400, "Transfer-Encoding and Content-Length do not say where the body ends")
