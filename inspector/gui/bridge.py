@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from functools import partial
-from threading import Event
+from threading import Event, Lock
 from time import monotonic
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 
 from inspector.core.errors import InspectorError
 
@@ -185,12 +185,13 @@ class Bridge:
     def give_way(self) -> None:
         """Jobs rest, as soon as they look whether to stop, until this thread is done with all that it is at: two that
         compute take thrice as long."""
-        self._threads.give_way()
+        if not self._threads.closed:
+            self._threads.give_way()
 
     def in_turns(self, pieces: Iterator[None]) -> None:
         """Go through `pieces` on this thread, one a turn of the event loop: what the user does comes in between."""
         if not self._threads.closed:
-            self.give_way()
+            self._threads.give_way()
             for _ in pieces:
                 QTimer.singleShot(0, self._threads, partial(self.in_turns, pieces))
                 break
@@ -243,18 +244,23 @@ class LatestJob:
 
 
 class _ThreadPools(QObject):
-    """The threads, and the way back from them."""
+    """The threads, and the way back from them.
+
+    It belongs to the window, or to the application, and ends with it, on the GUI thread. Else the last to let go of it
+    would be a job, now and then: an object of Qt's that ends on another thread ends the program, by its timers. Jobs
+    may hold it longer than that, so nothing is delivered after `close`.
+    """
 
     _arrived = Signal(object)
 
     def __init__(self, parent: QObject | None) -> None:
-        super().__init__(parent)
-        _kept.append(self)
+        super().__init__(parent or QCoreApplication.instance())
         sys.setswitchinterval(TURN_S)
         self.computing = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="job")
         self.waiting = ThreadPoolExecutor(max_workers=8, thread_name_prefix="waiting-job")
         self.tasks: set[Task] = set()
         self.closed = False
+        self._closing = Lock()
         self.free = Event()
         self.free.set()
         self._idle = QTimer(self, singleShot=True, interval=GIVE_WAY_MS)
@@ -273,8 +279,9 @@ class _ThreadPools(QObject):
         future.add_done_callback(lambda future: self.deliver(partial(end, future)))
 
     def deliver(self, call: Callable[[], None]) -> None:
-        if not self.closed:
-            self._arrived.emit(call)
+        with self._closing:
+            if not self.closed:
+                self._arrived.emit(call)
 
     def _keep(self, call: Callable[[], None]) -> None:
         self._calls.append(call)
@@ -294,7 +301,8 @@ class _ThreadPools(QObject):
         self._idle.start()
 
     def close(self) -> None:
-        self.closed = True
+        with self._closing:
+            self.closed = True
         self.free.set()
         self._idle.stop()
         self._turn.stop()
@@ -305,10 +313,6 @@ class _ThreadPools(QObject):
         for threads in (self.computing, self.waiting):
             threads.shutdown(wait=False, cancel_futures=True)
 
-
-_kept: list[_ThreadPools] = []
-"""All that there were. The last to let go of one would be a job, now and then: an object of Qt's that ends on another
-thread ends the program, by its timers."""
 
 _computing: set[Task] = set()
 """Jobs that are at it now."""

@@ -5,10 +5,11 @@ import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread, current_thread
+from threading import Event, Thread, current_thread
 from time import monotonic, sleep, thread_time
 
-from PySide6.QtCore import QTimer
+import shiboken6
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -112,6 +113,32 @@ def test_what_holds_the_threads_ends_on_none_of_them(qtbot: QtBot) -> None:
     job.start()
     job.join()
     assert not ended, known
+
+
+def test_a_job_may_outlive_the_window(qtbot: QtBot) -> None:
+    """It ends when it likes, and is the last to hold what brought its results; nothing of it arrives."""
+    parent, goes_on, arrived = QObject(), Event(), list[object]()
+    bridge = Bridge(parent)
+
+    def job(task: Task) -> None:
+        while not goes_on.wait(0.01):
+            task.report(1)
+        task.report(2)
+
+    bridge.run(job, arrived.append, reported=arrived.append)
+    qtbot.waitUntil(lambda: bool(arrived))
+    known, threads = weakref.ref(bridge._threads), bridge._threads.computing
+    bridge.close()
+    shiboken6.delete(parent)
+    arrived.clear()
+    assert bridge.run(lambda task: None, arrived.append).stopped
+    bridge.give_way()
+    del bridge
+    goes_on.set()
+    threads.shutdown(wait=True)
+    QApplication.processEvents()
+    assert not arrived
+    qtbot.waitUntil(lambda: known() is None)
 
 
 class _Cycle:
