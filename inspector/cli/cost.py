@@ -85,6 +85,7 @@ def _compactions(one: ThreadCost) -> Iterator[dict[str, Any]]:
             "trigger": step.at.tier,
             **picked(step, "kind tokens_before tokens_after"),
             **economics_fields(step.economics),
+            "estimated": step.is_estimated,
         }
 
 
@@ -104,7 +105,8 @@ def cost_lines(document: dict[str, Any]) -> Iterator[str]:
     if beside := document["calls_beside_usd"]:
         yield f"       of it {_dollars(beside)} for calls beside the conversation: titles, summaries"
     if more := document["estimated_usd"]:
-        yield f"       about {_dollars(more)} more (estimated): calls whose usage the file does not hold"
+        besides = "" if document["total"] is None else " more"
+        yield f"       about {_dollars(more)}{besides} (estimated): calls whose usage the file does not hold"
     for one in document["what_if"]:
         saved = one["saved_usd"]
         if not saved:

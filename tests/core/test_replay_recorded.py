@@ -144,6 +144,8 @@ def test_a_call_for_a_summary_that_the_file_holds_costs_what_it_did() -> None:
     assert (found.spent.summariser_input, found.spent.summariser_output) == (19_507, 300)
     assert found.spent.cost_usd == (thread_cost(one) or 0) + (cost(MODEL, own) or 0)
     assert found.spent.estimated_usd == 0
+    assert not found.compactions[0].is_estimated
+    assert recorded(Ground(one, 200_000)).compactions[0].is_estimated
     twice = recorded(Ground(one, 200_000), calls=[calls[0], *calls])
     assert (twice.spent.summariser_calls, twice.spent.summariser_input) == (2, 2 * 19_507)
     silent = recorded(Ground(one, 200_000), calls=[replace(calls[0], usage=None)])

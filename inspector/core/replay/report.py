@@ -74,6 +74,8 @@ class Compacted:
     messages_after: int
     summary_usd: Decimal | None = Decimal(0)
     """Of the calls for it; None where a price is not known."""
+    is_estimated: bool = False
+    """No usage tells of these calls."""
     economics: Economics = UNKNOWN
     """Whether it paid."""
 
@@ -165,7 +167,10 @@ class _ReportBook:
         made = [one for one in listed if one.kind == "summary"] or listed
         price = spent.summaries_usd
         each = price / len(made) if price is not None and made else price
-        self.compactions += [replace(one, summary_usd=each) if one in made else one for one in listed]
+        guess = bool(spent.estimated_usd)
+        self.compactions += [
+            replace(one, summary_usd=each, is_estimated=guess) if one in made else one for one in listed
+        ]
 
     def report(self, policy: str, title: str, settings: Mapping[str, Any]) -> ReplayReport:
         """All of it."""

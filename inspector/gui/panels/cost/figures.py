@@ -63,7 +63,8 @@ def _told(one: Compacted) -> str:
     money = one.economics
     if money.cost_usd is None:
         return "A model has no price."
-    what = "Cost: the summary and the cache written anew." if one.kind == "summary" else "Cost: the cache written anew."
+    summary = f"the summary{' (estimated)' if one.is_estimated else ''} and " if one.kind == "summary" else ""
+    what = f"Cost: {summary}the cache written anew."
     if money.paid_after_requests is None:
         return f"{what} It never paid: {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
     when = f"after {plural(money.paid_after_requests, 'request')}" if money.paid_after_requests else "at once"
