@@ -32,7 +32,22 @@ except ImportError:  # a Python without it says so by RuntimeError
     LZMAError = zlib.error  # type: ignore[misc,assignment]
 
 _SUFFIXES = frozenset(
-    (".jsonl", ".json", ".traj", ".gz", ".zst", ".eval", ".ndjson", ".db", ".har", ".csv", ".yaml", ".yml", ".history")
+    (
+        ".jsonl",
+        ".json",
+        ".traj",
+        ".gz",
+        ".zst",
+        ".eval",
+        ".ndjson",
+        ".db",
+        ".sqlite",
+        ".har",
+        ".csv",
+        ".yaml",
+        ".yml",
+        ".history",
+    )
 )
 _LOG = ".eval"
 _NOTE = ".meta.json"

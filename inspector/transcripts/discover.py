@@ -33,7 +33,7 @@ _STAMP = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
 """Copilot CLI puts it before what was typed."""
 _OFTEN = 0.3
 """Seconds between two looks; of a crowded home a tenth of the time at most."""
-_DATABASE = ".db"
+_DATABASES = (".db", ".sqlite")
 _CRUSH_LIST, _LONGEST_LIST = "projects.json", 1 << 20
 _ROOT, _WORKING, _LONGEST = ".project_root", "working_directory", 4096
 _DIRECTORY = re.compile(r"# Current W\w+ Directory \(([^\n\"]+?)\) Files")
@@ -64,7 +64,7 @@ def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSess
     """The sessions that were changed last, newest first; what cannot be read is left out."""
     newest: list[tuple[float, Path, int, StoredSession | None]] = []
     for modified, path, size in transcript_files(home):
-        if path.suffix == _DATABASE:
+        if path.suffix in _DATABASES:
             newest += [(one.updated / 1000, session_path(path, one.id), size, one) for one in _main_sessions(path)]
         else:
             newest.append((modified, path, size, None))
@@ -228,7 +228,7 @@ class NewestSession:
     def _files(self) -> Iterator[tuple[float, Path, int]]:
         """The transcripts; of a database each session of this folder, as if it were a file."""
         for modified, path, size in transcript_files(self._home):
-            if path.suffix != _DATABASE:
+            if path.suffix not in _DATABASES:
                 yield modified, path, size
                 continue
             for row in self._rows(path):
@@ -243,7 +243,7 @@ class NewestSession:
 
     def _ours(self, path: Path) -> Path | None:
         """The path, where its head says that it is a session of this folder, and no sub-agent's."""
-        is_row = SIGN in path.name and path.name.partition(SIGN)[0].endswith(_DATABASE)
+        is_row = SIGN in path.name and path.name.partition(SIGN)[0].endswith(_DATABASES)
         if is_row or is_packed(path):  # nobody appends to what is packed
             self._known[path] = -1
             return path if is_row else None

@@ -38,10 +38,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StoreLayout:
-    """How an agent keeps its sessions: tables and columns, each with an `id`."""
+    """How an agent keeps its sessions: tables and columns."""
 
     format: str
-    title: str
+    agent: str
     sessions: str
     """The table of sessions."""
     tables: tuple[str, ...]
@@ -60,6 +60,16 @@ class StoreLayout:
     """Its times are seconds, as a rule, and not ms."""
     prefix: str = ""
     """Of the names of tables, as rows are fed."""
+    id: str = "id"
+    """The column that names a session."""
+    title: str = "title"
+    """The column that says what it is about."""
+    row: str = "id"
+    """The column that names a row of a session."""
+    order: str = "rowid"
+    """By which its rows are fed."""
+    is_log: bool = False
+    """Rows are only added: where one that was read is another, all is to be read anew."""
 
     def holds(self, tables: set[str]) -> bool:
         """Are these the tables of such a database?"""
@@ -69,7 +79,7 @@ class StoreLayout:
 LAYOUTS = (
     StoreLayout(
         format="opencode",
-        title="opencode",
+        agent="opencode",
         sessions="session",
         tables=("message", "part"),
         others=(),
@@ -81,7 +91,7 @@ LAYOUTS = (
     ),
     StoreLayout(
         format="crush",
-        title="Crush",
+        agent="Crush",
         sessions="sessions",
         tables=("messages",),
         others=("files", "goose_db_version"),
@@ -92,6 +102,24 @@ LAYOUTS = (
         json=frozenset(("parts",)),
         seconds=True,  # whatever its schema says
         prefix="crush.",
+    ),
+    StoreLayout(
+        format="openclaw",
+        agent="OpenClaw",
+        sessions="session_windows",
+        tables=("transcript_events",),
+        others=(),
+        parent="parent_session_key",  # a key, which several sessions have after one another: each stands alone
+        times=("created_at", "updated_at"),
+        archived="",
+        about=("session_id", "session_key", "parent_session_key"),
+        json=frozenset(("event_json",)),
+        prefix="openclaw.",
+        id="session_id",
+        title="session_key",
+        row="seq",
+        order="seq",
+        is_log=True,
     ),
 )
 _CRUSH_FOLDER = ".crush"
@@ -145,7 +173,7 @@ def _layout_of(path: Path, database: apsw.Connection) -> StoreLayout:
     for layout in LAYOUTS:
         if layout.holds(tables):
             return layout
-    known = " or ".join(f"{layout.title}'s" for layout in LAYOUTS)
+    known = " or ".join(f"{layout.agent}'s" for layout in LAYOUTS)
     raise NothingToRead(f"{path} is an SQLite database, but none of {known}")
 
 
@@ -154,8 +182,8 @@ def _columns(database: apsw.Connection, layout: StoreLayout, table: str) -> tupl
     names = [name for (name,) in database.execute("select name from pragma_table_info(?)", (table,))]
     wanted = (*layout.about, *layout.times, layout.archived)
     names = [name for name in names if table != layout.sessions or name in wanted]
-    if "id" not in names:
-        raise NothingToRead(f"the table {table} is none of {layout.title}'s: it has no ids")
+    if (layout.id if table == layout.sessions else layout.row) not in names:
+        raise NothingToRead(f"the table {table} is none of {layout.agent}'s: it has no ids")
     return names, ", ".join(f'cast("{name}" as blob)' if name in layout.json else f'"{name}"' for name in names)
 
 
@@ -174,10 +202,10 @@ def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
     created, updated = (_ms(layout, row.get(name)) for name in layout.times)
     return StoredSession(
         format=layout.format,
-        id=text_of(about["id"]),
+        id=text_of(about[layout.id]),
         parent=text_of(about[layout.parent]),
         directory=text_of(about["directory"]),
-        title=text_of(about["title"]),
+        title=text_of(about[layout.title]),
         created=created,
         updated=updated,
         archived=row.get(layout.archived) is not None,
@@ -321,13 +349,15 @@ class DatabaseSession:
     ) -> dict[Any, int]:
         """Adds the rows that are new or hold something else. Returns all that there are now."""
         names, selected = _columns(database, layout, table)
-        before, now, place = self._known.get(table, {}), dict[Any, int](), 1 + names.index("id")
+        before, now, place = self._known.get(table, {}), dict[Any, int](), 1 + names.index(layout.row)
         which = "session_id in (select value from json_each(?))"
-        query = f"select rowid, {selected} from {table} where {which}"
+        query = f"select {layout.order}, {selected} from {table} where {which}"
         changed: list[tuple[int, Row]] = []
         for values in database.execute(query, (json.dumps(sessions),)):
             now[values[place]] = held = hash(values)
             if held != before.get(values[place]):
+                if layout.is_log and values[place] in before:
+                    raise Rewritten
                 changed.append((values[0], _parsed(layout, names, values[1:])))
         name = f"{layout.prefix}{table}"
         found += [{"table": name, "row": row} for _, row in sorted(changed, key=itemgetter(0))]

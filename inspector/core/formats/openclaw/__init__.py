@@ -6,13 +6,15 @@ from typing import Any
 
 from inspector.core.formats import pi
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
-from inspector.core.formats.openclaw.reader import NAME, OpenClawReader, entry_of
+from inspector.core.formats.openclaw.reader import NAME, OpenClawReader, entry_of, is_row
 from inspector.core.formats.openclaw.trajectory import SCHEMA, TRAJECTORY, TrajectoryReader
 from inspector.core.session import Session
 
 
 def sniff(head: Head) -> float:
-    """Sure of a pi session in which OpenClaw has left a record."""
+    """Sure of a pi session in which OpenClaw has left a record, and of the rows of its database."""
+    if any(map(is_row, head.values[:1])):
+        return 1.0
     return 1.0 if any(_is_mark(value) for value in head.values) and pi.sniff(head) else 0.0
 
 
@@ -54,12 +56,13 @@ FORMATS = (
             AgentFolder(
                 "agents/*/sessions/????????-????-????-????-????????????.jsonl", ".openclaw", "OPENCLAW_STATE_DIR"
             ),
+            AgentFolder("agents/*/agent/openclaw-agent.sqlite", ".openclaw", "OPENCLAW_STATE_DIR"),
         ),
         contents=Contents(
             tokens="yes, where its provider told any",
             system="of the trajectory beside it",
             tools="as the prompt",
-            more="pi's v3, with records of its own",
+            more="pi's v3, with records of its own: files, or its database",
         ),
     ),
     Format(

@@ -1,6 +1,8 @@
 """The reader of OpenClaw sessions: pi's, with what lies beside them.
 
 A trajectory tells the system prompt and the tools of each run; `sessions.json` tells the window and who started it.
+Since 2026.8 the lines are rows of a database (`transcripts.stores`): `{"table": "openclaw.transcript_events", "row":
+{"seq": ..., "event_json": ...}}`, and before them `openclaw.database` says which sessions it holds.
 """
 
 from bisect import bisect_right
@@ -14,11 +16,12 @@ from inspector.core.formats.pi.messages import EntryPosition
 from inspector.core.formats.pi.reader import PiReader
 from inspector.core.formats.pi.tree import EntryNode, settle
 from inspector.core.prefix import Prefix
-from inspector.core.session import Request, Session
-from inspector.core.untyped import count_of, object_of, text_of
+from inspector.core.session import HeldSession, Request, Session
+from inspector.core.untyped import count_of, object_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage
 
 NAME = "openclaw"
+_DATABASE = "openclaw.database"
 _GATEWAY = "openclaw"
 """The provider of answers that no model gave: OpenClaw wrote them in its name."""
 
@@ -39,10 +42,19 @@ class OpenClawReader(PiReader):
         self._told: list[Request] = []
         self._told_with = 0
         """The requests with what the companions tell, and how much they told then."""
+        self._held: tuple[HeldSession, ...] = ()
+        """The sessions of a database."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a record of the session or of its trajectory, or the index."""
-        if not file:
+        """Take a record of the session or of its trajectory, a row of the database, or the index."""
+        if is_row(value):
+            row = object_of(value, "row")
+            if value["table"] == _DATABASE:
+                told = objects_of(row.get("held"))
+                self._held = tuple(HeldSession(text_at(one, "id"), text_at(one, "title")) for one in told)
+            elif "event_json" in row:
+                super().feed(1 + count_of(row.get("seq")), row["event_json"])
+        elif not file:
             super().feed(line, value)
         elif isinstance(value, dict) and value.get("traceSchema") == SCHEMA:
             if value.get("type") == "context.compiled":
@@ -79,7 +91,8 @@ class OpenClawReader(PiReader):
         """The session so far. O(requests) where a companion has told something since, else O(new requests)."""
         session = super().session()
         notes = [*session.notes, *(_started_by(self._index))]
-        session = replace(session, format=NAME, client="OpenClaw", notes=tuple(notes))
+        held = self._held if len(self._held) > 1 else ()
+        session = replace(session, format=NAME, client="OpenClaw", notes=tuple(notes), held=held)
         if not self._beside:
             return session
         if self._told_with != self._beside:
@@ -99,6 +112,11 @@ class OpenClawReader(PiReader):
 
     def _window(self) -> int | None:
         return count_of(self._index.get("contextTokens")) or None
+
+
+def is_row(value: Any) -> bool:
+    """Is it a row of the database?"""
+    return isinstance(value, dict) and text_at(value, "table").startswith("openclaw.")
 
 
 def entry_of(index: Any, session: str) -> Mapping[str, Any]:
