@@ -98,16 +98,23 @@ _BROKEN, _NARROW, _WIDE = 5, 55, 100
 """Lines in a row that end within a sentence, about as wide as each other: nobody breaks them while typing."""
 
 
-_REMINDER = pattern(
-    r"(?s)<system-reminder>.*?</system-reminder>\s*"  # Claude Code
-    r"|^# (?:\*SEARCH/REPLACE block\*|File editing) [Rr]ules:\n.*\Z",  # Aider, after what the user typed
+_WRAPS = "userRequest|user_query|task|user_message|feedback"
+_AROUND = pattern(  # Claude Code, Copilot CLI, VS Code, Cline, OpenClaw, Aider
+    r"(?s)<(system[-_]reminder|current_datetime|context|reminderInstructions|environment_(?:info|details|context)"
+    r"|workspace_info|attachments?|editorContext|repoContext|todoList)>.*?</\1>\s*"
+    rf"|\A\s*<(?:{_WRAPS})>|</(?:{_WRAPS})>"
+    r"|\A\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d[^\]\n]{0,30}\] "
+    r"|^# (?:\*SEARCH/REPLACE block\*|File editing) [Rr]ules:\n.*\Z",
     re.MULTILINE,
 )
 
 
 def without_reminders(text: str) -> str:
-    """A message of the user without what his client put into it. O(text)."""
-    return _REMINDER.sub("", text) if "<system-reminder>" in text or "\n# " in text else text
+    """A message of the user without what his client put around it. O(text)."""
+    if "</" in text or "\n# " in text or text.startswith("["):
+        while (bare := _AROUND.sub("", text)) != text:  # what was wrapped begins the text now
+            text = bare
+    return text
 
 
 def own_words(text: str) -> str:

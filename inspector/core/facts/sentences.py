@@ -29,7 +29,7 @@ _BULLET = pattern(r"^(?:[-*+•>]|\(?\d{1,2}[.)、])\s*")
 _NO_PROSE = pattern(r"^[#|<\[{}$/\\@=+]|[:：{};|]$|^\S+$|^\w+\(|=>|->|::|\t|^\d|[{};]\s|https?://\S+$")
 _MACHINE = pattern(
     r"^\s*[<\[{]|^(?:Caveat:|This session is being continued|Base directory for this skill"
-    r"|I (?:have )?\*?added these (?:read-only |files)"
+    r"|A subagent task \"|I (?:have )?\*?added these (?:read-only |files)"
     r"|(?:I am working with you on code in a git repository\.\s+)?Here are summaries of some files present in my git)"
 )
 

@@ -163,6 +163,19 @@ def test_what_a_client_puts_around_the_words_of_the_user_is_not_his_and_does_not
     assert list(findings(("user", chat), ("user", f"{RULE}{rules}"), ("answer", "ok"))) == [RULE]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<context>\nThe date is today.\n</context>\n<userRequest>\n{RULE}\n</userRequest>\n",
+        f"<current_datetime>2026-06-25</current_datetime>\n\n{RULE}\n\n<system_reminder>\nx\n</system_reminder>",
+        f"<task>\n{RULE}\n</task>\n<environment_details>\nAlways use tabs.\n</environment_details>",
+        f"[Tue 2026-02-17 02:03 EST] {RULE}",
+    ],
+)
+def test_as_other_clients_wrap_it(text: str) -> None:
+    assert list(findings(("user", text), ("answer", "ok"))) == [RULE]
+
+
 def test_said_again_it_stands_again() -> None:
     script = ("user", RULE), ("answer", "a"), ("compact", "Work."), ("answer", "b"), ("user", RULE), ("answer", "c")
     one = findings(*script)[RULE]
