@@ -15,10 +15,11 @@ _ACTS = (
     r"|answer|return|rename|move|open|rely|import|print|log|show|test|build)"
 )
 _IDIOMS = (
-    r"(?!worry|bother|forget|know|think|understand|hold back|mind|see\b|have to|need|get me|we\b|you\b|i\b|they\b)"
+    r"(?!worry|care\b|bother|forget|know|think|understand|hold back|mind|see\b|have to|need|get me"
+    r"|we\b|you\b|i\b|they\b)"
 )
 FORBIDDING = (
-    rf"{_CLAUSE}(?:never\s+(?=\w)(?!be\b|mind\b|again\b|\w+ed\b|had\b|got\b|was\b|saw\b)"
+    rf"{_CLAUSE}(?:never\s+(?=\w)(?!be\b|mind\b|again\b|\w+ed\b|had\b|got\b|was\b|saw\b|said\b|knew\b)"
     rf"|{_DONT}(?:,[^,]{{3,30}},)?\s+{_IDIOMS}"
     r"|avoid\s+(?=\w)|under no circumstances\s+|hands off\s+|(?:please )?refrain from\s+|(?:be careful"
     r"|take care) not to\s+"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from inspector.core.facts import chinese, english
-from inspector.core.facts.constraints import constrains
+from inspector.core.facts.constraints import constrains, forbids
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.pasted import own_words, without_reminders
 from inspector.core.heavy import pattern
@@ -149,12 +149,17 @@ def _first_failure(text: str) -> str:
     return told.strip()
 
 
+def _says_enough(sentence: str) -> bool:
+    count = len(sentence.split(None, 2))
+    return count == 3 or (count == 2 and forbids(sentence))
+
+
 def _prose(text: str) -> Iterator[str]:
-    """Sentences of at least three words, or three Chinese characters, each once."""
+    """Sentences of at least three words, or two that forbid ("Don't push."), or three Chinese characters, each once."""
     for piece in dict.fromkeys(sentences(_RAISED.sub("\n", _FENCE.sub("\n", text)))):
         sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ")
         if chinese.is_chinese(sentence):
             if len(sentence) >= 3 and not chinese.NO_PROSE.search(sentence):
                 yield sentence
-        elif len(sentence.split()) >= 3 and not _NO_PROSE.search(sentence) and not _is_title(sentence):
+        elif _says_enough(sentence) and not _NO_PROSE.search(sentence) and not _is_title(sentence):
             yield sentence
