@@ -40,7 +40,7 @@ FORMATS: tuple[Format, ...] = (
     gemini_cli.FORMAT,
     opencode.FORMAT,
     copilot_cli.FORMAT,
-    cline.FORMAT,
+    *cline.FORMATS,
     mini_swe_agent.FORMAT,
     swe_agent.FORMAT,
     tau_bench.FORMAT,

@@ -38,6 +38,10 @@ class GrowingThread:
             self._messages.append(one)
             self._stretch.append(one)
 
+    def repeat(self, messages: Iterable[Message]) -> None:
+        """They stood there before, and do again."""
+        self._stretch.append(*messages)
+
     def hear(self, dialect: Dialect, items: Iterable[Any], name: str, line: int = 0, time: str = "") -> None:
         """The messages of these wire items, called after `name`."""
         units = dialect.units(items, line, time, self._stretch.view())

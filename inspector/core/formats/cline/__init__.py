@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from inspector.core.formats.cline import session
 from inspector.core.formats.cline.reader import NAME, ClineReader, is_history, is_log
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.session import Session
@@ -36,7 +37,7 @@ def companions(path: PurePath) -> Sequence[str]:
     return (_LOG, _HISTORY)
 
 
-def is_companion(head: Head, session: Session) -> bool:
+def is_companion(head: Head, known: Session) -> bool:
     """Both lie in the folder of one task, and are told apart by what they hold."""
     return is_log(head.document) or is_history(head.document)
 
@@ -57,3 +58,4 @@ FORMAT = Format(
     ),
     contents=Contents(tokens="yes", more="`ui_messages.json` with `api_conversation_history.json`"),
 )
+FORMATS = (FORMAT, session.FORMAT)

@@ -1,0 +1,193 @@
+"""Cline's sessions since 4.0: `ID.messages.json`, written anew as it grows, and what lies beside it.
+
+Every answer tells what its call used. `ID.compaction.json` says which messages stand for the first so many since the
+last compaction; those before it left no trace. Agents that the session started have files of their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from inspector.core.buffer import Prompt
+from inspector.core.dialects.anthropic import ANTHROPIC
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.growing import GrowingThread, measured
+from inspector.core.formats.times import iso_time
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message
+from inspector.core.session import Compaction, Problem, Session
+from inspector.core.untyped import count_of, object_of, objects_of, text_at
+from inspector.core.usage import ABSURD, Usage, is_absurd
+
+NAME = "cline-session"
+_MESSAGES = ".messages.json"
+_LEAD = "lead"
+_COUNTS = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
+
+
+def sniff(head: Head) -> float:
+    """Sure of its messages."""
+    return float(is_messages(head.document))
+
+
+def is_messages(value: Any) -> bool:
+    """Messages with whose they are."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
+        return False
+    return value.get("agent") in (_LEAD, "subagent", "teammate") and bool(text_at(value, "sessionId"))
+
+
+def companions(path: PurePath) -> Sequence[str]:
+    """What was compacted, what the session is, and the agents that it started."""
+    stem = path.name.removesuffix(_MESSAGES)
+    return (f"{stem}.json", f"{stem}.compaction.json", f"*{_MESSAGES}") if stem != path.name else ()
+
+
+def is_companion(head: Head, session: Session) -> bool:
+    """They name the session, or lie alone in its folder."""
+    value = head.document
+    if is_messages(value):
+        return bool(value["agent"] != _LEAD and value["sessionId"] == session.id)
+    return text_at(value, "session_id") == session.id or _is_compaction(value)
+
+
+def _is_compaction(value: Any) -> bool:
+    return isinstance(value, Mapping) and "source_message_count" in value
+
+
+class ClineSessionReader:
+    """A `Reader` of all these files."""
+
+    def __init__(self) -> None:
+        self._main: tuple[Mapping[str, Any], int] = {}, 0
+        self._agents: dict[str, tuple[Mapping[str, Any], int]] = {}
+        """Of the agents that it started: by the name of the file, with the line."""
+        self._about: Mapping[str, Any] = {}
+        self._compacted: Mapping[str, Any] = {}
+        self._problems: list[Problem] = []
+        self._made: Session | None = None
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take what a file holds. Never raises for it."""
+        self._made = None
+        if is_messages(value) and not file:
+            self._main = value, line
+        elif is_messages(value):
+            self._agents[file] = value, line
+        elif _is_compaction(value):
+            self._compacted = value
+        elif file and isinstance(value, Mapping):
+            self._about = value
+        else:
+            self._problems.append(Problem(line, "no messages of a session", excerpt(value), file))
+
+    def session(self) -> Session:
+        """The session; made anew when a file has come."""
+        if self._made is None:
+            problems = list(self._problems)
+            value, line = self._main
+            threads = [_thread(GrowingThread(), value, line, self._compacted, text_at(self._about, "model"), problems)]
+            for file, (told, at) in sorted(self._agents.items()):
+                name = PurePath(file).name.removesuffix(_MESSAGES)
+                thread = GrowingThread(name, text_at(told, "taskType"), "main")
+                threads.append(_thread(thread, told, at, {}, "", problems))
+            made = tuple(thread.thread() for thread in threads)
+            self._made = Session(NAME, made, tuple(problems), client="Cline", id=text_at(value, "sessionId"))
+        return self._made
+
+
+def _thread(
+    thread: GrowingThread,
+    value: Mapping[str, Any],
+    line: int,
+    compacted: Mapping[str, Any],
+    model: str,
+    problems: list[Problem],
+) -> GrowingThread:
+    rows = objects_of(value.get("messages"))
+    thread.prompt, thread.model = Prompt(text_at(value, "system_prompt") or None), model
+    metrics = [object_of(row, "metrics") for row in rows]
+    beside = any(_parts(one)[0] < sum(_parts(one)[1:3]) for one in metrics)
+    said: dict[str, list[Sequence[Message]]] = {}
+    for n, (row, used) in enumerate(zip(rows, metrics, strict=True)):
+        if compacted and n == compacted.get("source_message_count"):
+            _compact(thread, compacted, said, line)
+        wire, time = _wire(row), iso_time(row.get("ts"))
+        if row.get("role") == "assistant":
+            if is_absurd(used):
+                problems.append(Problem(line, ABSURD, excerpt(used)))
+            thread.call(_usage(used, beside), text_at(object_of(row, "modelInfo"), "id"), time, "", line)
+        before = thread.view().length
+        thread.hear(ANTHROPIC, [wire], text_at(row, "id") or f"m{n}", line, time)
+        said.setdefault(dumps(wire), []).append(thread.view().tail(before))
+    if compacted and compacted.get("source_message_count") == len(rows):
+        _compact(thread, compacted, said, line)
+    return thread
+
+
+def _compact(
+    thread: GrowingThread, compacted: Mapping[str, Any], said: Mapping[str, list[Sequence[Message]]], line: int
+) -> None:
+    """Messages in place of all that stood there: some of those as they were, the first of the others is the summary."""
+    time, summary = text_at(compacted, "updated_at"), None
+    placed: list[tuple[bool, Sequence[Message]]] = []
+    for row in reversed(objects_of(compacted.get("messages"))):  # what is kept of many that are equal is the last
+        wire = _wire(row)
+        if old := said.get(dumps(wire)):
+            placed.append((True, old.pop()))
+        else:
+            placed.append((False, _new(wire, len(placed), line, time)))
+    placed.reverse()
+    for n, (is_old, messages) in enumerate(placed):
+        if not is_old and messages:
+            summary = replace(messages[0], summary=True)
+            placed[n] = is_old, (summary, *messages[1:])
+            break
+    kept = sum(len(messages) for is_old, messages in placed if is_old)
+    thread.begin_again((), Compaction(0, "", summary=summary, kept=kept, line=line, time=time))
+    for is_old, messages in placed:
+        (thread.repeat if is_old else thread.say)(messages)
+
+
+def _new(wire: Any, number: int, line: int, time: str) -> Sequence[Message]:
+    told = (message for unit in ANTHROPIC.units([wire], line, time) for message in unit)
+    return [replace(one, id=f"compacted {number}", mark="meta") for one in told]
+
+
+def _wire(row: Mapping[str, Any]) -> dict[str, Any]:
+    """As Anthropic has it; a picture is written otherwise."""
+    content = row.get("content")
+    blocks = [_block(one) for one in content] if isinstance(content, list) else content
+    return {"role": row.get("role"), "content": blocks}
+
+
+def _block(block: Any) -> Any:
+    if isinstance(block, Mapping) and block.get("type") == "image" and isinstance(data := block.get("data"), str):
+        return {"type": "image", "source": {"type": "base64", "media_type": block.get("mediaType"), "data": data}}
+    return block
+
+
+def _parts(used: Mapping[str, Any]) -> tuple[int, int, int, int]:
+    prompt, read, written, output = (count_of(used.get(key)) for key in _COUNTS)
+    return prompt, read, written, output
+
+
+def _usage(used: Mapping[str, Any], beside: bool) -> Usage | None:
+    """The cache is a part of the prompt, unless some call of the file read more from it than its prompt."""
+    prompt, read, written, output = _parts(used)
+    return measured(Usage(prompt if beside else prompt - read - written, read, written, output)) if used else None
+
+
+FORMAT = Format(
+    NAME,
+    "Cline session (4.0 and later)",
+    sniff,
+    ClineSessionReader,
+    companions,
+    is_companion,
+    grows=True,
+    folders=(AgentFolder("*/*.messages.json", ".cline/data/sessions", "CLINE_SESSION_DATA_DIR"),),
+    contents=Contents(tokens="yes", system="yes", more="`*.messages.json`, with what lies beside it"),
+)
