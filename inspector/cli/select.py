@@ -9,6 +9,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.windows import Window, find_window
+from inspector.core.untyped import digits_of
 from inspector.extensions.formats import all_formats
 from inspector.extensions.windows import user_windows
 from inspector.transcripts.files import open_transcript, path_of
@@ -114,9 +115,10 @@ def setting_pair(text: str) -> tuple[str, str]:
 
 def positive(text: str) -> int:
     """A whole number above 0, for argparse."""
-    if not text.isdecimal() or int(text) < 1:
+    number = digits_of(text)
+    if not number:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return int(text)
+    return number
 
 
 def tokens(text: str) -> int:

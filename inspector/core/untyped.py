@@ -67,6 +67,11 @@ def first_object(values: Any) -> Mapping[str, Any]:
     return next((one for one in objects_of(values) if not one.get("index")), {})
 
 
+def digits_of(text: str) -> int | None:
+    """A whole number as it is written, up to 18 digits; None for what is none. Python refuses to read thousands."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
+
+
 def count_of(value: Any) -> int:
     """A number of tokens; 0 for what is none."""
     return value if type(value) is int and 0 < value <= MOST else 0

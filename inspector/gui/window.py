@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from inspector.core.heavy import load
 from inspector.core.tokens.estimators import ESTIMATORS
+from inspector.core.untyped import digits_of
 from inspector.gui.bars import StatusStrip, TopBar
 from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command, Keys
@@ -237,9 +238,9 @@ class MainWindow(Guarded, QMainWindow):
         bench, wanted = self.workbench, typed.lower()
         session, thread = bench.state.session, bench.state.thread
         found: list[Command] = []
-        number = typed.removeprefix("request").strip().replace(",", "")
-        if thread is not None and number.isascii() and number.isdigit() and int(number) < len(thread.requests):
-            found.append(Command(f"Go to request {int(number)}", partial(bench.move, int(number))))
+        number = digits_of(typed.removeprefix("request").strip().replace(",", ""))
+        if thread is not None and number is not None and number < len(thread.requests):
+            found.append(Command(f"Go to request {number}", partial(bench.move, number)))
         if session is not None:
             found.append(Command(f"Search the session for “{typed}”", partial(self.search, typed)))
             named = [(f"{other.id} {other.title}".strip(), other.id) for other in session.threads[1:]]

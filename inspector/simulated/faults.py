@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from inspector.core.errors import InspectorError
+from inspector.core.untyped import digits_of
 
 HEADER, QUERY, SUFFIX = "x-simulate-fault", "fault", "!"
 """`x-simulate-fault: 429`, `?fault=429`, `"model": "some-model!429"`."""
@@ -41,7 +42,7 @@ class Fault:
     @property
     def status(self) -> int | None:
         """The HTTP status, for a fault that is one. `429:7` says retry-after 7."""
-        return int(self.kind) if self.kind.isdecimal() else None
+        return digits_of(self.kind)
 
     def events(self, usual: int) -> int:
         """After how many events of a stream it strikes."""
@@ -59,7 +60,7 @@ def read_faults(text: str) -> list[Fault]:
 def _read(text: str) -> list[Fault]:
     body, _, times = text.partition("*")
     kind, _, number = body.partition(":")
-    known = kind in KINDS or (kind.isdecimal() and int(kind) in STATUSES)
+    known = kind in KINDS or digits_of(kind) in STATUSES
     try:
         value = float(number) if number else None
         repeat = int(times) if times else 1

@@ -5,6 +5,7 @@ Nothing is unpacked to disk. Of an evaluation log only the wanted sample is read
 """
 
 import io
+import os
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -19,7 +20,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.many import place_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem
-from inspector.core.untyped import objects_of
+from inspector.core.untyped import digits_of, objects_of
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.database import MAGIC, SIGN, begins_with, database_of, named, session_path
 from inspector.transcripts.stores import DatabaseSession
@@ -64,7 +65,8 @@ _BAD = (zipfile.BadZipFile, zlib.error, LZMAError, NotImplementedError, RuntimeE
 def sessions_in_folder(folder: Path) -> list[HeldSession]:
     """Its files that may be transcripts, in it or below, the one that was changed last first."""
     found: list[tuple[float, str]] = []
-    for n, path in enumerate(folder.rglob("*")):
+    below = (Path(at, name) for at, folders, files in os.walk(folder) for name in (*folders, *files))
+    for n, path in enumerate(below):
         if n == _LOOKED or len(found) == _MOST:
             break
         try:
@@ -262,7 +264,8 @@ def _named(member: str) -> dict[str, Any]:
 
 def _number(text: str) -> int:
     """Samples 1, 2, ... 10 in this order; those with names before them."""
-    return int(text) if text.isdecimal() else -1
+    number = digits_of(text)
+    return -1 if number is None else number
 
 
 # ---- whatever a path names -------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from inspector.transcripts.archive import source_of
 from inspector.transcripts.database import SIGN, session_path, transcript_stat
 from inspector.transcripts.stores import StoredSession, sessions_in
 from inspector.transcripts.transcript_file import TranscriptFile
-from inspector.transcripts.unpack import FileStat, is_packed
+from inspector.transcripts.unpack import FileStat, found_in, is_packed
 
 _TITLE = 120
 _STAMP = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
@@ -94,7 +94,7 @@ def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
     """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
     for folder in (folder for one in all_formats()[0] for folder in one.folders):
         moved = os.environ.get(folder.variable) if home is None else None
-        for path in (Path(moved) if moved else (home or Path.home()) / folder.under).glob(folder.pattern):
+        for path in found_in(Path(moved) if moved else (home or Path.home()) / folder.under, folder.pattern):
             for one in _crush_databases(path) if path.name == _CRUSH_LIST else (path,):
                 yield from _seen(one)
 

@@ -22,7 +22,7 @@ from inspector.transcripts.archive import ZippedFile, first_in_folder, sessions_
 from inspector.transcripts.database import named, session_path
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
-from inspector.transcripts.unpack import FileStat, file_stat
+from inspector.transcripts.unpack import FileStat, file_stat, found_in
 
 _TOLD = 10
 """Sessions that a sentence names."""
@@ -77,7 +77,7 @@ class TranscriptReading:
             told = main.beside(self.format.companions(PurePath(main.member)))
             return [(path, name) for path, name in told if self._is_new(path)]
         patterns = self.format.companions(self._file)
-        new = [path for one in patterns for path in sorted(self._file.parent.glob(one)) if self._is_new(path)]
+        new = [path for one in patterns for path in sorted(found_in(self._file.parent, one)) if self._is_new(path)]
         known = {one.path.resolve() for one in self.files} if new else set()
         found: list[tuple[Path, str]] = []
         for path in new:

@@ -9,6 +9,7 @@ import os
 import stat
 import zlib
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -53,6 +54,12 @@ def file_stat(path: Path) -> FileStat | None:
     except OSError as error:
         raise NothingToRead(f"{path} cannot be read: {error.strerror or error}") from None
     return FileStat(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+
+
+def found_in(folder: Path, pattern: str) -> Iterator[Path]:
+    """What a pattern finds, until a folder goes away under it."""
+    with suppress(OSError):
+        yield from folder.glob(pattern)
 
 
 def is_packed(path: Path) -> bool:

@@ -7,6 +7,7 @@ import anthropic
 import openai
 import pytest
 
+from inspector.core.jsontext import dumped
 from inspector.proxy import clients
 from inspector.proxy.clients import Patience
 from inspector.proxy.holds import holds as holding_module
@@ -21,6 +22,7 @@ from tests.proxy.holding import (
     the_hold,
     until,
 )
+from tests.proxy.raw import client
 
 
 def test_a_client_that_goes_away_is_shown_and_its_retry_matched(
@@ -44,6 +46,23 @@ def test_a_client_that_goes_away_is_shown_and_its_retry_matched(
     assert call.result()
     assert arrived(simulated, "anthropic") == ["three"]
     assert "released client gone" in kinds(proxy, first.exchange)
+
+
+@pytest.mark.parametrize("said", [b"\xb2", b"9" * 5_000, b"", b"-1", b"x"])
+def test_a_count_of_retries_may_be_no_number(
+    gate: Holds, proxy: ProxyServer, simulated: SimulatedServer, said: bytes
+) -> None:
+    """Two with the same words, of whom neither names its session: each is held."""
+    body = dumped({**ASKED, "stream": False})
+    with client(proxy) as one, client(proxy) as other:
+        for wire in (one, other):
+            head = b"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: k\r\nX-Stainless-Retry-Count: " + said
+            wire.send(head + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        until(lambda: len(gate.list()) == 2)
+        for hold in gate.list():
+            gate.release(hold.id)
+        assert b" 200 " in one.message()[0]
+        assert b" 200 " in other.message()[0]
 
 
 def test_decided_while_the_client_was_away(gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:

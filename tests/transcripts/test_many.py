@@ -1,8 +1,10 @@
 """Files and folders with many sessions: which there are, and each of them opened by its name or its number."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from inspector.cli.main import main
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript, path_of
+from inspector.transcripts.unpack import found_in
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
@@ -51,6 +54,22 @@ def test_a_folder_opens_one_and_names_the_others(folder: Path) -> None:
     assert open_transcript(f"{folder}#sub/b.jsonl").main.messages[0].text == "second"
     with pytest.raises(NothingToRead, match="holds no file"):
         path_of(folder, "c.jsonl")
+
+
+def test_folders_that_go_away_while_they_are_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an agent that is at work, say: the others are there."""
+    (folder / "gone").mkdir()
+    known = os.scandir
+
+    def scan(path: Any) -> Any:
+        if str(path).endswith("gone"):
+            raise FileNotFoundError(path)
+        return known(path)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    assert {one.id for one in open_transcript(folder).held} == {"a.jsonl", "sub/b.jsonl", "notes.json"}
+    assert list(found_in(folder, "gone/*")) == []
+    assert [one.name for one in found_in(folder, "*.jsonl")] == ["a.jsonl"]
 
 
 def test_a_folder_without_any(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from inspector.core.formats.format import Reader
 from inspector.core.session import HeldSession, Session
+from inspector.core.untyped import digits_of
 
 Split: TypeAlias = Callable[[Any], Sequence[tuple[HeldSession | None, Any]]]
 """The conversations in a value, each as its own reader is fed it; without a name: what belongs to the one before."""
@@ -21,7 +22,8 @@ def place_of(held: Sequence[HeldSession], wanted: str) -> int | None:
     for n, one in enumerate(held):
         if one.id == wanted:
             return n
-    return int(wanted) if wanted.isdecimal() and int(wanted) < len(held) else None
+    number = digits_of(wanted)
+    return number if number is not None and number < len(held) else None
 
 
 class ManyReader:

@@ -11,7 +11,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import SettingPairs
-from inspector.core.untyped import object_in
+from inspector.core.untyped import digits_of, object_in
 from inspector.core.words import plural
 from inspector.gui.bridge import Bridge
 from inspector.gui.dialogs.ask import LARGEST
@@ -103,7 +103,7 @@ class RunDialog(FormDialog):
 
     def _accept(self) -> None:
         digits = self.limit.text().replace(",", "").replace(" ", "").strip()
-        window = int(digits) if digits.isascii() and digits.isdigit() else None if not digits else 0
+        window = (digits_of(digits) or 0) if digits else None
         workspace, record = self.workspace.text().strip(), self.record.text().strip()
         plan = Plan(
             task=self.task.toPlainText().strip(),

@@ -14,6 +14,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.cuts import BufferCut
 from inspector.core.errors import InspectorError
 from inspector.core.tokens.prediction import Prediction
+from inspector.core.untyped import digits_of
 from inspector.core.usage import Usage
 from inspector.proxy.clients import Patience
 from inspector.proxy.gate import PendingRequest
@@ -50,8 +51,8 @@ def is_retry(call: ModelCall, is_gone: bool, headers: Mapping[str, str]) -> bool
     Where the client names its session, or says that it tries again, it is the same turn. Else two agents may well have
     been given the same task.
     """
-    again = headers.get("x-stainless-retry-count", "0")
-    return is_gone or call.key.strong or (again.isdigit() and int(again) > 0)
+    again = digits_of(headers.get("x-stainless-retry-count", ""))
+    return is_gone or call.key.strong or bool(again)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from inspector.core.untyped import digits_of
 from inspector.proxy.record.records import Pairs
 from inspector.proxy.relay.link import TcpLink
 
@@ -250,7 +251,7 @@ def request_framing(head: HeaderBlock) -> Framing:
         if [value.lower() for value in coded] != ["chunked"] or lengths or head.version == "1.0":
             raise BadMessage(400, "Transfer-Encoding and Content-Length do not say where the body ends")
         return Chunked(strict=True)
-    length = _number(lengths[0]) if len(lengths) == 1 else None
+    length = digits_of(lengths[0]) if len(lengths) == 1 else None
     if lengths and length is None:
         raise BadMessage(400, "Content-Length is not one number")
     return Length(length or 0)
@@ -266,14 +267,10 @@ def status_framing(answer: Http1Response, method: str) -> Framing:
     told = {one.strip(_BLANK) for value in answer.head.all("content-length") for one in value.split(",")}
     if not told:
         return Length(None)
-    length = _number(told.pop())
+    length = digits_of(told.pop())
     if told or length is None:
         raise BadMessage(502, "Content-Length is not one number")
     return Length(length)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
 def forwarded_head(

@@ -221,6 +221,15 @@ def test_eval_logs_in_a_zip_file_open_each_of_their_samples(eval_log: Path, tmp_
         open_transcript(f"{path}#logs/none.eval")
 
 
+def test_names_in_a_log_may_be_any_number(eval_log: Path) -> None:
+    with zipfile.ZipFile(eval_log, "a") as made:
+        for name in ("9" * 5_000, "²", "٣"):
+            made.writestr(f"samples/{name}_epoch_1.json", json.dumps({"id": 3, "epoch": 1, "events": []}))
+    assert len(open_transcript(eval_log).held) == 5
+    with pytest.raises(NothingToRead):
+        open_transcript(path_of(eval_log, "8" * 5_000))
+
+
 def test_an_eval_log_is_read_again_when_it_was_written_again(eval_log: Path) -> None:
     seen: list[Session] = []
     follower = Follower(eval_log, seen.append)

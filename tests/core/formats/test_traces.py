@@ -1,6 +1,7 @@
 """Traces: one conversation as six tracers write it, what makes their files treacherous, and every real one."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,15 @@ def values_of(path: Path) -> list[Any]:
 
 def by_name(name: str) -> Any:
     return next(one for one in FORMATS if one.name == name)
+
+
+def test_a_number_of_any_length(tmp_path: Path) -> None:
+    """OTLP writes numbers as strings; Python reads none of thousands of digits."""
+    path = tmp_path / "otel.jsonl"
+    text = (DATA / "traces" / "otel.jsonl").read_text()
+    path.write_text(re.sub(r'("intValue": ?)"(\d+)"', lambda found: f'{found[1]}"{found[2] * 5_000}"', text))
+    assert path.read_text() != text
+    assert [one.usage for one in open_transcript(path).main.requests] == [None, None]
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)

@@ -11,7 +11,7 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.span import Span, SpanEvent, camel_case, count, mapping, moment
-from inspector.core.untyped import list_of, object_of, objects_of, text_of
+from inspector.core.untyped import digits_of, list_of, object_of, objects_of, text_of
 
 
 def sniff_otel(head: Head) -> float:
@@ -193,7 +193,8 @@ def _plain(value: Any) -> Any:
         case {"stringValue": inner} | {"boolValue": inner} | {"doubleValue": inner} | {"bytesValue": inner}:
             return inner
         case {"intValue": inner}:
-            return int(inner) if isinstance(inner, str) and inner.isascii() and inner.isdigit() else inner
+            number = digits_of(inner) if isinstance(inner, str) else None
+            return inner if number is None else number
         case {"arrayValue": {"values": list(inner)}}:
             return [_plain(one) for one in inner]
         case {"kvlistValue": {"values": list(inner)}}:

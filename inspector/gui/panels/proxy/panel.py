@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 from inspector.core.session import Session
+from inspector.core.untyped import digits_of
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
@@ -86,14 +87,14 @@ class RuleRow(QWidget):
         self.next.setChecked(is_next)
 
     def _typed_ratio(self) -> None:
-        digits = self.ratio.text().replace("%", "").strip()
-        if digits.isascii() and digits.isdigit() and 0 < int(digits) <= 150:
-            self._choose(replace(self._rule, ratio=int(digits) / 100))
+        ratio = digits_of(self.ratio.text().replace("%", "").strip())
+        if ratio and ratio <= 150:
+            self._choose(replace(self._rule, ratio=ratio / 100))
         self.ratio.setText(f"{round(self._rule.ratio * 100)} %")
 
     def _typed(self) -> None:
-        digits = self.window_.text().replace(",", "").replace(" ", "").strip()
-        tokens = int(digits) if digits.isascii() and digits.isdigit() and 0 < int(digits) <= 100_000_000 else None
+        typed = digits_of(self.window_.text().replace(",", "").replace(" ", "").strip())
+        tokens = typed if typed and typed <= 100_000_000 else None
         if tokens != self._rule.window:
             self._choose(replace(self._rule, window=tokens))
 
