@@ -266,6 +266,14 @@ def test_sessions_are_found_filtered_and_opened(
     qtbot.waitUntil(lambda: panel.says.text() == "3")
     assert cells(panel.table)[0][0] == "elsewhere.jsonl"
     assert {row[0] for row in cells(panel.table)[1:]} == {"fix one <b>&amp;</b>", "fix two <b>&amp;</b>"}
+    for wide in range(300, 1_000, 40):  # a column that is shown can be read
+        panel.resize(wide, 300)
+        dates = [n for n, column in enumerate(panel.COLUMNS) if column.title in ("format", "changed")]
+        for n in dates:
+            if not panel.table.isColumnHidden(n):
+                text = max((row[n] for row in cells(panel.table)), key=panel.table.fontMetrics().horizontalAdvance)
+                assert panel.table.columnWidth(n) >= panel.table.fontMetrics().horizontalAdvance(text) + 12, (wide, n)
+    panel.resize(900, 300)
     write(panel.filter, "two")
     assert panel.says.text() == "1 of 3"
     click_cell(panel.table, 0, double=True)
