@@ -81,7 +81,7 @@ class PinsPanel(ListPanel[PinLine]):
             "request", lambda line: grouped(line.history.pin.request) if line.policy == BASE else "", 6, figures=True
         ),
         Column("found", lambda line: line.found, 9),
-        Column("text", lambda line: line.history.pin.text if line.policy == BASE else "", lines=3),
+        Column("text", lambda line: line.history.pin.text if line.policy == BASE else "", lines=2),
         Column("under", lambda line: line.policy, 10, least=10),
         Column("over all requests", _spans, 24, least=17),
         Column("what became of it", _became, least=21, lines=3),
@@ -274,7 +274,9 @@ class StripDelegate(Guarded, QStyledItemDelegate):
         line, c = self._table.rows[index.row()], self._theme.colours
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.fillRect(option.rect, ink(c.selected if chosen else c.window))
-        inner = option.rect.adjusted(9, 4, -9, -4)
+        one = self._table.verticalHeader().defaultSectionSize() - 8  # a strip is a line high, whatever its row is
+        inner = option.rect.adjusted(9, (option.rect.height() - one) // 2, -9, 0)
+        inner.setHeight(one)
         for span in line.history.spans:
             left, right = self._x(inner, span.first), self._x(inner, span.last + 1)
             high = {"verbatim": inner.height(), "paraphrased": inner.height() // 2, "gone": 2}[span.state]
@@ -285,7 +287,7 @@ class StripDelegate(Guarded, QStyledItemDelegate):
             x = self._x(inner, self.place)
             painter.fillRect(QRect(x, option.rect.top(), 1, option.rect.height()), ink(c.playhead))
         for found in line.violations:
-            mark = QRect(self._x(inner, found.request) - 4, option.rect.top() + 2, 9, option.rect.height() - 4)
+            mark = QRect(self._x(inner, found.request) - 4, inner.top() - 2, 9, inner.height() + 4)
             painter.fillRect(mark, ink(c.high))
             painter.setPen(ink(c.window))
             painter.drawText(mark, Qt.AlignmentFlag.AlignCenter, "!")
