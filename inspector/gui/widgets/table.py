@@ -64,8 +64,6 @@ _MEASURED = 200
 """Rows whose numbers make a column wider."""
 _BESIDE = 18
 """Pixels of a cell that its text does not have."""
-_MORE = 15
-"""Pixels of a column beside its characters."""
 _MANY = 1_000
 """More rows than this are all one line high."""
 
@@ -301,10 +299,10 @@ class Rows(FittedTable[T], Generic[T]):
         if (of := (room, figure, *least, *self._unwanted)) == self._fitted:
             return  # what the user made of them stays
         self._fitted = of
-        least = [max(least[n], one.least * figure + _MORE * (one.least > 0)) for n, one in enumerate(columns)]
+        least = [max(least[n], one.least * figure) for n, one in enumerate(columns)]
         rest = max((least[n] for n, one in enumerate(columns) if not one.width), default=0)  # they share it alike
         widths = {
-            n: max(one.width * figure + _MORE, least[n]) if one.width else max(_LEAST * figure, rest)
+            n: max(one.width * figure + 15, least[n]) if one.width else max(_LEAST * figure, rest)
             for n, one in enumerate(columns)
             if n not in self._unwanted
         }
@@ -317,7 +315,7 @@ class Rows(FittedTable[T], Generic[T]):
                 widths[n] = max(narrow[n], widths[n] - over)
         left = room - sum(widths.values())
         for n, width in tuple(widths.items()):  # what those leave over goes to the others
-            if columns[n].width and (more := min(left, columns[n].width * figure + _MORE - width)) > 0:
+            if columns[n].width and (more := min(left, columns[n].width * figure + 15 - width)) > 0:
                 widths[n], left = width + more, left - more
         for place, n in enumerate(widths if self.SPREADS and left > 0 else (), 1):
             widths[n] += left * place // len(widths) - left * (place - 1) // len(widths)

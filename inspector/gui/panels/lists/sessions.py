@@ -32,9 +32,9 @@ class SessionsPanel(ListPanel[FoundSession]):
     COLUMNS: ClassVar[Sequence[Column[FoundSession]]] = (
         Column("title", lambda one: one.title or one.path.name, 34, least=18, lines=3),
         Column("project", lambda one: one.project, lines=2),
-        Column("format", lambda one: one.format, 13, least=13, lines=2),
+        Column("format", lambda one: one.format, 13, least=15, lines=2),
         Column("size", lambda one: size_words(one.size), 8, figures=True),
-        Column("changed", lambda one: one.when, 16, least=16),
+        Column("changed", lambda one: one.when, 16, least=18),
     )
 
     def __init__(self, desk: Desk) -> None:
