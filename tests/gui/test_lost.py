@@ -53,6 +53,13 @@ def test_what_a_step_loses_is_listed_with_where_it_stood(desk: Desk, panel: Lost
     assert desk.workbench.state.selected == desk.workbench.state.recorded().messages[6].id
 
 
+def test_where_nobody_knows_who_needed_it_there_is_no_column_for_that(
+    desk: Desk, panel: LostPanel, qtbot: QtBot
+) -> None:
+    lose(desk, panel, qtbot)
+    assert panel.table.isColumnHidden(AGAIN)
+
+
 def test_what_an_unreadable_summary_lost_is_at_most_so_much(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
     desk.workbench.open(Session("test", (sealed(""),), path="sealed.jsonl"))
     desk.workbench.move(2)
@@ -96,6 +103,7 @@ def test_a_recorded_compaction_tells_what_was_needed_again(desk: Desk, panel: Lo
     assert cells(panel.table)[place][AGAIN].startswith(f"{use.request} call")
     click_cell(panel.table, place)
     assert desk.workbench.state.selected == known.rows[place].message
+    assert not panel.table.isColumnHidden(AGAIN)
     click_cell(panel.table, place, AGAIN)
     assert (desk.workbench.state.at, desk.workbench.state.selected) == (use.request, use.message)
 

@@ -171,6 +171,7 @@ class LostPanel(ListPanel[LossRow]):
 
     def _show_losses(self, found: Sequence[LossRow]) -> None:
         self._losses = found
+        self.table.leave_out(AGAIN, not any(loss.lost.needed for loss in found))
         counts = by_kind(loss.lost.fact for loss in found)
         for kind, chip in self.kinds.items():
             many = len(found) if kind is None else counts[kind]
