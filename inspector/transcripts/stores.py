@@ -80,6 +80,20 @@ LAYOUTS = (
     StoreLayout(
         format="opencode",
         agent="opencode",
+        sessions="session_v2",  # since 2.0; the tables of before stay as they were
+        tables=("session_message",),
+        others=(),
+        parent="parent_id",
+        times=("time_created", "time_updated"),
+        archived="time_archived",
+        about=("id", "parent_id", "directory", "title", "version", "revert", "fork_session_id"),
+        json=frozenset(("revert", "data")),
+        prefix="opencode2.",
+        order="seq",
+    ),
+    StoreLayout(
+        format="opencode",
+        agent="opencode",
         sessions="session",
         tables=("message", "part"),
         others=(),
@@ -170,10 +184,13 @@ def _layout_of(path: Path, database: apsw.Connection) -> StoreLayout:
     tables = {name for (name,) in database.execute("select name from sqlite_schema where type = 'table'")}
     if not tables:
         raise NothingToRead(f"{path} is an SQLite database without tables: was its -wal file left behind?")
-    for layout in LAYOUTS:
-        if layout.holds(tables):
+    held = [layout for layout in LAYOUTS if layout.holds(tables)]
+    for layout in held:
+        if list(database.execute(f"select 1 from {layout.sessions} limit 1")):
             return layout
-    known = " or ".join(f"{layout.agent}'s" for layout in LAYOUTS)
+    if held:
+        return held[0]
+    known = " or ".join(dict.fromkeys(f"{layout.agent}'s" for layout in LAYOUTS))
     raise NothingToRead(f"{path} is an SQLite database, but none of {known}")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
-from inspector.core.formats.opencode.reader import NAME, TABLES, OpencodeReader
+from inspector.core.formats.opencode.reader import NAME, TABLES, OpencodeReader, is_second
 
 
 def sniff(head: Head) -> float:
@@ -12,7 +12,7 @@ def sniff(head: Head) -> float:
     first = head.document if head.document is not None else next(iter(head.values), None)
     if not isinstance(first, Mapping):
         return 0.0
-    if first.get("table") in TABLES and isinstance(first.get("row"), Mapping):
+    if is_second(first) or (first.get("table") in TABLES and isinstance(first.get("row"), Mapping)):
         return 1.0
     info, messages = first.get("info"), first.get("messages")
     if not isinstance(info, Mapping) or not isinstance(messages, list):
@@ -35,5 +35,5 @@ FORMAT = Format(
     OpencodeReader,
     grows=True,
     folders=(AgentFolder("opencode/opencode*.db", ".local/share", "XDG_DATA_HOME"),),
-    contents=Contents(tokens="yes", more="export, or its database"),
+    contents=Contents(tokens="yes", more="export, or its database (1 and 2)"),
 )

@@ -9,15 +9,21 @@ from typing import Any
 
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.opencode.content import KINDS, string
+from inspector.core.formats.opencode.second import PREFIX, SecondReader
 from inspector.core.formats.opencode.track import StoredTrack
 from inspector.core.prefix import Prefix
 from inspector.core.session import HeldSession, Problem, Session, Thread
-from inspector.core.untyped import list_of, object_of
+from inspector.core.untyped import list_of, object_of, text_at
 from inspector.core.usage import ABSURD, is_absurd
 
 NAME = "opencode"
 TABLES = ("database", "session", "message", "part")
 """Other sessions that are named; of more, their number is told."""
+
+
+def is_second(value: Any) -> bool:
+    """Is it a row of opencode 2?"""
+    return isinstance(value, dict) and text_at(value, "table").startswith(PREFIX)
 
 
 class OpencodeReader:
@@ -29,10 +35,15 @@ class OpencodeReader:
         self._held: list[HeldSession] = []
         self._problems: list[Problem] = []
         self._unknown: set[str] = set()
+        self._second: SecondReader | None = None
+        """Of the rows of opencode 2."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take an export, or a row. Never raises for what it holds."""
-        if not isinstance(value, dict):
+        if is_second(value):
+            self._second = self._second or SecondReader()
+            self._second.feed(line, value)
+        elif not isinstance(value, dict):
             self._problems.append(Problem(line, "not a record of a session", excerpt(value), file))
         elif isinstance(row := value.get("row"), dict) and value.get("table") in TABLES:
             self._take_row(line, str(value["table"]), row)
@@ -105,6 +116,8 @@ class OpencodeReader:
 
     def session(self) -> Session:
         """The session so far: the main one, and those that it started."""
+        if self._second is not None:
+            return self._second.session()
         main = self._tracks.get(self._main) or next(iter(self._tracks.values()), StoredTrack(""))
         tracks = [main, *(track for track in self._tracks.values() if track is not main and track.order)]
         threads = [main.thread("main", "", ""), *(self._agent(track, main) for track in tracks[1:])]
