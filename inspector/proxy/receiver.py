@@ -17,7 +17,7 @@ from aiohttp import web
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.core.untyped import text_at
+from inspector.core.untyped import fields_of, list_of, object_of, text_at
 from inspector.safety.web_server import WebServer, is_local
 
 PORT = 4318
@@ -192,12 +192,18 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _hide(document: dict[str, Any], signal: str) -> None:
-    """Take out what is named like a key."""
+    """Take out what is named like a key, also in values that hold others."""
     holders = [*_items(document, signal)]
     holders += [event for span in holders for event in _objects(span.get("events"))]
     resources = _objects(document[_SIGNALS[signal][0]])
     holders += [one["resource"] for one in resources if isinstance(one.get("resource"), dict)]
-    for holder in holders:
-        for attribute in _objects(holder.get("attributes")):
+    told = [holder.get("attributes") for holder in holders]
+    told += [[{"value": holder.get("body")}] for holder in holders]
+    while told:
+        for attribute in _objects(told.pop()):
             if isinstance(name := attribute.get("key"), str) and _SECRET.search(name):
                 attribute["value"] = {"stringValue": "(redacted)"}
+                continue
+            value = fields_of(attribute.get("value"))
+            told.append(list_of(object_of(value, "kvlistValue").get("values")))
+            told.append([{"value": one} for one in list_of(object_of(value, "arrayValue").get("values"))])

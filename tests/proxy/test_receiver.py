@@ -179,6 +179,20 @@ def test_who_may_send_what(receiver: SpanReceiver, tmp_path: Path) -> None:
     assert len(lines) == receiver.spans == 1
 
 
+def test_a_key_in_a_value_that_holds_others_is_not_written(receiver: SpanReceiver, tmp_path: Path) -> None:
+    def holding(*values: Any) -> dict[str, Any]:
+        return {"arrayValue": {"values": [{"kvlistValue": {"values": list(values)}}]}}
+
+    key = {"key": "Authorization", "value": {"stringValue": "Bearer not-for-the-file"}}
+    told = {"key": "headers", "value": holding({"key": "all", "value": holding(key, {"key": "x", "value": "kept"})})}
+    span = {"traceId": "a", "spanId": "b", "name": "n", "attributes": [told], "events": [{"attributes": [told]}]}
+    body = json.dumps({"resourceSpans": [{"resource": {"attributes": [told]}, "scopeSpans": [{"spans": [span]}]}]})
+    assert post(f"{receiver.url}/v1/traces", body.encode()) == 200
+    written = (tmp_path / "spans.jsonl").read_text()
+    assert "not-for-the-file" not in written
+    assert written.count("kept") == 3
+
+
 @pytest.mark.parametrize("packing", ["gzip", "br", "deflate"])
 def test_a_body_that_is_not_packed_as_it_says(
     receiver: SpanReceiver, packing: str, caplog: pytest.LogCaptureFixture
