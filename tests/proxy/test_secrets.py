@@ -2,7 +2,7 @@
 
 import re
 import time
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode, encodebytes, urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,15 @@ def test_what_is_not_even_in_one_word_goes_with_all_around_it() -> None:
     secrets.learn([("X-Auth", key)])
     for told in (dumps(key), dumps(dumps(key)), key.replace("=", "\\u003d"), key.replace("'", "&#39;")):
         assert loads(secrets.line({"a": [f"of {told} it"], "b": "c\nd"}).encode()) == {"a": [REDACTED], "b": "c\nd"}
+
+
+def test_base64_that_goes_over_an_end_of_line() -> None:
+    secrets = Secrets()
+    secrets.learn([("x-api-key", SECRET)])
+    for before in range(24, 60, 3):
+        told = {"a": encodebytes(b"-" * before + SECRET.encode() + b"-" * 99).decode(), "b": "of\nwords"}
+        assert REDACTED in loads(secrets.line(told).encode())["a"]
+        assert loads(secrets.line(told).encode())["b"] == told["b"]
 
 
 def test_more_cookies_than_are_kept_push_no_key_out() -> None:

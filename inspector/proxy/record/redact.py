@@ -165,6 +165,8 @@ _IN_JSON = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([\"'/]))")
 _ESCAPE = re.compile(rf"%[0-9a-fA-F]{{2}}|&(?:#|[a-zA-Z]{{2,6}};)|{_IN_JSON.pattern}")
 _WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++""")
 """A word of a line of JSON in which any sign may be escaped."""
+_FOLDED = re.compile(r"(?<!\\)(?:\\r)?\\n(?=[\w+/]{4})", re.ASCII)
+"""An end of line in base64, of which 76 signs stand in one."""
 _TIMES = 3
 """So often one escape may stand in another."""
 _SPLIT = re.compile(r"[\s;,]+")
@@ -229,7 +231,10 @@ class Secrets:
         return text, not self._names_one(text)
 
     def _names_one(self, text: str) -> bool:
-        """Does it hold a key of which some sign is escaped?"""
+        """Does it hold a key of which some sign is escaped, or one in base64 that goes over an end of line?"""
+        folded = _FOLDED.sub("", text)
+        if folded != text and any(one in folded for one in self._spelled):
+            return True
         for _ in range(_TIMES):
             if not _ESCAPE.search(text):
                 return False
