@@ -21,6 +21,7 @@ from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from tests.core.sessions import MODEL
 from tests.core.test_breaks import GREW, LOST, session, used
+from tests.gui.drawn import drawn
 from tests.gui.hands import click, double_click
 from tests.shared import transcripts
 
@@ -40,6 +41,18 @@ def panel(desk: Desk, qtbot: QtBot) -> CostPanel:
 def shown(panel: CostPanel, desk: Desk, qtbot: QtBot, opened: Session) -> None:
     desk.workbench.open(opened)
     qtbot.waitUntil(lambda: panel.found is not None and panel.plot is not None)
+
+
+def test_the_number_of_the_playhead_hides_no_bar(
+    panel: CostPanel, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown(panel, desk, qtbot, open_transcript(str(resource("sample.jsonl"))))
+    overlay, bills = panel.plot.overlay, panel.found.bills if panel.found else ()
+    for at in (3, 30, 78, 110):
+        desk.workbench.move(at)
+        (covers,) = (one.covers for one in drawn(overlay, monkeypatch) if one.words == str(at))
+        bars = [QPointF(overlay._point(n, float(bill.total if bill else 0))) for n, bill in enumerate(bills)]
+        assert all(bar.y() >= covers.bottom() - 1 for bar in bars if covers.left() < bar.x() < covers.right()), at
 
 
 def check(panel: CostPanel, opened: Session) -> None:

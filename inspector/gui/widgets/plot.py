@@ -307,7 +307,7 @@ class Overlay(Guarded, QWidget):
         size = label_size(painter, word)
         top, far = area.bottom() - size.height() - above, size.width()
         lefts = (x + 4, x + 9, *(x - far - away for away in range(4, 60, 5)))
-        corners = [QPointF(left, top - n * size.height()) for n in range(4) for left in lefts]
+        corners = [QPointF(left, top - n * size.height()) for n in range(9) for left in lefts]
         room = self.labels.place(size, corners) or QRectF(corners[0 if x + far + 4 < area.right() else 2], size)
         self._paint_on_ground(painter, room, word, colour)
 

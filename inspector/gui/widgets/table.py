@@ -93,7 +93,7 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         column = self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return line(column.text(self.rows[index.row()]), 300)
+            return line(column.text(self.rows[index.row()]), 300 if column.lines == 1 else 900)
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(line(column.text(self.rows[index.row()]), 1_000))
         if role == Qt.ItemDataRole.TextAlignmentRole and column.figures:

@@ -1,5 +1,7 @@
 """Dollars of every request, stacked by kind of token, by pyqtgraph; breaks and compactions marked over them."""
 
+from bisect import bisect_right
+
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
@@ -75,6 +77,16 @@ class CostOverlay(Overlay):
         """Others."""
         self._figures = figures
         self.update()
+
+    def _is_crossed(self, room: QRectF) -> bool:
+        """Does a bar stand there?"""
+        if self._figures is None or not self._pixels.width():
+            return False
+        one = self._range.width() / self._pixels.width()
+        left, right = (self._range.left() + (x - self._pixels.left()) * one for x in (room.left(), room.right()))
+        edges = self._figures.edges
+        bars = self._figures.tops[-1][max(0, bisect_right(edges, left) - 1) : bisect_right(edges, right)]
+        return self._point(0, max(bars, default=0.0)).y() < room.bottom()
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
         figures = self._figures
