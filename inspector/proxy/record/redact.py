@@ -165,7 +165,7 @@ _IN_JSON = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([\"'/]))")
 _ESCAPE = re.compile(rf"%[0-9a-fA-F]{{2}}|&(?:#|[a-zA-Z]{{2,6}};)|{_IN_JSON.pattern}")
 _WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++""")
 """A word of a line of JSON in which any sign may be escaped."""
-_FOLDED = re.compile(r"(?<!\\)(?:\\r)?\\n(?=[\w+/]{4})", re.ASCII)
+_FOLDED = re.compile(r"\\n(?=[\w+/]{4})(?<=[\w+/]{20}\\n)", re.ASCII)
 """An end of line in base64, of which 76 signs stand in one."""
 _TIMES = 3
 """So often one escape may stand in another."""
@@ -183,6 +183,8 @@ class Secrets:
         self._keys: dict[str, tuple[str, ...]] = {}
         self._others: dict[str, tuple[str, ...]] = {}
         self._spelled: list[str] = []
+        self._signs: list[str] = []
+        """Of which one stands where a sign of a key is escaped."""
 
     def learn(self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False) -> None:
         """Keep in mind what is redacted in this head. Of an answer's only what is a key by its name."""
@@ -222,6 +224,9 @@ class Secrets:
         if not self._spelled:
             every = {one for known in (self._keys, self._others) for spelled in known.values() for one in spelled}
             self._spelled = sorted(every, key=len, reverse=True)
+            plain = "".join((*self._keys, *self._others))
+            self._signs = ["%", "&", "\\/", "\\u00" if plain.isascii() else "\\u"]
+            self._signs += [f"\\{sign}" for sign in "\"'" if sign in plain]
         for one in self._spelled:
             if one in text:
                 text = text.replace(one, REDACTED)
@@ -236,7 +241,7 @@ class Secrets:
         if folded != text and any(one in folded for one in self._spelled):
             return True
         for _ in range(_TIMES):
-            if not _ESCAPE.search(text):
+            if not any(sign in text for sign in self._signs) or not _ESCAPE.search(text):
                 return False
             text = unescape(unquote(_IN_JSON.sub(_sign, text)))
             if any(one in text for known in (self._keys, self._others) for one in known):
