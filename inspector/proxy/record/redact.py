@@ -165,8 +165,8 @@ _IN_JSON = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([\"'/]))")
 _ESCAPE = re.compile(rf"%[0-9a-fA-F]{{2}}|&(?:#|[a-zA-Z]{{2,6}};)|{_IN_JSON.pattern}")
 _WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++""")
 """A word of a line of JSON in which any sign may be escaped."""
-_FOLDED = re.compile(r"\\n(?=[\w+/]{4})(?<=[\w+/]{20}\\n)", re.ASCII)
-"""An end of line in base64, of which 76 signs stand in one."""
+_FOLDED = re.compile(r"\\\\?n(?=[\w+/])(?:(?<=[\w+/]{20}\\n)|(?<=[\w+/]{20}\\\\n))", re.ASCII)
+"""An end of line in base64, of which 76 signs stand in one; in a stream's JSON, too."""
 _TIMES = 3
 """So often one escape may stand in another."""
 _SPLIT = re.compile(r"[\s;,]+")
