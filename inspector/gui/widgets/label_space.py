@@ -40,7 +40,7 @@ class LabelSpace:
                     crossed = QRectF(room)
                 if not slides:
                     break
-                room.moveLeft(room.left() + LABELS_APART if right is None else right + LABELS_APART)
+                room.moveLeft((room.left() + 3 * LABELS_APART) if right is None else right + LABELS_APART)
         if crossed is None or not over:
             return None
         self.take(crossed)
