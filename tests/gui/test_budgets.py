@@ -125,13 +125,14 @@ def test_many_records_are_opened_without_a_stall(
             return window.workbench.state
 
         qtbot.waitUntil(lambda: state().session is not None and state().opening is None, timeout=300_000)
-        window.docks.choose("Compact")
+        window.choose_workspace("Compact")
         qtbot.waitUntil(lambda: state().previews is not None and not window.bridge.busy, timeout=300_000)
         for at in (0, 5, records // 4, None):
             window.workbench.move(at)
             QApplication.processEvents()
         for name in WORKSPACES:
-            window.docks.choose(name)
+            window.choose_workspace(name)
+            qtbot.waitUntil(lambda name=name: window.docks.current.name == name)  # type: ignore[misc]
             qtbot.waitUntil(lambda: not window.bridge.busy, timeout=300_000)
             window.workbench.move(records // 5)
             qtbot.waitUntil(lambda: not window.bridge.busy, timeout=300_000)
