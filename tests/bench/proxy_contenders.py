@@ -80,7 +80,7 @@ def upstream() -> Iterator[Contender]:
 def contenders(direct: Contender) -> Iterator[list[Contender]]:
     """All that can be had here, ours first."""
     url = f"http://127.0.0.1:{direct.port}"
-    with tempfile.TemporaryDirectory(prefix="bench-proxy-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bench-proxy-", ignore_cleanup_errors=True) as folder:
         record = str(Path(folder) / "record.jsonl")
         ours = [sys.executable, "-m", "inspector", "proxy", "--upstream", url, "--record", record]
         with _listening("ours", ours) as first:
