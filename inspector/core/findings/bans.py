@@ -201,7 +201,7 @@ def _does(act: Act, name: str, call: ToolCall) -> bool:
 @lru_cache(maxsize=256)
 def _commands(text: str) -> tuple[tuple[list[str], list[str]], ...]:
     """(words, files that it writes its output to) of each simple command, as a shell would see them: what is quoted is
-    a word. None where the quotes do not close."""
+    a word. Empty where the quotes do not close."""
     lexer = shlex.shlex(_COMMENT.sub("", _HEREDOC.sub(r"\3", text)), posix=True, punctuation_chars=_OPERATORS)
     lexer.whitespace, lexer.whitespace_split = " \t\r", True
     found: list[tuple[list[str], list[str]]] = [([], [])]

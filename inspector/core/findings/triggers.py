@@ -6,7 +6,6 @@ from functools import lru_cache
 
 from inspector.core.identity import SameObject
 from inspector.core.session import Thread, compaction_sizes
-from inspector.core.words import per_cent
 
 BY_HAND = "manual"
 _FEW = 2
@@ -49,8 +48,7 @@ def trigger_words(triggers: Sequence[ObservedTrigger]) -> str:
         at = " and ".join(f"{one:,}" for one in sizes)
     else:
         at = f"{sizes[0]:,} to {sizes[-1]:,}, {len(sizes)} times"
-    shares = list(
-        dict.fromkeys(per_cent(one.ratio)[:-2] for one in sorted(triggers, key=lambda t: t.tokens) if one.ratio)
-    )
+    in_order = sorted(triggers, key=lambda one: one.tokens)
+    shares = list(dict.fromkeys(round(one.ratio * 100) for one in in_order if one.ratio))
     share = f": {shares[0]}{f' to {shares[-1]}' if len(shares) > 1 else ''} % of the window" if shares else ""
     return f"compacted at {at}{share}"

@@ -12,7 +12,7 @@ from typing import Any
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.anthropic import ANTHROPIC
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.times import iso_time
 from inspector.core.jsontext import dumps
@@ -57,21 +57,18 @@ def _is_compaction(value: Any) -> bool:
     return isinstance(value, Mapping) and "source_message_count" in value
 
 
-class ClineSessionReader:
+class ClineSessionReader(BuiltReader):
     """A `Reader` of all these files."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._main: tuple[Mapping[str, Any], int] = {}, 0
         self._agents: dict[str, tuple[Mapping[str, Any], int]] = {}
         """Of the agents that it started: by the name of the file, with the line."""
         self._about: Mapping[str, Any] = {}
         self._compacted: Mapping[str, Any] = {}
-        self._problems: list[Problem] = []
-        self._made: Session | None = None
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take what a file holds. Never raises for it."""
-        self._made = None
+    def _take(self, line: int, value: Any, file: str) -> None:
         if is_messages(value) and not file:
             self._main = value, line
         elif is_messages(value):
@@ -83,19 +80,16 @@ class ClineSessionReader:
         else:
             self._problems.append(Problem(line, "no messages of a session", excerpt(value), file))
 
-    def session(self) -> Session:
-        """The session; made anew when a file has come."""
-        if self._made is None:
-            problems = list(self._problems)
-            value, line = self._main
-            threads = [_thread(GrowingThread(), value, line, self._compacted, text_at(self._about, "model"), problems)]
-            for file, (told, at) in sorted(self._agents.items()):
-                name = PurePath(file).name.removesuffix(_MESSAGES)
-                thread = GrowingThread(name, text_at(told, "taskType"), "main")
-                threads.append(_thread(thread, told, at, {}, "", problems))
-            made = tuple(thread.thread() for thread in threads)
-            self._made = Session(NAME, made, tuple(problems), client="Cline", id=text_at(value, "sessionId"))
-        return self._made
+    def _build(self) -> Session:
+        problems = list(self._problems)
+        value, line = self._main
+        threads = [_thread(GrowingThread(), value, line, self._compacted, text_at(self._about, "model"), problems)]
+        for file, (told, at) in sorted(self._agents.items()):
+            name = PurePath(file).name.removesuffix(_MESSAGES)
+            thread = GrowingThread(name, text_at(told, "taskType"), "main")
+            threads.append(_thread(thread, told, at, {}, "", problems))
+        made = tuple(thread.thread() for thread in threads)
+        return Session(NAME, made, tuple(problems), client="Cline", id=text_at(value, "sessionId"))
 
 
 def _thread(

@@ -10,6 +10,7 @@ from typing import Any
 
 from inspector.core.dialects.openai_responses import read_arguments
 from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import BuiltReader
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.opencode.content import read_usage, string, time_of
 from inspector.core.jsontext import dumps
@@ -28,21 +29,18 @@ Stored = tuple[Mapping[str, Any], str, Mapping[str, Any]]
 """A row, its type, what it holds."""
 
 
-class SecondReader:
+class SecondReader(BuiltReader):
     """A `Reader` of rows. One that has changed is fed again; a row that is gone needs a fresh reader."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._about: dict[str, Mapping[str, Any]] = {}
         self._rows: dict[str, dict[str, Stored]] = {}
         """By session and id."""
         self._main = ""
         self._held: list[HeldSession] = []
-        self._problems: list[Problem] = []
-        self._made: Session | None = None
 
-    def feed(self, line: int, value: Mapping[str, Any]) -> None:
-        """Take a row. Never raises for what it holds."""
-        self._made = None
+    def _take(self, line: int, value: Any, file: str) -> None:
         table, row = text_at(value, "table").removeprefix(PREFIX), object_of(value, "row")
         name = text_at(row, "session_id")
         if table == "database":
@@ -58,19 +56,14 @@ class SecondReader:
             what = f"the message {text_at(row, 'id')[:60]!r} holds no JSON object: it was left out"
             self._problems.append(Problem(line, what, excerpt(row.get("data"))))
 
-    def session(self) -> Session:
-        """The session, and those that it started; made anew when a row has come."""
-        if self._made is None:
-            about = self._about.get(self._main, {})
-            names = [self._main, *(name for name in self._rows if name != self._main)]
-            threads = tuple(self._thread(name) for name in names)
-            made = tuple(thread.thread() for thread in threads)
-            client = f"opencode {text_at(about, 'version')}".rstrip()
-            held, notes = self._held if len(self._held) > 1 else (), tuple(self._notes(about))
-            self._made = Session(
-                "opencode", made, tuple(self._problems), client=client, id=self._main, held=held, notes=notes
-            )
-        return self._made
+    def _build(self) -> Session:
+        about = self._about.get(self._main, {})
+        names = [self._main, *(name for name in self._rows if name != self._main)]
+        threads = tuple(self._thread(name) for name in names)
+        made = tuple(thread.thread() for thread in threads)
+        client = f"opencode {text_at(about, 'version')}".rstrip()
+        held, notes = self._held if len(self._held) > 1 else (), tuple(self._notes(about))
+        return Session("opencode", made, tuple(self._problems), client=client, id=self._main, held=held, notes=notes)
 
     def _thread(self, name: str) -> GrowingThread:
         about = self._about.get(name, {})

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from inspector.core.formats.format import Head
+from inspector.core.formats.format import BuiltReader, Head
 from inspector.core.formats.openhands import v1
 from inspector.core.session import Session
 from inspector.core.untyped import object_of, text_at
@@ -39,45 +39,40 @@ def is_companion(head: Head, session: Session) -> bool:
     return sniff(head) > 0
 
 
-class OpenHandsFolderReader:
+class OpenHandsFolderReader(BuiltReader):
     """A `Reader`: of lines as they come, or of the files of a folder."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._log = v1.EventLogReader()
         self._first: tuple[int, Any, str] | None = None
         """What the file that was opened begins with: where others come it is one of them."""
         self._states: list[Mapping[str, Any]] = []
         self._events: list[tuple[str, str, int, Any]] = []
         """By time."""
-        self._made: Session | None = None
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take an event, or the state. Never raises for what it holds."""
+    def _take(self, line: int, value: Any, file: str) -> None:
         if not file and not self._states and (self._first is not None or not is_state(value)):
             self._first = self._first or (line, value, file)
             self._log.feed(line, value, file)
             return
         if self._first is not None:
-            self._take(*self._first)
+            self._keep(*self._first)
             self._first = None
-        self._take(line, value, file)
+        self._keep(line, value, file)
 
-    def _take(self, line: int, value: Any, file: str) -> None:
-        self._made = None
+    def _keep(self, line: int, value: Any, file: str) -> None:
         if is_state(value):
             self._states.append(value)
         else:
             self._events.append((text_at(value, "timestamp"), file, line, value))
 
-    def session(self) -> Session:
-        """The session so far; of a folder made anew when a file has come."""
+    def _build(self) -> Session:
         if not self._states and not self._events:
             return self._log.session()
-        if self._made is None:
-            log = v1.EventLogReader()
-            for state in self._states:
-                log.take_state(state)
-            for _, file, line, value in sorted(self._events, key=lambda one: one[:2]):
-                log.feed(line, value, file)
-            self._made = log.session()
-        return self._made
+        log = v1.EventLogReader()
+        for state in self._states:
+            log.take_state(state)
+        for _, file, line, value in sorted(self._events, key=lambda one: one[:2]):
+            log.feed(line, value, file)
+        return log.session()
