@@ -4,7 +4,6 @@ The HTTP client under an SDK keeps the SDK's own limits, but takes no proxy from
 """
 
 import asyncio
-import ipaddress
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
@@ -14,10 +13,13 @@ from urllib.parse import urlsplit
 
 from inspector.core.buffer import Buffer, Tool
 from inspector.core.dialects.dialect import Dialect
+from inspector.core.heavy import load
+from inspector.core.message import Message
 from inspector.core.needs import Answer, ProviderFailure, RemoteCompact
 from inspector.providers.failures import broken, reported_failure
 from inspector.providers.requests import FrozenTools
 from inspector.safety.keys import ApiKey
+from inspector.safety.loopback import is_loopback
 
 OnText: TypeAlias = Callable[[str], None]
 """Given each bit of text as it arrives, on the provider's own thread."""
@@ -47,6 +49,8 @@ class ProviderAdapter:
     """
 
     dialect: Dialect
+    maker: str
+    """Of the SDK, as its classes spell it."""
     errors: tuple[type[Exception], ...] = ()
     """What its SDK raises; known once the SDK is imported."""
     ends_early = False
@@ -66,7 +70,18 @@ class ProviderAdapter:
 
     def client(self) -> Any:
         """The SDK's client."""
-        raise NotImplementedError
+        if self._client is None:
+            sdk = load(self.maker.lower())
+            import httpx2
+
+            self.errors = (getattr(sdk, f"{self.maker}Error"), httpx2.HTTPError)
+            self._client = getattr(sdk, f"Async{self.maker}")(
+                api_key=self._key.reveal() or "none",  # OpenAI's wants one, even where the server does not
+                base_url=self._base_url,
+                max_retries=0,
+                http_client=_http_client(self._base_url, f"{self.maker.upper()}_BASE_URL"),
+            )
+        return self._client
 
     def create(self, **options: Any) -> Any:
         """The SDK's call for an answer."""
@@ -82,6 +97,11 @@ class ProviderAdapter:
     def read_answer(self, response: Mapping[str, Any], buffer: Buffer) -> Answer:
         """A whole response as an answer. Raises Failure."""
         raise NotImplementedError
+
+    def answer(self, response: Mapping[str, Any], messages: tuple[Message, ...], finish: str) -> Answer:
+        """The answer that holds these messages."""
+        text = "\n".join(one.text for one in messages if one.text)
+        return Answer(text, messages, self.dialect.usage(response.get("usage")), finish)
 
     async def send(self, call: ProviderRequest, on_text: OnText | None) -> Answer:
         """One model call. Raises Failure, or one of `errors`."""
@@ -129,21 +149,13 @@ def timeout(seconds: float | None) -> Any:
     return httpx2.Timeout(seconds, connect=CONNECT_S)
 
 
-def http_client(base_url: str | None, variable: str) -> Any:
+def _http_client(base_url: str | None, variable: str) -> Any:
     """An asynchronous httpx2 client for this base URL (None: what the environment `variable` says)."""
     import httpx2
 
-    here = is_loopback(base_url or os.environ.get(variable, ""))
+    host = urlsplit(base_url or os.environ.get(variable, "")).hostname or ""
+    here = is_loopback(host) or host == "localhost" or host.endswith(".localhost")
     return httpx2.AsyncClient(trust_env=not here, follow_redirects=not here)
-
-
-def is_loopback(url: str) -> bool:
-    """Does the URL name this machine?"""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 async def drain(events: AsyncIterator[Any], errors: tuple[type[Exception], ...]) -> None:

@@ -7,14 +7,18 @@ offline; simulated (a server of our own, in this process); anthropic; openai; or
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack, closing
+from functools import partial
+from typing import TypeAlias
 from uuid import uuid4
 
 from inspector.core.answering import offline
 from inspector.core.buffer import Prompt
-from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RemoteCompact, Summarize
+from inspector.core.needs import Answer, Need, RemoteCompact
 from inspector.providers.adapter import Compaction, OnText
 from inspector.providers.opening import (
     SIMULATED,
+    Address,
     Api,
     checked_model,
     find_address,
@@ -24,52 +28,16 @@ from inspector.providers.opening import (
 from inspector.providers.provider import Provider
 from inspector.simulated.state import SimulatedServerState
 
-
-class _Offline:
-    """The extractive summariser: nobody is called."""
-
-    def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
-        """Raises Failure."""
-        return offline(need)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-class _Providers:
-    """A provider, and who is asked for remote compaction, where that is somebody else (with another address)."""
-
-    def __init__(
-        self, provider: Provider, compactor: Provider | None = None, after: Callable[[], object] = int
-    ) -> None:
-        self._provider = provider
-        self._compactor = compactor or provider
-        self._after = after
-
-    def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
-        """Raises Failure, or Cancelled."""
-        match need:
-            case Summarize():
-                return self._provider.summarize(need, cancelled)
-            case RemoteCompact():
-                return self._compactor.remote_compact(need, cancelled)
-            case AskModel():
-                return self._provider.ask(need, on_text, cancelled)
-        raise ProviderFailure("a model cannot do this: it has no hands", kind="missing")
-
-    def close(self) -> None:
-        """Close the connections, then what they lead to."""
-        for one in {self._provider, self._compactor}:
-            one.close()
-        self._after()
+Ask: TypeAlias = Callable[[Need, OnText | None, Callable[[], bool]], Answer]
 
 
 class Answering:
     """An answerer that can be stopped and closed. Use as `with answerer("openai", ...) as answer:`."""
 
-    def __init__(self, open_it: Callable[[], _Offline | _Providers]) -> None:
+    def __init__(self, open_it: Callable[[ExitStack], Ask]) -> None:
+        """`open_it` is given what closes all that it opens."""
         self._open_it = open_it
-        self._opened: _Offline | _Providers | None = None
+        self._opened: tuple[Ask, ExitStack] | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
 
@@ -81,16 +49,13 @@ class Answering:
         `on_text` is given each bit of an AskModel's text, on another thread.
         """
         self._stopped.clear()
-        return self._open().answer(
-            need, on_text, lambda: self._stopped.is_set() or (cancelled is not None and cancelled())
-        )
-
-    def _open(self) -> _Offline | _Providers:
         with self._lock:
             if self._opened is None:
-                self._opened = self._open_it()
-                weakref.finalize(self, self._opened.close)
-            return self._opened
+                with ExitStack() as stack:
+                    self._opened = self._open_it(stack), stack.pop_all()
+                weakref.finalize(self, self._opened[1].close)
+            ask, _ = self._opened
+        return ask(need, on_text, lambda: self._stopped.is_set() or (cancelled is not None and cancelled()))
 
     def cancel(self) -> None:
         """End the calls that are under way: each raises Cancelled at once. From any thread."""
@@ -102,7 +67,7 @@ class Answering:
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:
-            opened.close()
+            opened[1].close()
 
     def __enter__(self) -> "Answering":
         return self
@@ -126,33 +91,32 @@ def answerer(
     the faults of the simulated provider.
     """
     if who == "offline":
-        return Answering(_Offline)
+        return Answering(lambda stack: lambda need, on_text, cancelled: offline(need))
     session = session or uuid4().hex
+
+    def open_at(stack: ExitStack, address: Address, model: str) -> Provider:
+        provider = stack.enter_context(closing(address.open(model, session, compaction)))
+        if prompt is not None:
+            provider.frozen(prompt)
+        return provider
+
     if (api := simulated_api(who, model)) is not None:
-        return Answering(lambda: _simulated(world, api, model or SIMULATED, prompt, session, compaction))
+        return Answering(lambda stack: _simulated(world, api, partial(open_at, stack, model=model or SIMULATED), stack))
     address = find_address(who)
     name = checked_model(who, model)
-    return Answering(lambda: _Providers(_freezing(address.open(name, session, compaction), prompt)))
-
-
-def _freezing(provider: Provider, prompt: Prompt | None) -> Provider:
-    if prompt is not None:
-        provider.frozen(prompt)
-    return provider
+    return Answering(lambda stack: open_at(stack, address, name).answer)
 
 
 def _simulated(
-    world: SimulatedServerState | None,
-    api: Api,
-    model: str,
-    prompt: Prompt | None,
-    session: str,
-    compaction: Compaction,
-) -> _Providers:
-    """With the server that it talks to."""
+    world: SimulatedServerState | None, api: Api, open_at: Callable[[Address], Provider], stack: ExitStack
+) -> Ask:
+    """With the server that it talks to; it compacts at an address of its own."""
     from inspector.simulated.server import SimulatedServer
 
-    server = SimulatedServer(world).start()
-    calls, compacts = simulated_addresses(server.url, api)
-    provider = _freezing(calls.open(model, session, compaction), prompt)
-    return _Providers(provider, compacts.open(model, session, compaction), server.close)
+    server = stack.enter_context(SimulatedServer(world))
+    provider, compactor = map(open_at, simulated_addresses(server.url, api))
+
+    def ask(need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
+        return (compactor if isinstance(need, RemoteCompact) else provider).answer(need, on_text, cancelled)
+
+    return ask

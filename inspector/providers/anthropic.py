@@ -5,10 +5,9 @@ from typing import Any
 
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.anthropic import ANTHROPIC, read_messages
-from inspector.core.heavy import load
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded
-from inspector.providers.adapter import ProviderAdapter, ProviderRequest, fresh_id, http_client
+from inspector.providers.adapter import ProviderAdapter, ProviderRequest, fresh_id
 from inspector.providers.failures import broken
 from inspector.providers.requests import for_anthropic
 
@@ -17,22 +16,8 @@ class AnthropicAdapter(ProviderAdapter):
     """Messages, with one cache marker."""
 
     dialect = ANTHROPIC
+    maker = "Anthropic"
     shape = staticmethod(for_anthropic)
-
-    def client(self) -> Any:
-        if self._client is None:
-            load("anthropic")
-            import anthropic
-            import httpx2
-
-            self.errors = (anthropic.AnthropicError, httpx2.HTTPError)
-            self._client = anthropic.AsyncAnthropic(
-                api_key=self._key.reveal(),
-                base_url=self._base_url,
-                max_retries=0,
-                http_client=http_client(self._base_url, "ANTHROPIC_BASE_URL"),
-            )
-        return self._client
 
     def create(self, **options: Any) -> Any:
         return self.client().messages.create(**options)
@@ -52,8 +37,7 @@ class AnthropicAdapter(ProviderAdapter):
             raise ContextWindowExceeded("the model stopped: model_context_window_exceeded")
         found = read_messages("assistant", response["content"], id=fresh_id(response.get("id"), buffer))
         said = tuple(Message(one.id, "assistant", one.parts) for one in found if one.parts)
-        text = "\n".join(one.text for one in said if one.text)
-        return Answer(text, said, self.dialect.usage(response.get("usage")), finish)
+        return self.answer(response, said, finish)
 
 
 def mark(messages: list[dict[str, Any]]) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.dialects.openai_chat import CHAT, read_message
 from inspector.core.dialects.openai_responses import RESPONSES, read_items
-from inspector.core.heavy import load
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Part, ToolCall
 from inspector.core.needs import Answer, RemoteCompact
@@ -19,34 +18,17 @@ from inspector.providers.adapter import (
     ProviderAdapter,
     ProviderRequest,
     fresh_id,
-    http_client,
     timeout,
 )
 from inspector.providers.failures import broken, reported_failure
 from inspector.providers.requests import for_chat, for_responses, sendable
 
 
-class _OpenAIAdapter(ProviderAdapter):
-    def client(self) -> Any:
-        if self._client is None:
-            load("openai")
-            import httpx2
-            import openai
-
-            self.errors = (openai.OpenAIError, httpx2.HTTPError)
-            self._client = openai.AsyncOpenAI(
-                api_key=self._key.reveal() or "none",  # the SDK wants one, even where the server does not
-                base_url=self._base_url,
-                max_retries=0,
-                http_client=http_client(self._base_url, "OPENAI_BASE_URL"),
-            )
-        return self._client
-
-
-class ChatAdapter(_OpenAIAdapter):
+class ChatAdapter(ProviderAdapter):
     """`session` is for OpenAI itself: not every other server takes a field it does not know."""
 
     dialect = CHAT
+    maker = "OpenAI"
     shape = staticmethod(for_chat)
 
     def create(self, **options: Any) -> Any:
@@ -67,9 +49,7 @@ class ChatAdapter(_OpenAIAdapter):
             raise broken("the server's answer is no completion")
         found = read_message(choices[0].get("message") or {}, fresh_id(response.get("id"), buffer))
         said = tuple(_named(one) for one in found if one.parts)
-        text = "\n".join(one.text for one in said if one.text)
-        finish = str(choices[0].get("finish_reason") or "")
-        return Answer(text, said, self.dialect.usage(response.get("usage")), finish)
+        return self.answer(response, said, str(choices[0].get("finish_reason") or ""))
 
 
 def _named(message: Message) -> Message:
@@ -81,10 +61,11 @@ def _named(message: Message) -> Message:
     return Message(message.id, "assistant", tuple(parts))
 
 
-class ResponsesAdapter(_OpenAIAdapter):
+class ResponsesAdapter(ProviderAdapter):
     """Responses, nothing of them stored at the provider."""
 
     dialect = RESPONSES
+    maker = "OpenAI"
     shape = staticmethod(for_responses)
     ends_early = True
 
@@ -103,13 +84,19 @@ class ResponsesAdapter(_OpenAIAdapter):
         body["timeout"] = timeout(need.timeout_s)
         if how == "trigger":
             body |= {"input": [*body["input"], {"type": "compaction_trigger"}], "store": False}
-            return _read_compaction(await self.assembled(body, None))
+            return self._compaction(await self.assembled(body, None))
         raw = await client.responses.with_raw_response.compact(**body)
         try:
             found = loads(raw.content)
         except NotJson as why:
             raise broken(f"the answer is not JSON: {why}") from None
-        return _read_compaction(found)
+        return self._compaction(found)
+
+    def _compaction(self, response: Any) -> Answer:
+        if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
+            raise broken("the server's answer is no compaction")
+        messages = read_items(response["output"], prefix=f"{response.get('id') or 'compaction'}-")
+        return self.answer(response, messages, "compaction")
 
     def body(self, call: ProviderRequest) -> dict[str, Any]:
         body = super().body(call)
@@ -130,8 +117,7 @@ class ResponsesAdapter(_OpenAIAdapter):
         said = tuple(
             Message(one.id if n else name, one.role, one.parts, summary=one.summary) for n, one in enumerate(found)
         )
-        text = "\n".join(one.text for one in said if one.text)
-        return Answer(text, said, self.dialect.usage(response.get("usage")), _finish(response))
+        return self.answer(response, said, _finish(response))
 
 
 _SHARED = ("model", "input", "instructions", "prompt_cache_key")
@@ -140,12 +126,3 @@ _SHARED = ("model", "input", "instructions", "prompt_cache_key")
 def _finish(response: Mapping[str, Any]) -> str:
     reason = object_of(response, "incomplete_details").get("reason")
     return "max_tokens" if reason == "max_output_tokens" else str(reason or response.get("status") or "")
-
-
-def _read_compaction(response: Any) -> Answer:
-    """What a compaction returned."""
-    if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
-        raise broken("the server's answer is no compaction")
-    messages = read_items(response["output"], prefix=f"{response.get('id') or 'compaction'}-")
-    text = "\n".join(one.text for one in messages if one.text)
-    return Answer(text, messages, RESPONSES.usage(response.get("usage")), "compaction")

@@ -4,25 +4,32 @@ Keeps the time (the whole call, not only each read), stops at once when cancelle
 freezes the tools of a session.
 """
 
+import asyncio
+import threading
 from collections.abc import Callable, Container, Coroutine
+from concurrent.futures import CancelledError, wait
 from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.dialects.anthropic import ANTHROPIC
+from inspector.core.errors import Cancelled
 from inspector.core.message import Message, Text
-from inspector.core.needs import Answer, AskModel, Failure, ProviderFailure, RemoteCompact, Summarize, Timeout
+from inspector.core.needs import Answer, AskModel, Failure, Need, ProviderFailure, RemoteCompact, Summarize, Timeout
 from inspector.providers.adapter import Compaction, OnText, ProviderAdapter, ProviderRequest
 from inspector.providers.failures import read_failure
-from inspector.providers.loop import ProviderLoop
 from inspector.providers.requests import FrozenTools, freeze, sendable
 from inspector.safety.keys import ApiKey
 
 T = TypeVar("T")
 IsCancelled: TypeAlias = Callable[[], bool]
+Last: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 ASK_S = 600.0
 """Seconds for a call of the agent itself, which its need does not limit."""
+POLL_S = 0.05
+"""How often a waiting caller looks whether it was cancelled."""
+CLOSE_S = 4.0
 
 
 class Provider:
@@ -37,22 +44,33 @@ class Provider:
         self._own: set[str] = set()
         self._loop = ProviderLoop()
 
+    def answer(self, need: Need, on_text: OnText | None = None, cancelled: IsCancelled | None = None) -> Answer:
+        """What the model makes of it. Raises Failure, Cancelled."""
+        match need:
+            case Summarize():
+                return self.summarize(need, cancelled)
+            case RemoteCompact():
+                return self.remote_compact(need, cancelled)
+            case AskModel():
+                return self.ask(need, on_text, cancelled)
+        raise ProviderFailure("a model cannot do this: it has no hands", kind="missing")
+
     def summarize(self, need: Summarize, cancelled: IsCancelled | None = None) -> Answer:
         """A model call without tools. A blank text is an answer: the tier judges it."""
         said = (Message("asked", "user", (Text(need.text),)),) if need.text else ()
         buffer = Buffer((*need.messages, *said), Prompt(need.instructions, ()))
         call = self._call(buffer, (), need.max_tokens, FrozenTools(), timeout_s=need.timeout_s)
-        return self._timed(lambda: self._adapter.send(call, None), need.timeout_s, cancelled)
+        return self._timed(self._adapter.send(call, None), need.timeout_s, cancelled)
 
     def remote_compact(self, need: RemoteCompact, cancelled: IsCancelled | None = None) -> Answer:
         """Have the provider compact; its opaque items are kept."""
-        return self._timed(lambda: self._adapter.compact(need, self._compaction), need.timeout_s, cancelled)
+        return self._timed(self._adapter.compact(need, self._compaction), need.timeout_s, cancelled)
 
     def ask(self, need: AskModel, on_text: OnText | None = None, cancelled: IsCancelled | None = None) -> Answer:
         """The agent's own call, with the buffer's tools. An answer without content is a failure of kind `empty`."""
         tools = self.frozen(need.buffer.prompt)
         call = self._call(need.buffer, self._own, need.max_tokens, tools, need.stream, ASK_S)
-        answer = self._timed(lambda: self._adapter.send(call, on_text), ASK_S, cancelled)
+        answer = self._timed(self._adapter.send(call, on_text), ASK_S, cancelled)
         if not answer.messages:
             raise ProviderFailure("the model answered nothing", kind="empty")
         self._own.update(message.id for message in answer.messages)
@@ -81,38 +99,25 @@ class Provider:
         return ProviderRequest(buffer.with_messages(messages), max_tokens, tools, stream, timeout_s)
 
     def _timed(
-        self, work: Callable[[], Coroutine[Any, Any, Answer]], timeout_s: float | None, cancelled: IsCancelled | None
+        self, work: Coroutine[Any, Any, Answer], timeout_s: float | None, cancelled: IsCancelled | None
     ) -> Answer:
-        started = monotonic()
-        answer = self._told(work, timeout_s, cancelled)
-        return replace(answer, by=self.by, elapsed_ms=_ms_since(started))
-
-    def _told(
-        self, work: Callable[[], Coroutine[Any, Any, T]], timeout_s: float | None, cancelled: IsCancelled | None
-    ) -> T:
-        """The result, or the failure with its time and without the key. Nothing else hangs on the failure."""
+        """The answer, or the failure, with its time; without the key, and with nothing else hanging on the failure."""
         started = monotonic()
         try:
-            return self._loop.run(self._translated(work), timeout_s, cancelled)
+            answer = self._loop.run(work, timeout_s, cancelled)
+            return replace(answer, by=self.by, elapsed_ms=_ms_since(started))
         except TimeoutError:
             failure: Failure = Timeout(f"no answer within {timeout_s:g} s")
         except Failure as told:
             failure = told
-        failure.args = (self._key.redact(str(failure)),)
-        failure.elapsed_ms = _ms_since(started)
-        failure.__cause__ = failure.__context__ = None
-        raise failure.with_traceback(None)
-
-    async def _translated(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        try:
-            return await work()
-        except Failure:
-            raise
         except Exception as error:
             if not isinstance(error, (*self._adapter.errors, *_UNREADABLE)):
                 raise
             failure = read_failure(error)
-        raise failure
+        failure.args = (self._key.redact(str(failure)),)
+        failure.elapsed_ms = _ms_since(started)
+        failure.__cause__ = failure.__context__ = None
+        raise failure.with_traceback(None)
 
 
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
@@ -121,3 +126,69 @@ _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 
 def _ms_since(started: float) -> int:
     return round((monotonic() - started) * 1000)
+
+
+class ProviderLoop:
+    """An event loop in a thread of its own: runs coroutines, several at a time, from any other thread.
+
+    The caller waits in its own thread; when its time is up or somebody cancels, it leaves at once and the call is
+    cancelled after it, which closes its connection.
+    """
+
+    def __init__(self) -> None:
+        self._over: asyncio.Future[Last] | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def run(
+        self, work: Coroutine[Any, Any, T], timeout_s: float | None, cancelled: Callable[[], bool] | None = None
+    ) -> T:
+        """What `work` returns or raises. TimeoutError after `timeout_s` in all; Cancelled."""
+        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        until = None if timeout_s is None else monotonic() + timeout_s
+        try:
+            while True:
+                left = POLL_S if until is None else min(POLL_S, until - monotonic())
+                if wait((future,), max(0.0, left)).done:
+                    return future.result()
+                if cancelled is not None and cancelled():
+                    raise Cancelled("The call was stopped.")
+                if until is not None and monotonic() >= until:
+                    raise TimeoutError
+        except CancelledError:  # the provider was closed meanwhile
+            raise Cancelled("The call was stopped.") from None
+        finally:
+            future.cancel()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._over is None:
+                self._over = asyncio.new_event_loop().create_future()
+                self._thread = threading.Thread(target=_serve, args=(self._over,), name="provider", daemon=True)
+                self._thread.start()
+            return self._over.get_loop()
+
+    def close(self, last: Last) -> None:
+        """Cancel what is under way, run `last`, end the thread. May be called twice, or without any call before."""
+        with self._lock:
+            over, thread = self._over, self._thread
+            self._over = self._thread = None
+        if over is None or thread is None:
+            return
+        over.get_loop().call_soon_threadsafe(over.set_result, last)
+        if thread is not threading.current_thread():  # a collected provider may be closed from anywhere, even from here
+            thread.join(CLOSE_S)
+
+
+def _serve(over: "asyncio.Future[Last]") -> None:
+    with asyncio.Runner(loop_factory=over.get_loop) as runner:
+        runner.run(_until(over))
+
+
+async def _until(over: "asyncio.Future[Last]") -> None:
+    last = await over
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await last()

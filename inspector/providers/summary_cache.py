@@ -6,21 +6,21 @@ is asked for again. The texts are those of the transcript, so the folder is the 
 
 import os
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from inspector.core.answering import Answerer
+from inspector.core.dialects.neutral import write_message
+from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Message
 from inspector.core.needs import Answer, Need, RemoteCompact, Summarize
-from inspector.core.usage import Usage
+from inspector.core.recording import read_reply, write_reply
 from inspector.resources import user_folder
 
-VERSION = 1
-_PARTS: dict[str, type[Part]] = {one.__name__: one for one in (Text, Thinking, ToolCall, ToolResult, Image, Opaque)}
+VERSION = 2
 
 
 def cache_folder() -> Path:
@@ -57,7 +57,7 @@ class Cached:
             "model": self._model,
             "need": type(need).__name__,
             "instructions": need.instructions,
-            "messages": [_message(message) for message in need.messages],
+            "messages": [write_message(_as_read(message)) for message in need.messages],
         }
         if isinstance(need, Summarize):
             asked |= {"text": need.text, "max_tokens": need.max_tokens}
@@ -65,52 +65,23 @@ class Cached:
         return self._folder / key[:2] / f"{key}.json"
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _as_read(message: Message) -> Message:
     """Of a message what a model reads of it."""
-    return {
-        "role": message.role,
-        "together": bool(message.together),
-        "parts": [_fields(part) for part in message.parts],
-    }
-
-
-def _fields(part: Part) -> dict[str, Any]:
-    """Not by `dataclasses.asdict`: that goes as deep as the arguments of a call, which may be without end."""
-    return {"type": type(part).__name__, **{one.name: getattr(part, one.name) for one in fields(part)}}
+    return Message("", message.role, message.parts, "together" if message.together else "")
 
 
 def _read(path: Path) -> Answer | None:
+    """None for an entry that is not there, or not as we wrote it: it is asked for again."""
     try:
-        return _answer_of(loads(path.read_bytes()))
-    except (OSError, NotJson, TypeError, KeyError, ValueError):
-        return None  # not there, or not as we wrote it: asked for again
-
-
-def _answer_of(found: Any) -> Answer:
-    if not isinstance(found, Mapping) or not isinstance(found["text"], str):
-        raise TypeError
-    messages = tuple(
-        Message(one["id"], one["role"], tuple(_part(part) for part in one["parts"])) for one in found["messages"]
-    )
-    usage = Usage(**found["usage"]) if found["usage"] else None
-    return Answer(found["text"], messages, usage, found["finish"], by=found["by"])
-
-
-def _part(found: Mapping[str, Any]) -> Part:
-    values: dict[str, Any] = {
-        name: tuple(value) if name == "texts" else value for name, value in found.items() if name != "type"
-    }
-    return _PARTS[found["type"]](**values)
+        found = loads(path.read_bytes())
+        reply = read_reply(found)
+    except (OSError, NotJson, InspectorError):
+        return None
+    return reply if isinstance(reply, Answer) and isinstance(found.get("text"), str) else None
 
 
 def _write(path: Path, answer: Answer) -> None:
-    document = {
-        "text": answer.text,
-        "messages": [{"id": message.id, **_message(message)} for message in answer.messages],
-        "usage": asdict(answer.usage) if answer.usage else None,
-        "finish": answer.finish,
-        "by": answer.by,
-    }
+    document = write_reply(replace(answer, elapsed_ms=0))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=".draft-")  # readable by its owner only
     try:

@@ -25,7 +25,7 @@ def is_here(host: str) -> bool:
     if found is None:
         return False
     name = found[1].removeprefix("[").removesuffix("]")
-    return name.lower() == "localhost" or _is_loopback(name)
+    return name.lower() == "localhost" or is_loopback(name)
 
 
 def is_foreign(origin: str) -> bool:
@@ -46,7 +46,8 @@ def is_cross_site(sites: Iterable[str]) -> bool:
     return any("cross-site" in site.lower() for site in sites)
 
 
-def _is_loopback(name: str) -> bool:
+def is_loopback(name: str) -> bool:
+    """Is it an address of this machine (not a name)?"""
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -65,7 +66,7 @@ class LoopbackServer:
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         address = "127.0.0.1" if host.lower() == "localhost" else host.removeprefix("[").removesuffix("]")
-        if not _is_loopback(address):
+        if not is_loopback(address):
             raise InspectorError(f"The {self.NAME} listens on this machine only: --host 127.0.0.1 or ::1, not {host}.")
         self.socket = _bound(address, port)
         self.port: int = self.socket.getsockname()[1]

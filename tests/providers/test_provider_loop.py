@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from inspector.core.errors import Cancelled
-from inspector.providers import loop as module
-from inspector.providers.loop import ProviderLoop
+from inspector.providers import provider as module
+from inspector.providers.provider import ProviderLoop
 
 
 async def _events() -> AsyncIterator[int]:
