@@ -13,7 +13,7 @@ from inspector.core.dialects.decoding import decoded
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.tokens.prediction import Prediction
-from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.recorder import ExchangeLog
 from inspector.proxy.record.records import HoldReason, Pairs, ReleaseKind, RequestHead, ResponseRecord
 
 

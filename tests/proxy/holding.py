@@ -16,8 +16,7 @@ from inspector.core.message import Message, Text
 from inspector.proxy.gate import Forward, PendingRequest
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
-from inspector.proxy.record.captured_body import CapturedBody
-from inspector.proxy.record.records import RequestHead, ResponseRecord
+from inspector.proxy.record.records import CapturedBody, RequestHead, ResponseRecord
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.agents import Agent
 from tests.proxy.raw import read_lines

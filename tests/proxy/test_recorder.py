@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import resource
 import signal
 import socket
@@ -20,20 +21,20 @@ from hypothesis import strategies as st
 from inspector.core.dialects.decoding import decoded
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
-from inspector.proxy.record.body_delta import BodyDeltas, shape_of
-from inspector.proxy.record.captured_body import LARGEST, Budget, CapturedBody
-from inspector.proxy.record.lines import is_over
+from inspector.proxy.record.lines import BodyDeltas, is_over, shape_of
 from inspector.proxy.record.records import (
-    NoteRecord,
+    LARGEST,
+    Budget,
+    CapturedBody,
+    PlainRecord,
     Record,
     RequestHead,
     RequestRecord,
     ResponseRecord,
     SentRecord,
-    packed,
-    received,
 )
 from inspector.proxy.record.redact import REDACTED, redacted_headers, redacted_path, redacted_url
+from inspector.proxy.record.writer import received
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import answer, client, echo, eventually, kinds, lines, post, provider, proxied, read_lines
 
@@ -372,7 +373,7 @@ RECORDS: list[Record] = [
     SentRecord(1.0, 3, CapturedBody.of([b""], 0, "")),
     ResponseRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([b"one", b"", b"three"], 8, ""), "complete"),
     ResponseRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([], 9, "too large"), "failed", "why"),
-    NoteRecord(2.0, "words"),
+    PlainRecord.now("note", what="words"),
 ]
 
 
@@ -384,18 +385,19 @@ def vars_of(record: object) -> dict[str, Any]:
 @pytest.mark.parametrize("record", RECORDS)
 def test_a_record_arrives_as_it_was_sent(tmp_path: Path, record: Record) -> None:
     path = tmp_path / "pipe"
-    path.write_bytes(b"".join(packed(record)) * 2)
+    sent = pickle.dumps(record, protocol=5)
+    path.write_bytes(sent * 2)
     with path.open("rb") as file:
         for _ in range(2):
             got = received(file)
             assert type(got) is type(record)
-            if not isinstance(record, NoteRecord):
-                body, sent = vars_of(got)["body"], vars_of(record)["body"]
-                assert (body.join(), body.size, body.left_out) == (sent.join(), sent.size, sent.left_out)
+            if not isinstance(record, PlainRecord):
+                body, came = vars_of(got)["body"], vars_of(record)["body"]
+                assert (body.join(), body.size, body.left_out) == (came.join(), came.size, came.left_out)
             if isinstance(record, RequestRecord) and isinstance(got, RequestRecord):
                 assert got.head == record.head
         assert received(file) is None
-    path.write_bytes(b"".join(packed(record))[:-1])
+    path.write_bytes(sent[:-1])
     with path.open("rb") as file:
         assert received(file) is None
 

@@ -14,16 +14,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from types import MappingProxyType
-from typing import IO, Any
+from typing import Any
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import loads
-from inspector.proxy.record.captured_body import Budget, CapturedBody
-from inspector.proxy.record.records import Buffer, NoteRecord, Record, RuleRecord, packed
+from inspector.core.tokens.prediction import Prediction
+from inspector.proxy.record.records import (
+    Budget,
+    CapturedBody,
+    Ended,
+    HoldReason,
+    Pairs,
+    PlainRecord,
+    Record,
+    ReleaseKind,
+    RequestHead,
+    RequestRecord,
+    ResponseRecord,
+    SentRecord,
+)
 from inspector.proxy.record.writer import RecordFile
 from inspector.safety.sealing import open_environment
 
@@ -67,7 +81,7 @@ class Recorder:
         """Exchanges are numbered from here: a recording that is there already is continued."""
         try:
             self._writer = _start(file)
-            _write(self._writer.stdin, [pickle.dumps((file, upstream, dict(rule), heard is not None))])
+            pickle.dump((file, upstream, dict(rule), heard is not None), self._writer.stdin)
         finally:
             file.close()
         self._threads = [
@@ -92,11 +106,11 @@ class Recorder:
 
     def note(self, what: str) -> None:
         """A sentence for whoever reads the recording."""
-        self.put(NoteRecord(time.time(), what))
+        self.put(PlainRecord.now("note", what=what))
 
     def set_rule(self, rule: Mapping[str, Any]) -> None:
         """The window, or the rule of holding, is another one from here on."""
-        self.put(RuleRecord(time.time(), rule))
+        self.put(PlainRecord.now("rule", **rule))
 
     def settle(self, seconds: float = CLOSE_S) -> bool:
         """Wait until all that was put so far is written; False where that takes longer. For tests and endings."""
@@ -121,17 +135,22 @@ class Recorder:
 
     def _hand_on(self) -> None:
         pipe = self._writer.stdin
+
+        def send(value: Record | int) -> None:
+            pickle.dump(value, pipe, protocol=5)  # large pieces of a body are written as they lie there
+            pipe.flush()
+
         try:
             while (record := self._queue.get()) is not None:
                 if isinstance(record, threading.Event):
                     self._settling[id(record)] = record
-                    _write(pipe, packed(id(record)))
+                    send(id(record))
                     continue
                 if lost := self._lost:
                     self._lost -= lost
-                    _write(pipe, packed(NoteRecord(time.time(), f"{lost} records were lost: too many waited.")))
+                    send(PlainRecord.now("note", what=f"{lost} records were lost: too many waited."))
                 try:
-                    _write(pipe, packed(record))
+                    send(record)
                 finally:
                     _free(record)
         except OSError:
@@ -196,14 +215,80 @@ def _start(file: RecordFile) -> Any:
     return made
 
 
-def _write(pipe: IO[bytes], pieces: Sequence[Buffer]) -> None:
-    """All of it, without putting it together first. Raises OSError."""
-    handle = pipe.fileno()
-    for start in range(0, len(pieces), 512):
-        left = [memoryview(piece) for piece in pieces[start : start + 512] if piece]
-        while left:
-            sent = os.writev(handle, left)
-            while left and sent >= len(left[0]):
-                sent -= len(left.pop(0))
-            if sent:
-                left[0] = left[0][sent:]
+@dataclass(slots=True, eq=False)
+class ExchangeLog:
+    """Made when the head of a request is read; `finish` ends it, once, and says so to `answered`."""
+
+    head: RequestHead
+    recorder: Recorder
+    answered_by: Callable[[RequestHead, ResponseRecord], None]
+    has_frames: bool = False
+    up: CapturedBody = field(init=False)
+    down: CapturedBody = field(init=False)
+    status: int = 0
+    headers: Pairs = ()
+    client_gone: bool = False
+    is_held: bool = False
+    is_over: bool = False
+    _handed: float = field(default_factory=time.monotonic)
+    _first: float = 0.0
+    _is_recorded: bool = False
+    _sent: bytes | None = None
+
+    def __post_init__(self) -> None:
+        self.up, self.down = self.recorder.capture(), self.recorder.capture()
+
+    def request_read(self) -> None:
+        """The request is whole, or no more of it will come: it is recorded. Again: nothing."""
+        self._record_request()
+        self._handed = time.monotonic()
+
+    def _record_request(self) -> None:
+        if not self._is_recorded:
+            self._is_recorded = True
+            self.recorder.put(RequestRecord(self.head, self.up))
+
+    def handed_on(self) -> None:
+        """It goes to the provider now: times are measured from here."""
+        self._handed = time.monotonic()
+
+    def sent(self, body: bytes) -> None:
+        """Something else goes than what came. Said again, it is not recorded again."""
+        if body != self._sent:
+            self._sent = body
+            self.recorder.put(SentRecord(time.time(), self.head.exchange, self.recorder.capture(body)))
+
+    def held(self, why: HoldReason, size: Prediction | None) -> None:
+        self.is_held = True
+        size_fields = {} if size is None else {"tokens": size.tokens, "band": size.band}
+        self.recorder.put(PlainRecord.now("held", exchange=self.head.exchange, why=why, **size_fields))
+
+    def released(self, how: ReleaseKind) -> None:
+        self.is_held = False
+        self.recorder.put(PlainRecord.now("released", exchange=self.head.exchange, how=how))
+
+    def answered(self, status: int, headers: Pairs) -> None:
+        """The head of the answer is here."""
+        self.status, self.headers = status, headers
+        self.began_to_answer()
+
+    def began_to_answer(self) -> None:
+        """The first byte of the answer is here. Again: nothing."""
+        self._first = self._first or time.monotonic()
+
+    def finish(self, ended: Ended, error: str = "", own: bool = False) -> None:
+        """It is over. Only the first call counts."""
+        if self.is_over:
+            return
+        self.is_over = True
+        self._record_request()  # the answer may be there before the request is whole
+        if self.is_held:
+            self.released("client gone")
+        first = 1000 * max(0.0, self._first - self._handed) if self._first else 0.0
+        elapsed = 1000 * max(0.0, time.monotonic() - self._handed)
+        record = ResponseRecord(
+            time.time(), self.head.exchange, self.status, self.headers, first, elapsed, self.down, ended, error, own,
+            self.has_frames,
+        )  # fmt: skip
+        self.answered_by(self.head, record)  # before it is recorded: what is recorded is kept no longer
+        self.recorder.put(record)

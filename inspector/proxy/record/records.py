@@ -1,22 +1,106 @@
-"""What the proxy reports to its recorder: plain values, quickly made; and how they reach the writer's process."""
+"""What the proxy reports to its recorder: plain values, quickly made.
 
-import pickle
+What passed is kept until it is written down, bounded in memory: forwarding never waits for the recording. Where more
+would be kept than `Budget` allows, the body at hand is left out of the recording, and its record says so.
+"""
+
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, BinaryIO, Literal, TypeAlias
+from threading import Lock
+from typing import Any, Literal, TypeAlias
 
-from inspector.core.tokens.prediction import Prediction
-from inspector.proxy.record.captured_body import CapturedBody
-
-Buffer: TypeAlias = bytes | memoryview
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 Transport: TypeAlias = Literal["http", "websocket"]
 Side: TypeAlias = Literal["client", "upstream"]
 Ended: TypeAlias = Literal["complete", "client closed", "upstream closed", "failed"]
 HoldReason: TypeAlias = Literal["watermark", "each", "by hand"]
 ReleaseKind: TypeAlias = Literal["as it was", "changed", "dropped", "cut again", "client gone"]
+
+
+LARGEST = 64_000_000
+"""Bytes of one body, as sent."""
+ALL = 256_000_000
+"""Bytes of all bodies that wait to be written down."""
+
+
+class Budget:
+    """Bytes that are kept, of all exchanges together. Asked by the server, given back by the recorder's thread."""
+
+    def __init__(self, limit: int = ALL) -> None:
+        self._left, self._lock = limit, Lock()
+
+    def take(self, count: int) -> bool:
+        """May so many more be kept?"""
+        with self._lock:
+            if count > self._left:
+                return False
+            self._left -= count
+            return True
+
+    def give_back(self, count: int) -> None:
+        with self._lock:
+            self._left += count
+
+
+class CapturedBody:
+    """The pieces of one body, as they passed."""
+
+    __slots__ = ("_budget", "_kept", "_pieces", "left_out", "size")
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._pieces: list[bytes] = []
+        self._kept = 0
+        self.size = 0
+        """Bytes that passed, kept or not."""
+        self.left_out = ""
+        """Why nothing is kept; empty where all is."""
+
+    @classmethod
+    def of(cls, pieces: Iterable[bytes], size: int, left_out: str) -> "CapturedBody":
+        """One that passed elsewhere."""
+        made = cls(Budget())
+        made._pieces, made.size, made.left_out = list(pieces), size, left_out
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CapturedBody.of, (self._pieces, self.size, self.left_out)
+
+    def copy(self) -> "CapturedBody":
+        """The same bytes, whatever becomes of this one."""
+        return CapturedBody.of(self._pieces, self.size, self.left_out)
+
+    def add(self, data: bytes) -> None:
+        self.size += len(data)
+        if self.left_out:
+            return
+        if self.size > LARGEST:
+            self._leave_out(f"the body is larger than {LARGEST:,} bytes")
+        elif not self._budget.take(len(data)):
+            self._leave_out("too much was waiting to be written down")
+        else:
+            self._pieces.append(data)
+            self._kept += len(data)
+
+    def _leave_out(self, why: str) -> None:
+        self.left_out = why
+        self.free()
+
+    def join(self) -> bytes:
+        """All of it in one. Empty where it was left out."""
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+
+    def pieces(self) -> Sequence[bytes]:
+        """As they were added. Empty where it was left out."""
+        return self._pieces
+
+    def free(self) -> None:
+        """It is needed no longer."""
+        self._pieces = []
+        self._budget.give_back(self._kept)
+        self._kept = 0
 
 
 def iso(seconds: float) -> str:
@@ -50,25 +134,6 @@ class RequestRecord:
 
     head: RequestHead
     body: CapturedBody
-
-
-@dataclass(frozen=True, slots=True)
-class HeldRecord:
-    """A request waits at the gate."""
-
-    time: float
-    exchange: int
-    why: HoldReason
-    size: Prediction | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedRecord:
-    """It waits no longer."""
-
-    time: float
-    exchange: int
-    how: ReleaseKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,41 +176,16 @@ class FrameRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteRecord:
-    """Anything that should be known to who reads the recording."""
+class PlainRecord:
+    """A line without a body, as it will stand in the recording."""
 
-    time: float
-    what: str
+    document: Mapping[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class RuleRecord:
-    """From here on requests are held by another rule, or the window is another one: as in the recording's head."""
-
-    time: float
-    rule: Mapping[str, Any]
+    @classmethod
+    def now(cls, kind: str, **fields: Any) -> "PlainRecord":
+        """It happens at this moment."""
+        exchange = {"exchange": fields.pop("exchange")} if "exchange" in fields else {}
+        return cls({"type": kind, **exchange, "time": iso(time.time()), **fields})
 
 
-Record: TypeAlias = (
-    RequestRecord | HeldRecord | ReleasedRecord | SentRecord | ResponseRecord | FrameRecord | NoteRecord | RuleRecord
-)
-
-
-def packed(record: Record | int) -> list[Buffer]:
-    """The pieces to be sent to the writer, one after the other: the bytes of bodies as they are, then the record.
-
-    A number is a question, answered when all that was sent before is written.
-    """
-    pieces: list[Buffer] = []
-    data = pickle.dumps(record, protocol=5, buffer_callback=lambda piece: pieces.append(piece.raw()))
-    return [pickle.dumps([len(piece) for piece in pieces]), *pieces, data]
-
-
-def received(file: BinaryIO) -> Record | int | None:
-    """The next of them; None at the end (also in the middle of one)."""
-    try:
-        pieces = [file.read(size) for size in pickle.load(file)]
-        found: Record | int = pickle.load(file, buffers=pieces)
-    except (EOFError, pickle.UnpicklingError):
-        return None
-    return found
+Record: TypeAlias = RequestRecord | SentRecord | ResponseRecord | FrameRecord | PlainRecord

@@ -21,14 +21,7 @@ from inspector import __version__
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.proxy.record.lines import LineEncoder
-from inspector.proxy.record.records import (
-    Record,
-    RequestRecord,
-    ResponseRecord,
-    RuleRecord,
-    iso,
-    received,
-)
+from inspector.proxy.record.records import PlainRecord, Record, RequestRecord, ResponseRecord, iso
 from inspector.proxy.record.redact import Secrets, redacted_url
 from inspector.safety.sealing import seal
 
@@ -148,6 +141,15 @@ def main() -> None:
     file.close()
 
 
+def received(file: BinaryIO) -> Record | int | None:
+    """What was sent next, a number for a question; None at the end (also in the middle of one)."""
+    try:
+        found: Record | int = pickle.load(file)
+    except (EOFError, pickle.UnpicklingError):
+        return None
+    return found
+
+
 class Replies:
     """To the proxy, a pair each; to nobody, once it has gone."""
 
@@ -204,8 +206,8 @@ class Writer:
             self._secrets.learn(record.head.headers, record.head.path)
         elif isinstance(record, ResponseRecord):
             self._secrets.learn(record.headers, is_answer=True)
-        elif isinstance(record, RuleRecord):
-            self._rule = record.rule
+        elif isinstance(record, PlainRecord) and record.document["type"] == "rule":
+            self._rule = {key: value for key, value in record.document.items() if key not in ("type", "time")}
         line = self._secrets.line(self._lines.line(record))
         if self._is_lost:
             return line
@@ -230,13 +232,11 @@ class Writer:
 
     def _begin(self) -> None:
         self._lines.forget()
-        first = {"type": "proxy", "version": 1, "id": str(uuid4()), "time": iso(time.time())}
-        self._append(
-            first | {"upstream": self._upstream} | {"program": f"context-inspector {__version__}"} | dict(self._rule)
-        )
+        about = {"upstream": self._upstream, "program": f"context-inspector {__version__}", **self._rule}
+        self._append({"type": "proxy", "version": 1, "id": str(uuid4()), "time": iso(time.time())} | about)
 
     def _append_note(self, what: str) -> None:
-        self._append({"type": "note", "time": iso(time.time()), "what": what})
+        self._append(PlainRecord.now("note", what=what).document)
 
     def _append(self, line: Mapping[str, Any]) -> None:
         self._file.append(dumps(line).encode())

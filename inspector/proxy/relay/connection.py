@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from inspector.proxy.gate import Gate
-from inspector.proxy.record.exchange_log import ExchangeLog
-from inspector.proxy.record.recorder import Recorder
+from inspector.proxy.record.recorder import ExchangeLog, Recorder
 from inspector.proxy.record.records import RequestHead
 from inspector.proxy.relay.addresses import Unreachable, Upstream
 from inspector.proxy.relay.early_answer import Admission, admit

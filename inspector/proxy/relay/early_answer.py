@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inspector.core.dialects.decoding import decoded
 from inspector.proxy.gate import Forward, Gate, PendingRequest, Refuse, decision_of
-from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.recorder import ExchangeLog
 from inspector.proxy.record.records import Pairs
 from inspector.proxy.relay.http_syntax import Http1Request, forwarded_head
 from inspector.proxy.relay.link import TcpLink

@@ -8,7 +8,7 @@ would without the proxy. Changed are the Host line, and the path where it holds 
 import asyncio
 from collections.abc import AsyncIterator
 
-from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.recorder import ExchangeLog
 from inspector.proxy.relay.early_answer import HttpRequest
 from inspector.proxy.relay.http_syntax import (
     BadFraming,

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 
-from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.recorder import ExchangeLog
 from inspector.proxy.record.records import Ended, Pairs
 from inspector.proxy.relay.early_answer import Admission
 from inspector.proxy.relay.http1 import NoAnswer

@@ -1,6 +1,6 @@
 """The body of a request, on its way from the client: read piece by piece, captured, and passed on as it came."""
 
-from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.recorder import ExchangeLog
 from inspector.proxy.relay.http_syntax import BadFraming, BadMessage, Framing
 from inspector.proxy.relay.link import TcpLink
 

@@ -18,8 +18,7 @@ from inspector.core.dialects.catalogue import is_terminal
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import fields_of, text_at, value_in
 from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse, decision_of
-from inspector.proxy.record.exchange_log import ExchangeLog
-from inspector.proxy.record.recorder import Recorder
+from inspector.proxy.record.recorder import ExchangeLog, Recorder
 from inspector.proxy.record.records import Ended, FrameRecord, Pairs, RequestHead, Side
 from inspector.proxy.relay.link import TcpLink
 
