@@ -1,11 +1,7 @@
 """What the gate remembers of a conversation: marks that it got to, what was decided about a request made again."""
 
-from inspector.core.jsontext import dumps
-from inspector.proxy.gate import PendingRequest
-from inspector.proxy.holds.call import ModelCall, read
-from inspector.proxy.holds.hold import DROPPED_S, Retries, Rule
-from inspector.proxy.holds.memory import ConversationState
-from inspector.proxy.record.records import RequestHead
+from inspector.proxy.holds.hold import Rule
+from inspector.proxy.holds.memory import DROPPED_S, ConversationState
 
 
 def marks(rule: Rule, window: int) -> list[float]:
@@ -38,32 +34,20 @@ def test_a_full_window_is_never_beyond_the_last_mark() -> None:
     assert Rule("watermark", 1.2).full == 1.2
 
 
-class _Nobody:
-    """Whom the gate never talks to here."""
-
-
-def reading(text: str) -> ModelCall:
-    body = dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}]}).encode()
-    asking = RequestHead(0, 0, "http", "POST", "/v1/messages", "", (("content-type", "application/json"),))
-    found = read(PendingRequest(asking, body, _Nobody()), {})  # type: ignore[arg-type]
-    assert found is not None
-    return found
-
-
 def test_a_dropped_request_is_dropped_again_for_a_while_only() -> None:
     """Then it is a new one: whoever asks for the same a minute later wants it."""
-    retries, asked = Retries(), reading("one")
-    retries.remember(asked, "dropped", 100.0)
-    assert retries.find(asked, 100.0 + DROPPED_S) == "dropped"
-    assert retries.find(asked, 100.1 + DROPPED_S) is None
-    assert retries.find(reading("other"), 100.0) is None
-    retries.remember(asked, "as it was", 100.0)
-    assert retries.find(asked, 1e6) == "as it was"
+    standing = ConversationState()
+    standing.decide("one", "dropped", 100.0)
+    assert standing.decided("one", 100.0 + DROPPED_S) == "dropped"
+    assert standing.decided("one", 100.1 + DROPPED_S) is None
+    assert standing.decided("other", 100.0) is None
+    standing.decide("one", "as it was", 100.0)
+    assert standing.decided("one", 1e6) == "as it was"
 
 
 def test_the_oldest_decisions_are_forgotten() -> None:
-    retries = Retries()
+    standing = ConversationState()
     for n in range(65):
-        retries.remember(reading(str(n)), "changed", 0.0)
-    assert retries.find(reading("0"), 0.0) is None
-    assert retries.find(reading("64"), 0.0) == "changed"
+        standing.decide(str(n), "changed", 0.0)
+    assert standing.decided("0", 0.0) is None
+    assert standing.decided("64", 0.0) == "changed"

@@ -385,7 +385,9 @@ def vars_of(record: object) -> dict[str, Any]:
 @pytest.mark.parametrize("record", RECORDS)
 def test_a_record_arrives_as_it_was_sent(tmp_path: Path, record: Record) -> None:
     path = tmp_path / "pipe"
-    sent = pickle.dumps(record, protocol=5)
+    pieces: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(record, protocol=5, buffer_callback=pieces.append)
+    sent = pickle.dumps([len(piece.raw()) for piece in pieces]) + b"".join(pieces) + data
     path.write_bytes(sent * 2)
     with path.open("rb") as file:
         for _ in range(2):

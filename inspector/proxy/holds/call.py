@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt
-from inspector.core.dialects.catalogue import DIALECTS, Endpoint, endpoint
+from inspector.core.dialects.catalogue import DIALECTS, endpoint
 from inspector.core.dialects.rewrite import PREVIOUS, items_of, read_items
 from inspector.core.formats.proxy.keys import ClientKey, key_of
 from inspector.core.formats.proxy.side import RequestSigns, last_words, side_kind
@@ -23,13 +23,16 @@ _HEAD = 6
 class ModelCall:
     """A call of a model."""
 
-    where: Endpoint
     dialect: str
+    model: str
+    """Named by the body, else by the path."""
     body: Mapping[str, Any]
     headers: Mapping[str, str]
     key: ClientKey
     thread: ThreadKey
     """Whose conversation: by the client's own key, else by the words that it begins with."""
+    own: Sequence[Any]
+    """The items of the body itself."""
     items: Sequence[Any] | None
     """The whole conversation as the client has it; None where it continues from a response that is not known here."""
     held: Sequence[Any] | None
@@ -41,12 +44,6 @@ class ModelCall:
     """The same for the same words: a request made again."""
     streams: bool
     """Does the client want an event stream?"""
-
-    @property
-    def model(self) -> str:
-        """Named by the body, else by the path."""
-        model = self.body.get("model")
-        return model if isinstance(model, str) else self.where.model
 
     @property
     def goes_on(self) -> bool:
@@ -82,14 +79,15 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
         headers.pop("x-codex-turn-metadata", None)
     prompt = where.dialect.prompt(body)
     key = key_of(headers, body, pending.tag, (prompt.system or "")[:4000])
-    said = read_items(dialect, own)
+    said, model = read_items(dialect, own), body.get("model")
     return ModelCall(
-        where,
         dialect,
+        model if isinstance(model, str) else where.model,
         body,
         headers,
         key,
         _thread(key, dialect, items if items is not None else own),
+        own,
         items,
         None if chain is None else chain.provider,
         prompt,

@@ -7,7 +7,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from inspector.core.buffer import EMPTY_VIEW, Buffer
 from inspector.core.cuts import BufferCut
@@ -19,11 +19,18 @@ from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.prediction import Prediction
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
+from inspector.proxy.gate import PendingRequest
 from inspector.proxy.holds.call import ModelCall, ResponseChain, ThreadKey
 from inspector.proxy.holds.predicting import SizeLearner, TokenCount, TokenCounter
 from inspector.proxy.record.lines import response_document
 from inspector.proxy.record.records import ResponseRecord
 
+K = TypeVar("K")
+V = TypeVar("V")
+HoldOutcome: TypeAlias = Literal["as it was", "changed", "dropped"]
+_THREADS, _CHAINS, _DECIDED = 500, 64, 64
+DROPPED_S = 60.0
+"""Seconds in which a dropped request that is made again is dropped again."""
 REARMED = 0.95
 """A mark is reported again once the conversation was below this share of it: not for wavering about it."""
 
@@ -41,6 +48,17 @@ class ConversationState:
     largest: int = 0
     told: float = 0
     """The highest mark, in tokens, that was reported and still stands."""
+    _decided: OrderedDict[str, tuple[HoldOutcome, float]] = field(default_factory=OrderedDict)
+    """What was decided lately about which words, and when, in seconds of one clock."""
+
+    def decide(self, digest: str, outcome: HoldOutcome, now: float) -> None:
+        """Remember what was decided about these words."""
+        keep(self._decided, digest, (outcome, now), _DECIDED)
+
+    def decided(self, digest: str, now: float) -> HoldOutcome | None:
+        """What was decided about the same words; None where they are new, or were dropped a while ago."""
+        outcome, then = self._decided.get(digest, (None, 0.0))
+        return None if outcome == "dropped" and now - then > DROPPED_S else outcome
 
     def reached(self, tokens: int, marks: Sequence[float]) -> bool:
         """Has the conversation got to a mark that was not reported? Each is reported once, until it was well below."""
@@ -59,17 +77,18 @@ class ConversationState:
         return find_window(Session("proxy", (thread,)), thread, user=user, models=models)
 
 
-_THREADS, _CHAINS = 500, 64
-K = TypeVar("K")
-V = TypeVar("V")
-
-
 @dataclass(frozen=True, slots=True)
-class _Forwarded:
-    """A request under way to the provider."""
+class GateRequest:
+    """A call of a model at the gate, read and counted."""
 
+    pending: PendingRequest
     call: ModelCall
+    state: ConversationState
     items: Sequence[Any] | None
+    """What would be forwarded as it stands: the client's items with earlier cuts made."""
+    is_recut: bool
+    """Was a cut made again for it?"""
+    buffer: Buffer
     counted: TokenCount
 
 
@@ -100,7 +119,7 @@ class Memory:
         """Tokens of a model's provider for one of ours, as its last answer had it."""
         self._agents: OrderedDict[ThreadKey, list[_UnnamedAgent]] = OrderedDict()
         """Those that share a weak key."""
-        self._under_way: dict[int, _Forwarded] = {}
+        self._under_way: dict[int, GateRequest] = {}
         self._answers: set[asyncio.Task[None]] = set()
         """Those that are being read, ..."""
         self._in_order = asyncio.Lock()
@@ -141,9 +160,9 @@ class Memory:
             return Prediction(tokens, last.prompt, tokens)
         return state.learned.predict(counted, call.model, self._slopes.get(call.model))
 
-    def forwarded(self, exchange: int, call: ModelCall, items: Sequence[Any] | None, counted: TokenCount) -> None:
-        """That one goes to the provider, who will read `items`."""
-        self._under_way[exchange] = _Forwarded(call, items, counted)
+    def forwarded(self, request: GateRequest) -> None:
+        """That one goes to the provider."""
+        self._under_way[request.pending.exchange] = request
 
     def answered(self, answer: ResponseRecord) -> None:
         """An answer has passed: it is read in a thread, before the next request is admitted."""
@@ -158,7 +177,7 @@ class Memory:
         while self._answers:
             await asyncio.wait(self._answers)
 
-    async def _take(self, under: _Forwarded, answer: ResponseRecord) -> None:
+    async def _take(self, under: GateRequest, answer: ResponseRecord) -> None:
         """What a call cost, and what it leads to."""
 
         def read() -> tuple[Reply, TokenCount]:
@@ -180,7 +199,7 @@ class Memory:
             chain = ResponseChain([*call.items, *reply.wire], [*wanted, *reply.wire])
             keep(self.chains, reply.id, chain, _CHAINS)
 
-    def _learn(self, under: _Forwarded, usage: Usage, answer: TokenCount) -> None:
+    def _learn(self, under: GateRequest, usage: Usage, answer: TokenCount) -> None:
         """Also a side call tells how its model's provider counts."""
         call = under.call
         if call.side:

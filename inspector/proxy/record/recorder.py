@@ -8,6 +8,7 @@ loses nothing that had passed. What goes wrong (disk full, file removed) is repo
 """
 
 import contextlib
+import io
 import os
 import pickle
 import subprocess
@@ -82,6 +83,7 @@ class Recorder:
         try:
             self._writer = _start(file)
             pickle.dump((file, upstream, dict(rule), heard is not None), self._writer.stdin)
+            self._writer.stdin.flush()
         finally:
             file.close()
         self._threads = [
@@ -134,10 +136,16 @@ class Recorder:
             self._tell(f"{self.path} is still being written.")
 
     def _hand_on(self) -> None:
-        pipe = self._writer.stdin
+        pipe = io.BufferedWriter(self._writer.stdin.detach(), 2)  # no room: what goes through is not copied
 
         def send(value: Record | int) -> None:
-            pickle.dump(value, pipe, protocol=5)  # large pieces of a body are written as they lie there
+            """The pieces of a body as they lie there, then what they belong to."""
+            pieces: list[pickle.PickleBuffer] = []
+            data = pickle.dumps(value, protocol=5, buffer_callback=pieces.append)
+            pickle.dump([len(piece.raw()) for piece in pieces], pipe)
+            for piece in pieces:
+                pipe.write(piece)
+            pipe.write(data)
             pipe.flush()
 
         try:

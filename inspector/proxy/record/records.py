@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pickle import PickleBuffer
 from threading import Lock
 from typing import Any, Literal, TypeAlias
 
@@ -65,8 +66,8 @@ class CapturedBody:
         made._pieces, made.size, made.left_out = list(pieces), size, left_out
         return made
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CapturedBody.of, (self._pieces, self.size, self.left_out)
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return CapturedBody.of, ([PickleBuffer(piece) for piece in self._pieces], self.size, self.left_out)
 
     def copy(self) -> "CapturedBody":
         """The same bytes, whatever becomes of this one."""

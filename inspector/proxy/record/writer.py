@@ -144,7 +144,8 @@ def main() -> None:
 def received(file: BinaryIO) -> Record | int | None:
     """What was sent next, a number for a question; None at the end (also in the middle of one)."""
     try:
-        found: Record | int = pickle.load(file)
+        pieces = [file.read(size) for size in pickle.load(file)]
+        found: Record | int = pickle.load(file, buffers=pieces)
     except (EOFError, pickle.UnpicklingError):
         return None
     return found
