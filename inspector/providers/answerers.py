@@ -15,7 +15,7 @@ from uuid import uuid4
 from inspector.core.answering import offline
 from inspector.core.buffer import Prompt
 from inspector.core.needs import Answer, Need, RemoteCompact
-from inspector.providers.adapter import Compaction, OnText
+from inspector.providers.adapters import Compaction, OnText
 from inspector.providers.opening import (
     SIMULATED,
     Address,

@@ -7,9 +7,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.core.errors import InspectorError
-from inspector.providers.adapter import Compaction, ProviderAdapter
-from inspector.providers.anthropic import AnthropicAdapter
-from inspector.providers.openai import ChatAdapter, ResponsesAdapter
+from inspector.providers.adapters import AnthropicAdapter, ChatAdapter, Compaction, ProviderAdapter, ResponsesAdapter
 from inspector.providers.provider import Provider
 from inspector.safety.keys import NO_KEY, URL_KEY, ApiKey, address_trouble, find_key, key_in
 

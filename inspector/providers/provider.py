@@ -17,7 +17,7 @@ from inspector.core.dialects.anthropic import ANTHROPIC
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message, Text
 from inspector.core.needs import Answer, AskModel, Failure, Need, ProviderFailure, RemoteCompact, Summarize, Timeout
-from inspector.providers.adapter import Compaction, OnText, ProviderAdapter, ProviderRequest
+from inspector.providers.adapters import Compaction, OnText, ProviderAdapter, ProviderRequest
 from inspector.providers.failures import read_failure
 from inspector.providers.requests import FrozenTools, freeze, sendable
 from inspector.safety.keys import ApiKey

@@ -8,7 +8,7 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import loads
 from inspector.core.message import Message, Text, ToolCall, ToolResult
-from inspector.providers.adapter import Compaction
+from inspector.providers.adapters import Compaction
 from inspector.providers.answerers import Answering, answerer
 from inspector.providers.opening import Address, Api
 from inspector.providers.provider import Provider

@@ -1,0 +1,337 @@
+"""A provider through its SDK: one adapter a dialect. All of it runs in the provider's loop.
+
+OpenAI Chat Completions is what many other servers speak, too; Responses has both ways to have OpenAI compact.
+
+The HTTP client under an SDK keeps the SDK's own limits, but takes no proxy from the environment for this machine.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.dialects.anthropic import ANTHROPIC, read_messages
+from inspector.core.dialects.dialect import Dialect
+from inspector.core.dialects.openai_chat import CHAT, read_message
+from inspector.core.dialects.openai_responses import RESPONSES, read_items
+from inspector.core.heavy import load
+from inspector.core.jsontext import NotJson, loads
+from inspector.core.message import Message, Part, ToolCall
+from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure, RemoteCompact
+from inspector.core.untyped import object_of
+from inspector.providers.failures import broken, reported_failure
+from inspector.providers.requests import FrozenTools, for_anthropic, for_chat, for_responses, sendable
+from inspector.safety.keys import ApiKey
+from inspector.safety.loopback import is_loopback
+
+OnText: TypeAlias = Callable[[str], None]
+"""Given each bit of text as it arrives, on the provider's own thread."""
+Compaction: TypeAlias = Literal["unary", "trigger"]
+"""`POST /responses/compact`, or a `compaction_trigger` item at the end of an ordinary request."""
+
+CONNECT_S = 15.0
+DRAIN_S = 0.25
+DEFAULT_OUTPUT = 8_192
+"""Output tokens that are asked for where a provider wants a limit and the need does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRequest:
+    """One model call. `tools` are those of `buffer`, frozen; `timeout_s` is for the whole of it."""
+
+    buffer: Buffer
+    max_tokens: int | None
+    tools: FrozenTools
+    stream: bool = True
+    timeout_s: float | None = None
+
+
+class ProviderAdapter:
+    """One way to talk to a model; the SDK is imported at the first call. `base_url` None = the provider's own, or what
+    the environment says. `session` (prompt_cache_key): calls of one session share OpenAI's cache.
+    """
+
+    dialect: Dialect
+    maker: str
+    """Of the SDK, as its classes spell it."""
+    errors: tuple[type[Exception], ...] = ()
+    """What its SDK raises; known once the SDK is imported."""
+    ends_early = False
+    """Is the answer whole before the stream is?"""
+
+    def __init__(self, model: str, key: ApiKey, base_url: str | None = None, session: str = "") -> None:
+        self.model = model
+        self._key = key
+        self._base_url = base_url
+        self._session = session
+        self._client: Any = None
+
+    @staticmethod
+    def shape(tool: Tool) -> Any:
+        """A tool's definition as this provider takes it; None for one that it cannot be offered."""
+        raise NotImplementedError
+
+    def client(self) -> Any:
+        """The SDK's client."""
+        if self._client is None:
+            sdk = load(self.maker.lower())
+            import httpx2
+
+            self.errors = (getattr(sdk, f"{self.maker}Error"), httpx2.HTTPError)
+            self._client = getattr(sdk, f"Async{self.maker}")(
+                api_key=self._key.reveal() or "none",  # OpenAI's wants one, even where the server does not
+                base_url=self._base_url,
+                max_retries=0,
+                http_client=_http_client(self._base_url, f"{self.maker.upper()}_BASE_URL"),
+            )
+        return self._client
+
+    def create(self, **options: Any) -> Any:
+        """The SDK's call for an answer."""
+        raise NotImplementedError
+
+    def body(self, call: ProviderRequest) -> dict[str, Any]:
+        """The request, with the tools as they were frozen."""
+        body = self.dialect.write_body(call.buffer, self.model, call.max_tokens or DEFAULT_OUTPUT)
+        body.pop("tools", None)
+        tools = call.tools.definitions()
+        return {**body, "tools": tools} if tools else body
+
+    def read_answer(self, response: Mapping[str, Any], buffer: Buffer) -> Answer:
+        """A whole response as an answer. Raises Failure."""
+        raise NotImplementedError
+
+    def answer(self, response: Mapping[str, Any], messages: tuple[Message, ...], finish: str) -> Answer:
+        """The answer that holds these messages."""
+        text = "\n".join(one.text for one in messages if one.text)
+        return Answer(text, messages, self.dialect.usage(response.get("usage")), finish)
+
+    async def send(self, call: ProviderRequest, on_text: OnText | None) -> Answer:
+        """One model call. Raises Failure, or one of `errors`."""
+        self.client()
+        options = {**self.body(call), "timeout": timeout(call.timeout_s)}
+        if call.stream:
+            return self.read_answer(await self.assembled(options, on_text), call.buffer)
+        found = await self.create(**options)
+        if not hasattr(found, "to_dict"):  # no JSON came
+            raise broken("the server's answer could not be read")
+        return self.read_answer(found.to_dict(warnings=False), call.buffer)
+
+    async def assembled(self, options: dict[str, Any], on_text: OnText | None) -> dict[str, Any]:
+        """The response that a stream reports."""
+        assembler = self.dialect.assembler()
+        async with await self.create(**options, stream=True) as stream:
+            events = aiter(stream)
+            async for event in events:
+                text = assembler.feed(event.to_dict(warnings=False))
+                if assembler.failure is not None:
+                    raise reported_failure(assembler.failure)
+                if text and on_text is not None:
+                    on_text(text)
+                if self.ends_early and assembler.finished:
+                    await drain(events, self.errors)
+                    break
+        if not assembler.finished:
+            raise broken()
+        return assembler.body()
+
+    async def compact(self, need: RemoteCompact, how: Compaction) -> Answer:
+        """Have the provider compact. Raises Failure, or one of `errors`."""
+        raise ProviderFailure("this provider cannot compact remotely", kind="missing")
+
+    async def close(self) -> None:
+        """Close its connections."""
+        if self._client is not None:
+            await self._client.close()
+
+
+def timeout(seconds: float | None) -> Any:
+    """For the SDK; the total is kept elsewhere."""
+    import httpx2
+
+    return httpx2.Timeout(seconds, connect=CONNECT_S)
+
+
+def _http_client(base_url: str | None, variable: str) -> Any:
+    """An asynchronous httpx2 client for this base URL (None: what the environment `variable` says)."""
+    import httpx2
+
+    host = urlsplit(base_url or os.environ.get(variable, "")).hostname or ""
+    here = is_loopback(host) or host == "localhost" or host.endswith(".localhost")
+    return httpx2.AsyncClient(trust_env=not here, follow_redirects=not here)
+
+
+async def drain(events: AsyncIterator[Any], errors: tuple[type[Exception], ...]) -> None:
+    """The answer is complete: read on to the stream's end, which follows at once, or shortly give up.
+
+    A stream that is left in its middle is closed by the collector, on whatever thread that runs.
+    """
+    with suppress(TimeoutError, *errors):
+        async with asyncio.timeout(DRAIN_S):
+            async for _ in events:
+                pass
+
+
+def fresh_id(wire_id: Any, buffer: Buffer) -> str:
+    """The provider's own id, unless it has none or has used it before (some servers always send the same)."""
+    taken = {message.id for message in buffer.messages}
+    name = wire_id if isinstance(wire_id, str) and wire_id else "answer"
+    found, n = name, len(buffer.messages)
+    while found in taken:
+        found, n = f"{name}.{n}", n + 1
+    return found
+
+
+class AnthropicAdapter(ProviderAdapter):
+    """Messages, with one cache marker."""
+
+    dialect = ANTHROPIC
+    maker = "Anthropic"
+    shape = staticmethod(for_anthropic)
+
+    def create(self, **options: Any) -> Any:
+        return self.client().messages.create(**options)
+
+    def body(self, call: ProviderRequest) -> dict[str, Any]:
+        """The request, with one cache marker on the last block of the last message that can carry one."""
+        found = super().body(call)
+        mark(found["messages"])
+        return found
+
+    def read_answer(self, response: Mapping[str, Any], buffer: Buffer) -> Answer:
+        """Raises ContextWindowExceeded where the model ran out of window."""
+        if not isinstance(response.get("content"), list):
+            raise broken("the server's answer is no message")
+        finish = str(response.get("stop_reason") or "")
+        if finish == "model_context_window_exceeded":
+            raise ContextWindowExceeded("the model stopped: model_context_window_exceeded")
+        found = read_messages("assistant", response["content"], id=fresh_id(response.get("id"), buffer))
+        said = tuple(Message(one.id, "assistant", one.parts) for one in found if one.parts)
+        return self.answer(response, said, finish)
+
+
+def mark(messages: list[dict[str, Any]]) -> None:
+    """Put the one marker there; recorded ones are taken off (four are the most a request may have)."""
+    for message in messages:
+        if isinstance(message["content"], list):
+            message["content"] = [
+                {key: value for key, value in block.items() if key != "cache_control"} for block in message["content"]
+            ]
+    for message in reversed(messages):
+        if isinstance(message["content"], str):
+            message["content"] = [{"type": "text", "text": message["content"]}]
+        for block in reversed(message["content"]):
+            if block.get("type") in _MARKABLE and block.get("text") != "":
+                block["cache_control"] = {"type": "ephemeral"}
+                return
+
+
+_MARKABLE = ("text", "image", "tool_use", "tool_result", "document")
+
+
+class ChatAdapter(ProviderAdapter):
+    """`session` is for OpenAI itself: not every other server takes a field it does not know."""
+
+    dialect = CHAT
+    maker = "OpenAI"
+    shape = staticmethod(for_chat)
+
+    def create(self, **options: Any) -> Any:
+        if "stream" in options:
+            options["stream_options"] = {"include_usage": True}
+        return self.client().chat.completions.create(**options)
+
+    def body(self, call: ProviderRequest) -> dict[str, Any]:
+        body = super().body(call)
+        asked = body.pop("max_completion_tokens")
+        if call.max_tokens is not None:
+            body["max_tokens" if self._base_url else "max_completion_tokens"] = asked
+        return body | ({"prompt_cache_key": self._session} if self._session and not self._base_url else {})
+
+    def read_answer(self, response: Mapping[str, Any], buffer: Buffer) -> Answer:
+        choices = response.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+            raise broken("the server's answer is no completion")
+        found = read_message(choices[0].get("message") or {}, fresh_id(response.get("id"), buffer))
+        said = tuple(_named(one) for one in found if one.parts)
+        return self.answer(response, said, str(choices[0].get("finish_reason") or ""))
+
+
+def _named(message: Message) -> Message:
+    """Each call with an id: some servers send none."""
+    parts: list[Part] = []
+    for n, part in enumerate(message.parts):
+        unnamed = isinstance(part, ToolCall) and not part.id
+        parts.append(replace(part, id=f"call_{message.id}_{n}") if unnamed else part)  # type: ignore[arg-type]
+    return Message(message.id, "assistant", tuple(parts))
+
+
+class ResponsesAdapter(ProviderAdapter):
+    """Responses, nothing of them stored at the provider."""
+
+    dialect = RESPONSES
+    maker = "OpenAI"
+    shape = staticmethod(for_responses)
+    ends_early = True
+
+    def create(self, **options: Any) -> Any:
+        return self.client().responses.create(**options)
+
+    async def compact(self, need: RemoteCompact, how: Compaction) -> Answer:
+        """Its messages are what the provider returned, opaque ones included; none where it returned nothing."""
+        buffer = Buffer(sendable(need.messages, (), anthropic=False), Prompt(need.instructions, ()))
+        body = {
+            key: value
+            for key, value in self._keyed(RESPONSES.write_body(buffer, self.model, 0)).items()
+            if key in _SHARED
+        }
+        client = self.client()
+        body["timeout"] = timeout(need.timeout_s)
+        if how == "trigger":
+            body |= {"input": [*body["input"], {"type": "compaction_trigger"}], "store": False}
+            return self._compaction(await self.assembled(body, None))
+        raw = await client.responses.with_raw_response.compact(**body)
+        try:
+            found = loads(raw.content)
+        except NotJson as why:
+            raise broken(f"the answer is not JSON: {why}") from None
+        return self._compaction(found)
+
+    def _compaction(self, response: Any) -> Answer:
+        if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
+            raise broken("the server's answer is no compaction")
+        messages = read_items(response["output"], prefix=f"{response.get('id') or 'compaction'}-")
+        return self.answer(response, messages, "compaction")
+
+    def body(self, call: ProviderRequest) -> dict[str, Any]:
+        body = super().body(call)
+        if call.max_tokens is None:  # the server decides
+            del body["max_output_tokens"]
+        return self._keyed(body)
+
+    def _keyed(self, body: dict[str, Any]) -> dict[str, Any]:
+        return body | ({"prompt_cache_key": self._session} if self._session else {})
+
+    def read_answer(self, response: Mapping[str, Any], buffer: Buffer) -> Answer:
+        if not isinstance(response.get("output"), list):
+            raise broken("the server's answer is no response")
+        if response.get("status") == "failed":
+            raise reported_failure(object_of(response, "error"))
+        name = fresh_id(response.get("id"), buffer)
+        found = [one for one in read_items(response["output"], prefix=f"{name}-") if one.parts]
+        said = tuple(
+            Message(one.id if n else name, one.role, one.parts, summary=one.summary) for n, one in enumerate(found)
+        )
+        return self.answer(response, said, _finish(response))
+
+
+_SHARED = ("model", "input", "instructions", "prompt_cache_key")
+
+
+def _finish(response: Mapping[str, Any]) -> str:
+    reason = object_of(response, "incomplete_details").get("reason")
+    return "max_tokens" if reason == "max_output_tokens" else str(reason or response.get("status") or "")
