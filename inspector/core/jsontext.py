@@ -28,9 +28,6 @@ WRAPPED = DEEPEST + 50
 """The same in what this program writes itself: there such a value stands inside something of ours."""
 
 
-_SHORT = 1 << 14
-
-
 class NotJson(ValueError):
     """The bytes are not a JSON value that can be worked with. `str(error)` says why, in a few words."""
 
@@ -44,18 +41,9 @@ def loads(data: bytes | bytearray | memoryview, told: list[str] | None = None, d
         value = orjson.loads(data)
     except orjson.JSONDecodeError as strict:
         return _tolerant(bytes(data), str(strict), told, deepest)
-    if len(data) > 2 * deepest and _may_be_deeper(data, deepest) and is_deeper(value, deepest):
+    if len(data) > 2 * deepest and is_deeper(value, deepest):
         raise _too_deep(deepest)
     return value
-
-
-def _may_be_deeper(data: bytes | bytearray | memoryview, levels: int) -> bool:
-    """Are there brackets enough? Of a short text, that is cheaper to know than how deep they are."""
-    if len(data) > _SHORT:
-        return True
-    if isinstance(data, memoryview):
-        data = bytes(data)
-    return data.count(b"[") + data.count(b"{") > levels
 
 
 def is_deeper(value: Any, levels: int) -> bool:

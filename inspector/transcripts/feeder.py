@@ -6,15 +6,19 @@ Problem with its number; the rest goes on.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from secrets import token_hex
 from typing import Any, TypeAlias
 
-from inspector.core.jsontext import NotJson, loads
+from inspector.core.jsontext import NotJson, dumped, loads
 from inspector.core.session import Problem
 from inspector.transcripts.unpack import LONGEST
 
 Feed: TypeAlias = Callable[[int, Any, str], None]
 """`Reader.feed`: line number, value, name of the file."""
+
+Line: TypeAlias = bytes | bytearray | memoryview
 
 _KEPT = 1000
 _EXCERPT = 120
@@ -34,6 +38,8 @@ class Feeder:
         """Values fed so far."""
         self.longest = LONGEST
         """Bytes that a line may have; a longer one is left out."""
+        self.parse: Callable[[Line, list[str]], Any] = loads
+        """Makes a value of a line, as `jsontext.loads` does."""
         self.opens = False
         """The first line is the beginning of a JSON value that goes on: the file may be one document."""
         self._file = file
@@ -113,14 +119,14 @@ class Feeder:
         else:
             self._line(line, last)
 
-    def _line(self, line: bytes | bytearray | memoryview, last: bool = False) -> None:
+    def _line(self, line: Line, last: bool = False) -> None:
         self.line += 1
         if self._is_text:
             self.values += 1
             self.feed(self.line, bytes(line).decode("utf-8", "replace").rstrip("\r"), self._file)
             return
         try:
-            value = loads(line, self._odd)
+            value = self.parse(line, self._odd)
         except NotJson as why:
             self._mend(bytes(line), str(why), last)
             return
@@ -207,3 +213,54 @@ def values_of(text: str) -> list[tuple[int, Any]]:
 
 
 _NOT_BLANK = re.compile(r"\S")
+
+
+class RepeatedList:
+    """Parses lines that hold a list which begins as it did in an earlier line: what is there word for word is parsed
+    once. What comes out is what `jsontext.loads` makes of the whole line; the lists share their items."""
+
+    _SIZES = range(1 << 14, 1 << 23)
+    """Of lines that are worth it, and of which a copy may be made."""
+    _SAME = token_hex(16)
+    """Stands for the items that are known, while the rest is parsed. No file can hold it."""
+
+    def __init__(self, path: Sequence[str]) -> None:
+        """`path`: the names under which the list stands in a line's object."""
+        self._path = path
+        self._mark = b'"%b":[' % path[-1].encode()
+        self._items: list[Any] = []
+        self._written = b""
+        """The items of the last such list, and how they were written."""
+
+    def parse(self, line: Line, told: list[str]) -> Any:
+        """As `jsontext.loads`."""
+        if len(line) not in self._SIZES or (at := (text := bytes(line)).find(self._mark)) < 0:
+            return loads(line, told)
+        start = at + len(self._mark)
+        if self._items and text.startswith(self._written, start):
+            rest, odd = text[start + len(self._written) :], list[str]()
+            with suppress(NotJson):
+                value = loads(b'%b"%b"%b' % (text[:start], self._SAME.encode(), rest), odd)
+                items = self._list(value)
+                if items[:1] == [self._SAME] and not odd:
+                    items[:1] = self._items
+                    self._keep(items, text, start)
+                    return value
+        value = loads(text, told)
+        self._items, self._written = [], b""
+        self._keep(self._list(value), text, start)
+        return value
+
+    def _list(self, value: Any) -> list[Any]:
+        for name in self._path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value if isinstance(value, list) else []
+
+    def _keep(self, items: list[Any], text: bytes, start: int) -> None:
+        """Keep a list in mind that grew, if what is new is written as we write it: that tells where it ends."""
+        new = dumped(items[len(self._items) :])[1:-1]
+        if self._items and new:
+            new = b"," + new
+        end = start + len(self._written)
+        is_found = text.startswith(new + b"]", end)
+        self._items, self._written = (items, text[start : end + len(new)]) if is_found else ([], b"")

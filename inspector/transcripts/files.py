@@ -40,8 +40,11 @@ class TranscriptReading:
         main = source_of(self.path, progress, growing)
         self.format = _format_of(main, format)
         self.reader = self.format.start()
-        if self.format.is_text and isinstance(main, TranscriptFile):
-            main.read_as_text()
+        if isinstance(main, TranscriptFile):
+            if self.format.is_text:
+                main.read_as_text()
+            if self.format.repeated:
+                main.expect_repeated(self.format.repeated)
         self._file, self._wanted = named(self.path)
         inner = main.inner if isinstance(main, ZippedFile) else self._wanted
         if isinstance(main, TranscriptFile) and inner:

@@ -18,7 +18,7 @@ from inspector.core.errors import Cancelled, NothingToRead
 from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
-from inspector.transcripts.feeder import Feed, Feeder, values_of
+from inspector.transcripts.feeder import Feed, Feeder, RepeatedList, values_of
 from inspector.transcripts.unpack import PACKED, ZIP, Source, file_stat
 
 _HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
@@ -215,6 +215,10 @@ class TranscriptFile:
         self._kept = kept
         self._feeder = Feeder(_into(self._kept), self._file)
         self._feeder.values = len(kept)
+
+    def expect_repeated(self, path: Sequence[str]) -> None:
+        """A list stands under these names in many lines, and is written whole each time that it has grown."""
+        self._feeder.parse = RepeatedList(path).parse
 
     def read_as_text(self) -> None:
         """Begin again: the lines are to be fed as they are."""

@@ -116,5 +116,7 @@ class Format:
     of_folder: tuple[str, ...] = ()
     """Where a session is a folder: the file that it is opened by, then those beside or below it (as globs), which are
     no sessions."""
+    repeated: Sequence[str] = ()
+    """The names under which a line holds a list that begins as it did in the line before, and may be very long."""
     is_text: bool = False
     """Its files are no JSON: the reader is fed line after line, each a `str` without its end."""

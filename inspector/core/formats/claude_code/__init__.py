@@ -57,6 +57,7 @@ FORMAT = Format(
     companions=_companions,
     is_companion=_is_companion,
     grows=True,
+    repeated=("data", "normalizedMessages"),  # all that a sub-agent said, with every step of it
     folders=(AgentFolder("projects/*/*.jsonl", ".claude", "CLAUDE_CONFIG_DIR"),),
     contents=Contents(tokens="yes"),
 )

@@ -202,15 +202,18 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
 
 def _parts(record: ChainRecord) -> list[Part]:
     """The blocks of a line, as far as the model made them."""
-    content = object_of(record.value, "message")["content"]
+    content = record.value["message"]["content"]
     parts: list[Part] = [Text(content)] if isinstance(content, str) else [read_part(block) for block in content]
-    return [_as_called(part, record) if isinstance(part, ToolCall) else part for part in parts]
+    for n, part in enumerate(parts):
+        if type(part) is ToolCall and part.name == "ExitPlanMode":
+            parts[n] = _as_called(part, record)
+    return parts
 
 
 def _as_called(call: ToolCall, record: ChainRecord) -> ToolCall:
     """A plan is written to a file; for the user's eyes the client copies it into the call, and never sends that."""
     version, given = numbers(text_at(record.value, "version")), call.arguments
-    if call.name != "ExitPlanMode" or not isinstance(given, dict) or () < version < _PLANS_IN_FILES:
+    if not isinstance(given, dict) or () < version < _PLANS_IN_FILES:
         return call
     return ToolCall(call.id, call.name, {key: value for key, value in given.items() if key not in _COPIED})
 

@@ -32,7 +32,7 @@ class MessageLayout:
 
     def lay(self, messages: Iterable[Message]) -> None:
         """Put messages after those that are there."""
-        length, sent = len(self.stretch), [self.as_sent(message) for message in messages]
+        length, sent = len(self.stretch), list(map(self.as_sent, messages)) if self._replaced else messages
         self.stretch.append(*sent)
         if self._places is not None:
             self._places.update((_key(message), (at, message)) for at, message in enumerate(sent, length))

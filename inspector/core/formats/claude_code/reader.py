@@ -109,10 +109,10 @@ class ClaudeCodeReader:
         agent = self._agent(record)
         value = record.value
         if not record.file:
-            self._id = value.get("sessionId", value.get("session_id", self._id))
+            self._id = value["sessionId"] if "sessionId" in value else value.get("session_id", self._id)
             if not self._begun:
                 self._begin(record)
-            version = value.get("version", value.get("claude_code_version"))
+            version = value["version"] if "version" in value else value.get("claude_code_version")
             if version != self._version and isinstance(version, str):
                 self._version = version
                 self._versions[version] = None
@@ -154,13 +154,14 @@ class ClaudeCodeReader:
             self._notes.append("This is what `claude -p` printed: what was typed is in it only where it was asked for.")
 
     def _take_answer(self, record: ChainRecord, agent: AgentRecords) -> None:
-        agent.chain.request = text_at(record.value, "requestRef")
+        reference = record.value.get("requestRef")
+        agent.chain.request = reference if isinstance(reference, str) else ""
         for call in take_answer(agent.chain, record, self._findings):
             if call.name in _SPAWNING:
                 self._note_spawn(call, record, agent)
             elif agent is self._main:
                 self._signs.take_call(call, record)
-        if (reference := record.value.get("requestRef")) is not None:
+        if reference is not None:
             self._note_shape(agent.chain, record, reference)
 
     def _take_user(self, record: ChainRecord, agent: AgentRecords) -> None:
@@ -187,7 +188,8 @@ class ClaudeCodeReader:
     # ---- which agent -----------------------------------------------------------------------------------------------
 
     def _agent(self, record: ChainRecord) -> AgentRecords:
-        if call := text_at(record.value, "parent_tool_use_id"):  # as `claude -p` prints a sub-agent's
+        call = record.value.get("parent_tool_use_id")
+        if call and isinstance(call, str):  # as `claude -p` prints a sub-agent's
             self._call_of[call] = call
             return self._named(call, self._agents)
         if record.value.get("isSidechain") is not True and not record.file:

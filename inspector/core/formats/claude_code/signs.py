@@ -33,12 +33,12 @@ class SignLog:
     def take(self, kind: str, record: ChainRecord) -> None:
         """One record of the chain."""
         value = record.value
-        version, mode = text_at(value, "version"), text_at(value, "permissionMode")
-        if version and version != self._version:
+        version, mode = value.get("version"), value.get("permissionMode")
+        if version != self._version and isinstance(version, str) and version:
             if self._version:
                 self._add("restart", f"Claude Code {self._version} became {version}", record)
             self._version = version
-        if mode and mode != self._mode:
+        if mode != self._mode and isinstance(mode, str) and mode:
             if self._mode:
                 self._add("settings", f"mode {self._mode} became {mode}", record)
             self._mode = mode
