@@ -21,12 +21,11 @@ from inspector.core.facts.wording import plain
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.findings.pins import PinFinding, pin_findings
-from inspector.core.findings.spending import BILL_KINDS
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import find_pins
 from inspector.core.replay.report import recorded
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.prices import cost, side_model
+from inspector.core.tokens.prices import BILL_KINDS, cost, side_model
 from inspector.gui.panels.lists.lost import losses
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import sides

@@ -10,9 +10,9 @@ from inspector.cli.output import listing, picked, write_answer
 from inspector.cli.replay import economics_fields
 from inspector.cli.select import add_selection, select
 from inspector.core.findings.breaks import Rebilling
-from inspector.core.findings.session_cost import ThreadCost, session_cost
-from inspector.core.findings.spending import BILL_KINDS
+from inspector.core.findings.spending import ThreadCost, session_cost
 from inspector.core.session import Session, Thread
+from inspector.core.tokens.prices import BILL_KINDS
 from inspector.core.words import dollars, plural
 
 _MOST = 40
@@ -36,10 +36,9 @@ def run(arguments: argparse.Namespace) -> None:
 def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
     """The document of cli.md's `cost`, of all threads or of one. Dollars to a ten-thousandth of a cent; null where a
     price is not known. The parts add up to the total."""
-    found = session_cost(session, None if thread is None else (thread,))
+    found = session_cost(session, thread)
     bill = found.bill.rounded() if found.bill is not None else None
-    used = any(one.beside or any(request.usage for request in one.thread.requests) for one in found.threads)
-    used = used or bool(found.nobodys)
+    used = any(one.used for one in found.bills)
     return {
         "currency": "USD",
         "catalogue": f"genai-prices {version('genai-prices')}",

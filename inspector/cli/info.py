@@ -1,7 +1,7 @@
 """`context-inspector info FILE`: what the transcript holds."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -10,7 +10,7 @@ from inspector.cli.output import listing, number, pairs, picked, plain, table, w
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.findings.answers import short_answers
-from inspector.core.findings.spending import beside_bills, calls_beside, sum_bills, thread_bills
+from inspector.core.findings.spending import ThreadBill, session_bills, sum_bills
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
@@ -58,7 +58,7 @@ def describe(
     by = by or policy("roku")
     given = (*by.of_client(session.client), *said(window))
     settings = by.settings((*given, *_known(by, values, found.tokens)), found.tokens)
-    threads, beside = {one.id: one for one in session.threads}, calls_beside(session)
+    threads, bills = {one.id: one for one in session.threads}, session_bills(session)
     believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
     return {
         "format": session.format,
@@ -78,8 +78,8 @@ def describe(
         "observed_triggers": [asdict(one) for one in observed_triggers(thread, found.tokens)],
         "drops": [asdict(drop) for drop in session_drops(session)],
         "side_calls": [_side_call(call, threads.get(call.thread, session.main)) for call in session.side_calls],
-        "totals": _totals(session.threads, beside),
-        "totals_by_thread": {one.id: _totals([one], {one.id: beside[one.id]}) for one in session.threads},
+        "totals": _totals(bills),
+        "totals_by_thread": {one.thread.id: _totals([one]) for one in bills[:-1]},
         "problems": [asdict(problem) for problem in session.problems],
     }
 
@@ -162,19 +162,15 @@ def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
     }
 
 
-def _totals(threads: Sequence[Thread], beside: Mapping[str, Sequence[SideCall]]) -> dict[str, Any]:
-    """Sums over the calls of these threads and beside them, each once. The cost is null if one price is unknown."""
-    told = [request.usage for thread in threads for request in thread.requests]
-    used = [usage for usage in (*told, *(call.usage for calls in beside.values() for call in calls)) if usage]
-    bills = [bill for thread in threads for bill in (*thread_bills(thread), *beside_bills(beside[thread.id], thread))]
-    if nobodys := beside.get(""):
-        bills += beside_bills(nobodys, threads[0] if threads else Thread("main"))
-    bill = sum_bills(bills)
+def _totals(bills: Sequence[ThreadBill]) -> dict[str, Any]:
+    """Sums over all calls, each once. The cost is null if one price is unknown."""
+    used = [usage for one in bills for usage in one.used]
+    bill = sum_bills(one.bill for one in bills)
     counts = ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output")
     return {
         "calls": len(used),
         **{name: sum(getattr(usage, name) for usage in used) for name in counts},
-        "output_is_final": all(usage.output_is_final for usage in used),
+        "output_is_final": all(one.output_is_final for one in bills),
         "cost_usd": float(round(bill.total, 6)) if used and bill is not None else None,
     }
 

@@ -8,11 +8,11 @@ import pytest
 
 from inspector.core.buffer import Prompt, Stretch, Tool
 from inspector.core.findings.answers import costs
-from inspector.core.findings.breaks import Rebilling, cache_breaks
-from inspector.core.findings.session_cost import session_cost
-from inspector.core.findings.spending import Bill, sum_bills, thread_bills, what_ifs, written_ttl
+from inspector.core.findings.breaks import Rebilling, cache_breaks, written_ttl
+from inspector.core.findings.spending import session_cost, sum_bills, thread_bills, what_ifs
 from inspector.core.message import Message, Role, Text
 from inspector.core.session import Compaction, Request, Session, Sign, Thread
+from inspector.core.tokens.prices import Bill
 from inspector.core.usage import HOUR, MINUTES, Usage
 from tests.core.policies.build import assistant, user
 from tests.core.sessions import MODEL, thread_cost
@@ -327,4 +327,4 @@ def test_a_session_is_the_sum_of_its_threads() -> None:
     assert found.bill.total == (thread_cost(one) or 0) + (thread_cost(two) or 0)
     assert [one.thread for one in found.breaks] == ["main"]
     assert found.avoidable == found.breaks[0].avoidable_usd
-    assert session_cost(Session("made", (one, two)), [two]).breaks == ()
+    assert session_cost(Session("made", (one, two)), two).breaks == ()

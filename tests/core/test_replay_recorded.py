@@ -9,7 +9,7 @@ import pytest
 from inspector.core.answering import offline
 from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.errors import Cancelled
-from inspector.core.findings.session_cost import session_cost
+from inspector.core.findings.spending import session_cost
 from inspector.core.message import Message, Text
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.costs import CacheFacts, Meter, Sizes, cache_facts

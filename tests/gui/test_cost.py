@@ -8,9 +8,9 @@ from PySide6.QtCore import QModelIndex, QPointF
 from pytestqt.qtbot import QtBot
 
 from inspector.cli.cost import describe
-from inspector.core.findings.session_cost import session_cost
-from inspector.core.findings.spending import BILL_KINDS, Bill
+from inspector.core.findings.spending import session_cost
 from inspector.core.session import Session, SideCall, Thread
+from inspector.core.tokens.prices import BILL_KINDS, Bill
 from inspector.core.usage import Usage
 from inspector.core.words import dollars
 from inspector.gui.desk import Desk

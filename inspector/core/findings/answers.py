@@ -13,7 +13,7 @@ from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdow
 from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
 from inspector.core.findings.pins import PinFinding, ban_of, pin_findings
 from inspector.core.findings.repeats import Repeat, repeats
-from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
+from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost
 from inspector.core.message import Opaque
 from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session, Thread

@@ -19,11 +19,10 @@ from typing import Literal, TypeAlias
 from inspector.core.buffer import Prompt, shared
 from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
-from inspector.core.findings.spending import billed, written_ttl
 from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.pressure import is_prefix
-from inspector.core.tokens.prices import named_models, sum_prices
+from inspector.core.tokens.prices import billed, named_models, sum_prices
 from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed
 
 BreakCause: TypeAlias = Literal[
@@ -317,6 +316,19 @@ def _words(signs: Sequence[Sign], kind: SignKind) -> str:
 def avoidable(breaks: Iterable[Rebilling]) -> Decimal | None:
     """US dollars that reading from the cache would have saved, had none of these come that could be avoided."""
     return sum_prices(one.avoidable_usd for one in breaks if one.cause not in NO_WASTE)
+
+
+def written_ttl(thread: Thread, index: int, tokens: int) -> int:
+    """Seconds that the last so many tokens live that were written up to a request: by the newest writes that come to
+    them, five minutes where more than half of them were written for that."""
+    short = long = 0
+    for at in range(index, -1, -1):
+        usage = thread.requests[at].usage
+        if usage is not None:
+            short, long = short + usage.cache_write_5m, long + usage.cache_write_1h
+        if short + long >= tokens:
+            break
+    return HOUR if long > short else MINUTES
 
 
 def _id_at(request: Request, place: int) -> str:

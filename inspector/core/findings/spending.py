@@ -1,70 +1,148 @@
-"""What a session cost, request by request and by kind of token, at the prices of each call's day; and what it would
-have cost if the cache had been written for another time. US dollars.
+"""What a session cost: the bill, call by call and by kind of token at the prices of each call's day; its cache breaks,
+its compactions, and what the cache written for another time would have cost. US dollars.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from inspector.core.findings.breaks import Rebilling, avoidable, cache_breaks, written_ttl
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.economics import Thrash, thrash
+from inspector.core.replay.report import Compacted, recorded
 from inspector.core.session import Request, Session, SideCall, Thread, seconds_between
-from inspector.core.tokens.prices import Rates, named_models, parts, side_model
+from inspector.core.tokens.prices import BILL_KINDS, Bill, billed, named_models, side_model, sum_prices
 from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
-    """Of one request or of many: US dollars by kind of token."""
+class ThreadBill:
+    """What the calls of a thread cost."""
 
-    input: Decimal = Decimal(0)
-    """Neither read from the cache nor written to it."""
-    cache_read: Decimal = Decimal(0)
-    cache_write_5m: Decimal = Decimal(0)
-    cache_write_1h: Decimal = Decimal(0)
-    output: Decimal = Decimal(0)
+    thread: Thread
+    bills: tuple[Bill | None, ...]
+    """Of each request; None where its model has no price."""
+    calls: tuple[SideCall, ...]
+    """Beside them, that report what they used: a title, a recorded call for a summary."""
+    beside: tuple[Bill | None, ...]
+    """Of each of these."""
 
     @property
-    def total(self) -> Decimal:
-        """The sum of the parts."""
-        return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h + self.output
+    def bill(self) -> Bill | None:
+        """Of all calls that report what they used; None where one has no price."""
+        return sum_bills((*self.bills, *self.beside))
 
-    def __add__(self, other: "Bill") -> "Bill":
-        return Bill(*(getattr(self, name) + getattr(other, name) for name in BILL_KINDS))
+    @property
+    def used(self) -> list[Usage]:
+        """Of each call that reports it."""
+        told = (*(one.usage for one in self.thread.requests), *(one.usage for one in self.calls))
+        return [usage for usage in told if usage]
 
-    def rounded(self, places: int = 6) -> "Bill":
-        """As the total rounds: what rounding leaves over is the largest part's."""
-        found = {name: round(getattr(self, name), places) for name in BILL_KINDS}
-        largest = max(found, key=lambda name: found[name])
-        found[largest] += round(self.total, places) - sum(found.values(), Decimal(0))
-        return Bill(**found)
-
-
-BILL_KINDS = tuple(one.name for one in fields(Bill))
+    @property
+    def output_is_final(self) -> bool:
+        """Does no usage stand for an answer that was still being written?"""
+        return all(usage.output_is_final for usage in self.used)
 
 
-def billed(model: str, usage: Usage | None, time: str) -> Bill | None:
-    """What a call cost; None where its model has no price."""
-    found = Rates() if usage is None else parts(model, usage, time)
-    return None if found is None else Bill(*found)
+@dataclass(frozen=True, slots=True)
+class ThreadCost(ThreadBill):
+    """With what of it was avoidable."""
+
+    breaks: tuple[Rebilling, ...]
+    compactions: tuple[Compacted, ...]
+    thrash: tuple[Thrash, ...]
+    estimated: Decimal | None
+    """About what those calls cost besides that no usage tells of: requests, and calls for summaries."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCost:
+    """Of some threads of a session. US dollars."""
+
+    threads: tuple[ThreadCost, ...]
+    nobodys: ThreadBill | None
+    """Calls beside them, of which nothing tells for whom they were made."""
+    bill: Bill | None
+    """Of all calls that report what they used; None where one has no price."""
+    what_ifs: tuple["WhatIf", ...]
+
+    @property
+    def bills(self) -> tuple[ThreadBill, ...]:
+        """All that the bill is made of."""
+        return self.threads if self.nobodys is None else (*self.threads, self.nobodys)
+
+    @property
+    def beside(self) -> Decimal | None:
+        """Of the bill, for the calls beside the conversation."""
+        found = sum_bills(one for bill in self.bills for one in bill.beside)
+        return None if found is None else found.total
+
+    @property
+    def estimated(self) -> Decimal | None:
+        """Of all threads."""
+        return sum_prices(one.estimated for one in self.threads)
+
+    @property
+    def output_is_final(self) -> bool:
+        """As of a thread."""
+        return all(one.output_is_final for one in self.bills)
+
+    @property
+    def breaks(self) -> tuple[Rebilling, ...]:
+        """Of all threads."""
+        return tuple(one for thread in self.threads for one in thread.breaks)
+
+    @property
+    def breaks_usd(self) -> Decimal | None:
+        """What was billed again."""
+        return sum_prices(one.usd for one in self.breaks)
+
+    @property
+    def avoidable(self) -> Decimal | None:
+        """Of what was billed again."""
+        return avoidable(self.breaks)
+
+
+def session_cost(session: Session, of: Thread | None = None) -> SessionCost:
+    """Of this thread; default all of them. O(messages)."""
+    *bills, nobodys = session_bills(session)
+    found = tuple(_thread_cost(session, one) for one in bills if of is None or one.thread is of)
+    cost = SessionCost(found, nobodys if of is None and nobodys.calls else None, None, ())
+    bill = sum_bills(one.bill for one in cost.bills)
+    return replace(cost, bill=bill, what_ifs=() if bill is None else what_ifs([one.thread for one in found], bill))
+
+
+def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
+    thread = of.thread
+    made: tuple[Compacted, ...] = ()
+    estimated: Decimal | None = Decimal(0)
+    if thread.requests and (thread.compactions or any(request.usage is None for request in thread.requests)):
+        happened = recorded(Ground(thread, pins=None), calls=of.calls, losses=False)
+        made, estimated = happened.compactions, happened.spent.estimated_usd
+    runs = thrash([(one.at.before_request, one.economics) for one in made])
+    return ThreadCost(thread, of.bills, of.calls, of.beside, cache_breaks(thread, session), made, runs, estimated)
+
+
+def session_bills(session: Session) -> tuple[ThreadBill, ...]:
+    """Of each thread, and last of the calls of which nothing tells for whom they were made. O(calls + threads)."""
+    calls: dict[str, list[SideCall]] = {name: [] for name in ("", *(one.id for one in session.threads))}
+    for call in session.side_calls:
+        if call.usage:
+            calls[call.thread if call.thread in calls else ""].append(call)
+    found = [_bill(thread, thread, calls[thread.id]) for thread in session.threads]
+    return *found, _bill(Thread(""), session.main, calls[""])
+
+
+def _bill(thread: Thread, near: Thread, calls: Sequence[SideCall]) -> ThreadBill:
+    """`near`: the thread whose model it is where a call names none."""
+    priced = (billed(side_model(one, near), one.usage, one.time) for one in calls if one.usage)
+    return ThreadBill(thread, thread_bills(thread), tuple(calls), tuple(priced))
 
 
 def thread_bills(thread: Thread) -> tuple[Bill | None, ...]:
     """Of each request."""
-    return tuple(billed(model, request.usage, request.time) for request, model in named_models(thread))
-
-
-def calls_beside(session: Session) -> Mapping[str, Sequence[SideCall]]:
-    """The calls beside the threads that report what they used, by the id of the thread that they were made for; "" for
-    those of which nothing tells. O(calls + threads)."""
-    found: dict[str, list[SideCall]] = {name: [] for name in ("", *(one.id for one in session.threads))}
-    for call in session.side_calls:
-        if call.usage:
-            found[call.thread if call.thread in found else ""].append(call)
-    return found
-
-
-def beside_bills(calls: Iterable[SideCall], thread: Thread) -> tuple[Bill | None, ...]:
-    """Of calls beside a thread."""
-    return tuple(billed(side_model(one, thread), one.usage, one.time) for one in calls)
+    requests = named_models(thread)
+    return tuple(billed(model, one.usage, one.time) if one.usage else Bill() for one, model in requests)
 
 
 def sum_bills(bills: Iterable[Bill | None]) -> Bill | None:
@@ -133,16 +211,3 @@ def _with_ttl(thread: Thread, ttl_s: int) -> Iterator[tuple[Request, str, Usage]
         new = cache_written(written, ttl_s)
         yield request, model, replace(usage, cache_read=read, cache_write=written, cache_write_1h=new.cache_write_1h)
         before = request
-
-
-def written_ttl(thread: Thread, index: int, tokens: int) -> int:
-    """Seconds that the last so many tokens live that were written up to a request: by the newest writes that come to
-    them, five minutes where more than half of them were written for that."""
-    short = long = 0
-    for at in range(index, -1, -1):
-        usage = thread.requests[at].usage
-        if usage is not None:
-            short, long = short + usage.cache_write_5m, long + usage.cache_write_1h
-        if short + long >= tokens:
-            break
-    return HOUR if long > short else MINUTES

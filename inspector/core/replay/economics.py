@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from inspector.core.replay.costs import CacheFacts, Spending
 from inspector.core.session import Thread, seconds_between
-from inspector.core.tokens.prices import Rates, named_models, rates
+from inspector.core.tokens.prices import Bill, named_models, rates
 from inspector.core.usage import MINUTES
 
 THRASH = 3
@@ -74,7 +74,7 @@ class Thrash:
 
 
 class _RequestPrice(NamedTuple):
-    rates: Rates
+    rates: Bill
     write: Decimal
     """A token that is not read from the cache."""
     lost: bool
@@ -83,7 +83,7 @@ class _RequestPrice(NamedTuple):
     @property
     def gain(self) -> Decimal:
         """What it saves to send a token less."""
-        return self.write if self.lost else self.rates.read
+        return self.write if self.lost else self.rates.cache_read
 
 
 def economics(
@@ -119,7 +119,7 @@ def _economics(
     start, end = min(at + 1, len(prices)), next((one for one in ends if one > at), len(prices))
     later = max(0, end - start)
     saved = freed * (gains[end] - gains[start]) if later else Decimal(0)
-    each = saved / later if later else freed * prices[min(at, len(prices) - 1)].rates.read
+    each = saved / later if later else freed * prices[min(at, len(prices) - 1)].rates.cache_read
     after = None
     if once <= 0:
         after = 0
@@ -139,17 +139,17 @@ def _written_anew(
     would = inside or one.prompt + max(0, sum(step.freed for step in steps))
     stood = min(spent[at - 1].prompt, would) if at else 0
     uncached = would if price.lost else would - stood
-    summary = price.rates.output * max(step.inside_output for step in steps)
-    return summary + _prompt_usd(one, price.rates) - uncached * price.write - (would - uncached) * price.rates.read
+    summary, read = price.rates.output * max(step.inside_output for step in steps), price.rates.cache_read
+    return summary + _prompt_usd(one, price.rates) - uncached * price.write - (would - uncached) * read
 
 
-def _prompt_usd(one: Spending, price: Rates) -> Decimal:
+def _prompt_usd(one: Spending, price: Bill) -> Decimal:
     written = one.cache_write - one.cache_write_1h
     return (
-        one.input * price.fresh
-        + one.cache_read * price.read
-        + written * price.write
-        + one.cache_write_1h * price.write_1h
+        one.input * price.input
+        + one.cache_read * price.cache_read
+        + written * price.cache_write_5m
+        + one.cache_write_1h * price.cache_write_1h
     )
 
 
@@ -161,10 +161,10 @@ def _prices(thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spendin
         priced = rates(model, one.prompt, request.time)
         if priced is None and one.prompt:
             return None
-        priced = priced or Rates()
+        priced = priced or Bill()
         pause = seconds_between(time, request.time)
         lost = known.most is not None or not known.caches or (pause is not None and pause > ttl_s)
-        write = priced.fresh if not known.caches else priced.written(known.ttl_s)
+        write = priced.input if not known.caches else priced.written(known.ttl_s)
         found.append(_RequestPrice(priced, write, lost))
         time, ttl_s = request.time or time, known.ttl_s
     return found

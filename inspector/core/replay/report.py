@@ -7,7 +7,7 @@ the sums over the requests, exactly.
 Of what happened sizes, cache and prices are those that the provider reported. A call that reports nothing is worked out
 as in a replay. The file seldom holds the call for a recorded summary: it is taken for one more request on the buffer
 that was summarised, reading from the cache what still lives there, which is the cheapest that it can have been. Both
-are counted apart (`estimated_usd`): without them the cost is what the bill (`findings.session_cost`) says of these
+are counted apart (`estimated_usd`): without them the cost is what the bill (`findings.spending`) says of these
 calls. What was compacted before the first request is where every policy begins, too: it is left out. Of a summary that
 is not in the file nobody knows the output: it counts as none.
 """

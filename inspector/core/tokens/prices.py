@@ -1,11 +1,12 @@
-"""What model calls cost, by the price catalogue. An unknown model has no price, never a guessed one."""
+"""What model calls cost, by the price catalogue: US dollars. An unknown model has no price, never a guessed one."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from inspector.core.identity import SameObject
 from inspector.core.session import Request, SideCall, Thread
@@ -16,53 +17,89 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
 
 
-def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
-    """US dollars of one call at the prices of its time (ISO 8601; empty = today's). None where there is no price.
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """US dollars by kind of token: of one call, of many, or what a token of each kind costs."""
+
+    input: Decimal = Decimal(0)
+    """Neither read from the cache nor written to it."""
+    cache_read: Decimal = Decimal(0)
+    cache_write_5m: Decimal = Decimal(0)
+    cache_write_1h: Decimal = Decimal(0)
+    output: Decimal = Decimal(0)
+
+    @property
+    def total(self) -> Decimal:
+        """The sum of the parts."""
+        return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h + self.output
+
+    def __add__(self, other: "Bill") -> "Bill":
+        return Bill(*(getattr(self, name) + getattr(other, name) for name in BILL_KINDS))
+
+    def times(self, usage: Usage) -> "Bill":
+        """Of prices of a token: what that usage costs."""
+        return Bill(
+            self.input * usage.input,
+            self.cache_read * usage.cache_read,
+            self.cache_write_5m * usage.cache_write_5m,
+            self.cache_write_1h * usage.cache_write_1h,
+            self.output * usage.output,
+        )
+
+    def written(self, ttl_s: int) -> Decimal:
+        """What is written to the cache, to live so long."""
+        return self.cache_write_1h if ttl_s == HOUR else self.cache_write_5m
+
+    def rounded(self, places: int = 6) -> "Bill":
+        """As the total rounds: what rounding leaves over is the largest part's."""
+        found = {name: round(getattr(self, name), places) for name in BILL_KINDS}
+        largest = max(found, key=lambda name: found[name])
+        found[largest] += round(self.total, places) - sum(found.values(), Decimal(0))
+        return Bill(**found)
+
+
+BILL_KINDS = tuple(one.name for one in fields(Bill))
+
+
+def billed(model: str, usage: Usage, time: str = "") -> Bill | None:
+    """What one call cost at the prices of its time (ISO 8601; empty = today's). None where there is no price.
 
     Reads from and writes to the cache have prices of their own, and so has what is written for an hour.
     """
-    if not (usage.input or usage.cache_read or usage.cache_write or usage.output):
-        return Decimal(0)
-    found = priced_model(model) if model else None
-    if found is None:
-        return None
-    _, known = found
-    price = known.get_prices(_moment(time) or datetime.now(UTC))
-    prompt = usage.input + usage.cache_read + usage.cache_write
     counts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.output)
-    if min(counts) < 0:
-        return None  # numbers that no provider can have meant
-    same = SameObject(price)
-    priced = _rates(same, _size(same, prompt))
-    if priced is None:
-        return _asked(price, usage)
-    return sum((rate * count for rate, count in zip(priced, counts, strict=True)), Decimal(0))
+    if not any(counts):
+        return Bill()
+    price = _price(model, time)
+    if price is None or min(counts) < 0:  # numbers that no provider can have meant
+        return None
+    each = _rates(price, _size(price, usage.input + usage.cache_read + usage.cache_write))
+    return each.times(usage) if each is not None else _shared_out(price.held, usage)
 
 
-class Rates(NamedTuple):
-    """US dollars a token."""
-
-    fresh: Decimal = Decimal(0)
-    """Neither read from the cache nor written to it."""
-    read: Decimal = Decimal(0)
-    write: Decimal = Decimal(0)
-    """For five minutes."""
-    write_1h: Decimal = Decimal(0)
-    output: Decimal = Decimal(0)
-
-    def written(self, ttl_s: int) -> Decimal:
-        """Into the cache, to live so long."""
-        return self.write_1h if ttl_s == HOUR else self.write
+def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
+    """The same in one number."""
+    found = billed(model, usage, time)
+    return None if found is None else found.total
 
 
-def rates(model: str, prompt: int, time: str = "") -> Rates | None:
+def rates(model: str, prompt: int, time: str = "") -> Bill | None:
     """What a token more of a prompt of that size costs at that time. None where `cost` knows no price either, and where
     one kind of token has none."""
+    price = _price(model, time)
+    return None if price is None else _rates(price, _size(price, max(0, prompt)))
+
+
+def _price(model: str, time: str) -> SameObject | None:
     found = priced_model(model) if model else None
-    if found is None:
-        return None
-    same = SameObject(found[1].get_prices(_moment(time) or datetime.now(UTC)))
-    return _rates(same, _size(same, max(0, prompt)))
+    return None if found is None else SameObject(found[1].get_prices(_moment(time)))
+
+
+def _moment(time: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return datetime.now(UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _size(same: SameObject, prompt: int) -> int:
@@ -84,8 +121,8 @@ def _starts(same: SameObject) -> tuple[int, ...]:
 
 
 @cache
-def _rates(same: SameObject, size: int) -> Rates | None:
-    """At that size of the prompt. Exact where the size is round.
+def _rates(same: SameObject, size: int) -> Bill | None:
+    """Of a token, at that size of the prompt. Exact where the size is round.
 
     The catalogue is asked for each once: that takes 0.15 ms, and a session has tens of thousands of calls. None where
     one of them has no price: then it depends on the call.
@@ -94,12 +131,11 @@ def _rates(same: SameObject, size: int) -> Rates | None:
         return None
     fresh, more = Usage(input=size), Usage(input=size, output=1000)
     calls = (fresh, Usage(cache_read=size), cache_written(size, MINUTES), cache_written(size, HOUR), more)
-    asked = [_asked(same.held, one) for one in calls]
-    found = [one for one in asked if one is not None]
-    if len(found) < len(asked):
+    found = [price for one in calls if (price := _asked(same.held, one)) is not None]
+    if len(found) < len(calls):
         return None
     plain, read, write, write_1h, answered = found
-    return Rates(plain / size, read / size, write / size, write_1h / size, (answered - plain) / 1000)
+    return Bill(plain / size, read / size, write / size, write_1h / size, (answered - plain) / 1000)
 
 
 def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
@@ -118,8 +154,12 @@ def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
         return None
 
 
-def parts(model: str, usage: Usage, time: str = "") -> Rates | None:
-    """What each kind of token of a call cost: US dollars, of the call and not of a token; they add up to `cost`."""
+def _shared_out(price: "ModelPrice", usage: Usage) -> Bill | None:
+    """Where a kind of token has no price of its own, or the price depends on the call: what the whole of it costs, in
+    proportion to what each kind would cost alone."""
+    whole = _asked(price, usage)
+    if whole is None:
+        return None
     kinds = (
         Usage(input=usage.input),
         Usage(cache_read=usage.cache_read),
@@ -127,33 +167,10 @@ def parts(model: str, usage: Usage, time: str = "") -> Rates | None:
         cache_written(usage.cache_write_1h, HOUR),
         Usage(output=usage.output),
     )
-    whole = cost(model, usage, time)
-    if whole is None:
-        return None
-    prompt = usage.input + usage.cache_read + usage.cache_write
-    if (price := rates(model, prompt, time)) is not None:
-        counts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.output)
-        fresh, read, write, write_1h, output = (rate * count for rate, count in zip(price, counts, strict=True))
-        return Rates(fresh, read, write, write_1h, output)
-    return _shared_out(whole, [cost(model, one, time) for one in kinds])
-
-
-def _shared_out(whole: Decimal, each: Sequence[Decimal | None]) -> Rates:
-    """Where a kind of token has no price of its own, or the price depends on the call: in the same proportion."""
-    known = [one or Decimal(0) for one in each]
-    together = sum(known, Decimal(0)) or Decimal(1)
-    found = [whole * one / together for one in known]
-    found[0] += whole - sum(found, Decimal(0))
-    fresh, read, write, write_1h, output = found
-    return Rates(fresh, read, write, write_1h, output)
-
-
-def _moment(time: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(time)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    alone = [_asked(price, one) or Decimal(0) for one in kinds]
+    together = sum(alone, Decimal(0)) or Decimal(1)
+    others = [whole * one / together for one in alone[1:]]
+    return Bill(whole - sum(others, Decimal(0)), *others)
 
 
 def named_models(thread: Thread) -> Iterator[tuple[Request, str]]:
@@ -175,5 +192,4 @@ def side_model(call: SideCall, thread: Thread) -> str:
 def sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
     """Together; None where one is not known."""
     listed = list(prices)
-    known = [price for price in listed if price is not None]
-    return sum(known, Decimal(0)) if len(known) == len(listed) else None
+    return None if None in listed else sum((price for price in listed if price is not None), Decimal(0))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.core.errors import NothingToRead
 from inspector.core.findings.answers import costs
-from inspector.core.findings.session_cost import session_cost
+from inspector.core.findings.spending import session_cost
 from inspector.core.formats.crush import FORMAT
 from inspector.core.message import Image, Thinking, ToolCall, ToolResult
 from inspector.core.session import Session

@@ -162,7 +162,7 @@ def test_one_after_which_it_paused_counts_from_the_next_call_on() -> None:
     assert (call.usage.prompt, call.usage.output) == (700, 40)
     price = rates(MODEL, 700)
     assert price is not None
-    assert step.economics.cost_usd == (cost(MODEL, call.usage) or 0) - 620 * price.fresh  # sent less at once: no cache
+    assert step.economics.cost_usd == (cost(MODEL, call.usage) or 0) - 620 * price.input  # sent less at once: no cache
 
 
 def test_tool_uses_that_the_provider_cleared_are_cleared_in_the_buffer() -> None:
@@ -207,7 +207,7 @@ def test_one_inside_the_first_call_has_a_buffer_before_it() -> None:
     (step,) = report.recorded(Ground(_priced(thread))).compactions
     price = rates(MODEL, 720)
     assert price is not None
-    assert step.economics.cost_usd == 20 * price.fresh + 40 * price.output
+    assert step.economics.cost_usd == 20 * price.input + 40 * price.output
     assert step.economics.paid_after_requests is None
 
 

@@ -7,10 +7,9 @@ from decimal import Decimal
 from itertools import accumulate
 
 from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
-from inspector.core.findings.session_cost import SessionCost, ThreadCost
-from inspector.core.findings.spending import BILL_KINDS, Bill
+from inspector.core.findings.spending import SessionCost, ThreadCost
 from inspector.core.replay.report import Compacted
-from inspector.core.tokens.prices import sum_prices
+from inspector.core.tokens.prices import BILL_KINDS, Bill, sum_prices
 from inspector.core.words import plural
 from inspector.gui.look.number_formats import dollars, grouped
 
@@ -123,7 +122,7 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
             f"{'' if cost.output_is_final else 'at least '}{dollars(total)}"
             for cost, total in ((found, bill.total), (whole, whole.bill.total))
         )
-        others = len(whole.threads) > 1 or bool(whole.nobodys)
+        others = len(whole.threads) > 1 or whole.nobodys is not None
         yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
     if found.estimated:
         yield f"About {dollars(found.estimated)} more (estimated) for calls whose usage the file does not hold"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 
-from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
+from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost
 from inspector.core.session import Session, Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk

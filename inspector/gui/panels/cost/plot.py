@@ -6,8 +6,8 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from inspector.core.findings.session_cost import ThreadCost
-from inspector.core.findings.spending import BILL_KINDS
+from inspector.core.findings.spending import ThreadCost
+from inspector.core.tokens.prices import BILL_KINDS
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import dollars, dollars_up_to
 from inspector.gui.look.theme import Theme
