@@ -11,7 +11,6 @@ from inspector.proxy.gate import Gate
 from inspector.proxy.record.recorder import ExchangeLog, Recorder
 from inspector.proxy.record.records import RequestHead
 from inspector.proxy.relay.addresses import Unreachable, Upstream
-from inspector.proxy.relay.early_answer import Admission, admit
 from inspector.proxy.relay.http1 import LINGER_S, Http1Exchange, NoAnswer
 from inspector.proxy.relay.http_syntax import (
     BadMessage,
@@ -25,8 +24,8 @@ from inspector.proxy.relay.http_syntax import (
 )
 from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.refusals import error_body, whole
-from inspector.proxy.relay.upload import Upload
-from inspector.proxy.relay.websocket import Tunnel, WebSocketExchanges, compression_of
+from inspector.proxy.relay.request import ClientRequest
+from inspector.proxy.relay.websocket import Tunnel, WebSocketTunnel
 from inspector.safety.loopback import is_cross_site, is_foreign, is_here
 
 if TYPE_CHECKING:  # httpx2 is heavy: it is imported where a provider speaks HTTP/2
@@ -98,43 +97,41 @@ class ClientConnection:
         head = RequestHead(next(context.numbers), self._number, "http", request.method, path, tag, request.head.pairs)
         log = ExchangeLog(head, context.recorder, context.gate.answered)
         try:
-            return await self._pass(request, log, Upload(self._link, framing, log))
+            return await self._pass(ClientRequest(request, framing, self._link, log))
         finally:
             self._link.on_gone = None
             log.finish("client closed" if self._link.gone else "failed")
 
-    async def _pass(self, request: Http1Request, log: ExchangeLog, upload: Upload) -> bool:
-        context, path = self._context, log.head.path
-        admitted: Admission | None = None
-        if context.gate.wants(log.head):
-            admitted = await admit(context.gate, request, log, upload, self._link)
-            if admitted is None or admitted.is_refused:
-                return admitted is not None and admitted.persists
+    async def _pass(self, client: ClientRequest) -> bool:
+        context, log = self._context, client.log
+        if context.gate.wants(log.head) and (over := await client.admit(context.gate)) is not None:
+            return over
         try:
-            reached = await self._reach(may_be_h2=not request.head.tokens("upgrade"))
+            reached = await self._reach(may_be_h2=not client.head.tokens("upgrade"))
         except Unreachable as why:
-            return await self._refuse(log, upload, str(why), admitted)
+            return await self._refuse(client, str(why))
         if self._link.gone:
             return False
+        target, authority = context.upstream.target(log.head.path), context.upstream.authority
         if reached is None:
-            return await self._pass_h2(request, log, upload, admitted)
+            return await self._pass_h2(client, target)
         up, is_new = reached
-        exchange = Http1Exchange(request, log, upload, self._link, up)
+        admitted, exchange = client.admitted, Http1Exchange(client, up)
         self._link.on_gone = up.abort
         try:
-            target = context.upstream.target(path)
-            if admitted is not None:
-                exchange.send_whole(admitted.message(target, context.upstream.authority))
-            else:
-                await exchange.send(forwarded_head(request, target, context.upstream.authority))
+            await exchange.send(
+                forwarded_head(client.syntax, target, authority)
+                if admitted is None
+                else admitted.message(target, authority)
+            )
             answer = await exchange.answer()
             if answer.status == 101:
                 return await self._upgraded(answer, log, up)
-            if admitted is not None and admitted.pending.begun:
-                return await exchange.splice(answer, admitted.pending)
+            if admitted is not None and admitted.begun:
+                return await exchange.splice(answer, admitted)
             return await exchange.relay(answer)
         except NoAnswer as why:
-            return await self._no_answer(log, upload, str(why), admitted, is_new=is_new)
+            return await self._no_answer(client, str(why), is_new=is_new)
         finally:
             exchange.stop()
 
@@ -143,38 +140,31 @@ class ClientConnection:
         context, head = self._context, answer.head
         self._link.write(answer.raw)
         log.finish("complete")
-        conversation = None
+        tunnel = Tunnel(self._link, up)
         if head.first("upgrade").lower() == "websocket":
             number = partial(next, context.numbers)
-            conversation = WebSocketExchanges(log.head, head.pairs, context.recorder, context.gate, number)
-        packed = compression_of(",".join(head.all("sec-websocket-extensions")))
-        await Tunnel(self._link, up, context.gate, conversation, packed).run()
+            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, log.head, head.pairs, number)
+        await tunnel.run()
         return False
 
-    async def _pass_h2(
-        self, request: Http1Request, log: ExchangeLog, upload: Upload, admitted: Admission | None
-    ) -> bool:
-        from inspector.proxy.relay.http2 import Http2, Http2Exchange  # httpx2 is heavy
+    async def _pass_h2(self, client: ClientRequest, target: str) -> bool:
+        from inspector.proxy.relay.http2 import Http2  # httpx2 is heavy
 
-        context = self._context
         if self._h2 is None:
-            self._h2 = Http2(context.upstream.origin, context.upstream.context())
-        exchange = Http2Exchange(self._h2, request, log, upload, self._link)
-        work = await self._link.while_open(exchange.go(context.upstream.target(log.head.path), admitted))
+            self._h2 = Http2(self._context.upstream.origin, self._context.upstream.context())
+        work = await self._link.while_open(self._h2.pass_on(client, target))
         try:
             return not work.cancelled() and work.result()
         except NoAnswer as why:
-            return await self._no_answer(log, upload, str(why), admitted, is_new=self._h2.is_new)
+            return await self._no_answer(client, str(why), is_new=self._h2.is_new)
 
-    async def _no_answer(
-        self, log: ExchangeLog, upload: Upload, why: str, admitted: Admission | None, *, is_new: bool
-    ) -> bool:
-        if log.client_gone or self._link.gone:
+    async def _no_answer(self, client: ClientRequest, why: str, *, is_new: bool) -> bool:
+        if client.log.client_gone or self._link.gone:
             return False
         if not is_new:  # as without the proxy: a kept connection may end under a request, and clients know that
-            log.finish("upstream closed", f"The provider gave no answer: {why}.")
+            client.log.finish("upstream closed", f"The provider gave no answer: {why}.")
             return False
-        return await self._refuse(log, upload, f"{self._context.upstream.url} gave no answer: {why}.", admitted)
+        return await self._refuse(client, f"{self._context.upstream.url} gave no answer: {why}.")
 
     async def _reach(self, *, may_be_h2: bool) -> tuple[TcpLink, bool] | None:
         """This client's connection to the provider, and whether it was just made; None: HTTP/2. Raises Unreachable."""
@@ -193,18 +183,18 @@ class ClientConnection:
         if self._is_idle and not self._link.has_unread():
             self._link.close()
 
-    async def _refuse(self, log: ExchangeLog, upload: Upload, sentence: str, admitted: Admission | None) -> bool:
+    async def _refuse(self, client: ClientRequest, sentence: str) -> bool:
         """The provider cannot be asked: the client is told so, after its whole body."""
-        request = log.head
+        log, request = client.log, client.log.head
         waits = "100-continue" in request.header("expect").lower()
-        while not upload.is_done and not waits and await upload.read():
-            upload.forget()
+        while not client.is_done and not waits and await client.read():
+            client.forget()
         body = error_body(request.path, 502, sentence)
         log.answered(502, _JSON)
         log.down.add(body)
-        persists = upload.is_done and not self._link.gone
-        if admitted is not None and admitted.pending.begun:
-            persists = persists and await admitted.pending.fail(request.path, 502, body)
+        persists = client.is_done and not self._link.gone
+        if client.admitted is not None and client.admitted.begun:
+            persists = persists and await client.admitted.fail(502, body)
         else:
             self._link.write(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
         log.finish("client closed" if self._link.gone else "failed", sentence, own=True)

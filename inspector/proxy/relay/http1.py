@@ -8,20 +8,17 @@ would without the proxy. Changed are the Host line, and the path where it holds 
 import asyncio
 from collections.abc import AsyncIterator
 
-from inspector.proxy.record.recorder import ExchangeLog
-from inspector.proxy.relay.early_answer import HttpRequest
 from inspector.proxy.relay.http_syntax import (
     BadFraming,
     BadMessage,
     Framing,
-    Http1Request,
     Http1Response,
     read_head,
     status_framing,
     status_head,
 )
 from inspector.proxy.relay.link import TcpLink
-from inspector.proxy.relay.upload import Upload
+from inspector.proxy.relay.request import AdmittedRequest, ClientRequest
 
 LINGER_S = 2.0
 """Seconds for a client that still sends its body after it was answered, so that it comes to read the answer."""
@@ -32,38 +29,33 @@ class NoAnswer(Exception):
 
 
 class Http1Exchange:
-    """`up` is the connection to the provider, `down` the client's."""
+    """`up` is the connection to the provider."""
 
-    def __init__(self, request: Http1Request, log: ExchangeLog, upload: Upload, down: TcpLink, up: TcpLink) -> None:
-        self._request, self._log, self._upload = request, log, upload
-        self._down, self._up = down, up
+    def __init__(self, client: ClientRequest, up: TcpLink) -> None:
+        self._client, self._log = client, client.log
+        self._down, self._up = client.link, up
         self._pump: asyncio.Task[None] | None = None
         self._bad: BadMessage | None = None
 
     async def send(self, head: bytes) -> None:
-        """The head, and the body as it comes in."""
-        if self._upload.has_unread():
-            head += await self._upload.read()
+        """The head, and the body as it comes in; all of it, where it waited at the gate."""
+        if self._client.has_unread():
+            head += await self._client.read()
         self._up.write(head)
-        self._upload.forget()
+        self._client.forget()
         self._log.handed_on()
-        if not self._upload.is_done:
+        if not self._client.is_done:
             self._pump = asyncio.create_task(self._pump_body())
-
-    def send_whole(self, data: bytes) -> None:
-        """A request that waited at the gate: all of it is here."""
-        self._up.write(data)
-        self._log.handed_on()
 
     async def _pump_body(self) -> None:
         try:
-            while not self._upload.is_done and (data := await self._upload.read()):
+            while not self._client.is_done and (data := await self._client.read()):
                 self._up.write(data)
-                self._upload.forget()
+                self._client.forget()
                 await self._up.drain()
         except BadMessage as bad:
             self._bad = bad
-        if not self._upload.is_done:
+        if not self._client.is_done:
             self._up.abort()
 
     async def answer(self) -> Http1Response:
@@ -91,7 +83,7 @@ class Http1Exchange:
         clean = await self._relay_body(framing, answer.raw) and framing.ends_well() and not self._up.failed
         return await self._end(answer, clean, clean and framing.done)
 
-    async def splice(self, answer: Http1Response, pending: HttpRequest) -> bool:
+    async def splice(self, answer: Http1Response, pending: AdmittedRequest) -> bool:
         """The answer after one that was begun early. True as for `relay`."""
         framing = self._framing(answer)
         await pending.follow(answer.status, answer.head.first("content-encoding"), self._pieces(framing))
@@ -113,7 +105,7 @@ class Http1Exchange:
 
     def _framing(self, answer: Http1Response) -> Framing:
         try:
-            return status_framing(answer, self._request.method)
+            return status_framing(answer, self._client.syntax.method)
         except BadMessage as bad:
             raise NoAnswer(str(bad)) from None
 
@@ -124,9 +116,11 @@ class Http1Exchange:
             self._log.finish("client closed")
         else:
             self._log.finish("upstream closed", f"The provider closed in the middle{_because(self._up)}.")
-        persists = persists and answer.head.persists and self._request.head.persists
-        await self._end_upload(persists)
-        return persists and self._upload.is_done and self._up.is_usable() and not self._up.has_unread()
+        persists = persists and answer.head.persists and self._client.head.persists
+        if self._pump is not None and not self._pump.done():
+            await asyncio.wait({self._pump}, timeout=None if persists else LINGER_S)
+        self.stop()
+        return persists and self._client.is_done and self._up.is_usable() and not self._up.has_unread()
 
     async def _relay_body(self, framing: Framing, waiting: bytes) -> bool:
         """False where what comes is not what was announced: passed on all the same, and then it ends."""
@@ -151,11 +145,6 @@ class Http1Exchange:
             await down.drain()
         down.write(waiting)
         return True
-
-    async def _end_upload(self, persists: bool) -> None:
-        if self._pump is not None and not self._pump.done():
-            await asyncio.wait({self._pump}, timeout=None if persists else LINGER_S)
-        self.stop()
 
     def stop(self) -> None:
         """Nothing more is read from the client for this request."""

@@ -11,8 +11,9 @@ import os
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from inspector.core.dialects.catalogue import is_terminal
 from inspector.core.jsontext import dumps
@@ -160,32 +161,108 @@ _ENDS = (b"response.completed", b"response.failed", b"response.incomplete", b"re
 """One of these stands in every message that ends an answer."""
 
 
-class WebSocketExchanges:
-    """`head` is the handshake's; every exchange gets a number of its own. `headers`: of its answer."""
+class Tunnel:
+    """What is not HTTP any more: `run()` until one side has closed. The bytes just pass."""
 
-    def __init__(self, head: RequestHead, headers: Pairs, recorder: Recorder, gate: Gate, number: Callable[[], int]):
-        self.head = replace(head, transport="websocket")
+    def __init__(self, down: TcpLink, up: TcpLink) -> None:
+        self._down, self._up = down, up
+
+    async def run(self) -> None:
+        """Both ways, until one ends."""
+        work = {asyncio.create_task(way) for way in self._ways()}
+        try:
+            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in work:
+                task.cancel()
+            self._close()
+            self._up.close()
+            self._down.close()
+
+    def _ways(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        return _passed(self._down, self._up), _passed(self._up, self._down)
+
+    def _close(self) -> None:
+        """The connection is over."""
+
+
+async def _passed(source: TcpLink, target: TcpLink) -> None:
+    while data := await source.read():
+        target.write(data)
+        await target.drain()
+
+
+class WebSocketTunnel(Tunnel):
+    """Its exchanges are recorded, and admitted where the gate wants to see them.
+
+    `head`, `headers`: of the handshake and its answer; every exchange gets a number of its own.
+    """
+
+    def __init__(
+        self,
+        down: TcpLink,
+        up: TcpLink,
+        recorder: Recorder,
+        gate: Gate,
+        head: RequestHead,
+        headers: Pairs,
+        number: Callable[[], int],
+    ) -> None:
+        super().__init__(down, up)
+        self._recorder, self._gate, self._headers, self._number = recorder, gate, headers, number
+        self._head = replace(head, transport="websocket")
         """Of the next exchange, but for its number and time."""
-        self._headers, self._recorder, self._gate, self._number = headers, recorder, gate, number
+        agreed = compression_of(
+            ",".join(value for name, value in headers if name.lower() == "sec-websocket-extensions")
+        )
+        self._is_packed = agreed.is_on
+        self._from_client: FrameReader | None = FrameReader(agreed.is_on, agreed.client_goes_on)
+        self._from_server: FrameReader | None = FrameReader(agreed.is_on, agreed.server_goes_on)
         self._under_way: deque[ExchangeLog] = deque()
+        self._closed: Ended | None = None
+        """Who said first that it closes."""
+        self._must_rewrite = False
+        """Set once a compressed message was replaced: later ones may lean on what the provider never saw."""
+        self._injected: list[bytes] = []
+        self._admits = gate.wants(self._head)
+        self._waiting: asyncio.Queue[WebSocketMessage] = asyncio.Queue()
+        self._held: asyncio.Task[Decision] | None = None
+        down.on_gone = self._client_gone
 
-    def begins(self, data: bytes) -> bool:
-        """Does this message of the client ask for an answer?"""
-        return b"response.create" in data[:4096] + data[-4096:] and text_at(value_in(data), "type") == "response.create"
+    def _ways(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        return self._upwards(), self._downwards(), *((self._forward_waiting(),) if self._admits else ())
 
-    def asked(self, data: bytes) -> ExchangeLog:
-        """The client asks: an exchange begins."""
-        head = replace(self.head, exchange=self._number(), time=time.time())
+    def _client_gone(self) -> None:
+        if self._held is not None:
+            self._held.cancel()
+
+    def _close(self) -> None:
+        self._down.on_gone = None
+        self._client_gone()
+        for log in tuple(self._under_way):
+            self._end(log, self._closed or ("client closed" if self._down.gone else "upstream closed"))
+
+    def _end(self, log: ExchangeLog, ended: Ended) -> None:
+        if log in self._under_way:
+            self._under_way.remove(log)
+            log.finish(ended)
+
+    # -- what is recorded
+
+    def _said(self, data: bytes) -> ExchangeLog | None:
+        """The client says something: the exchange that begins with it, where it asks for an answer."""
+        is_asked = b"response.create" in data[:4096] + data[-4096:]
+        if not is_asked or text_at(value_in(data), "type") != "response.create":
+            self._put_frame("client", data)
+            return None
+        head = replace(self._head, exchange=self._number(), time=time.time())
         log = ExchangeLog(head, self._recorder, self._gate.answered, True, status=101, headers=self._headers)
         log.up.add(data)
         log.request_read()
         self._under_way.append(log)
         return log
 
-    def said(self, data: bytes) -> None:
-        self._put_frame("client", data)
-
-    def answered(self, data: bytes) -> None:
+    def _answered(self, data: bytes) -> None:
         """The provider says something: to the exchange that waits longest."""
         if not self._under_way:
             self._put_frame("upstream", data)
@@ -194,100 +271,12 @@ class WebSocketExchanges:
         log.began_to_answer()
         log.down.add(data)
         if any(word in data for word in _ENDS) and is_terminal(fields_of(value_in(data))):
-            self.end(log, "complete")
-
-    def end(self, log: ExchangeLog, ended: Ended) -> None:
-        if log in self._under_way:
-            self._under_way.remove(log)
-            log.finish(ended)
-
-    def close(self, ended: Ended) -> None:
-        """The connection is over, and with it what was under way."""
-        for log in tuple(self._under_way):
-            self.end(log, ended)
+            self._end(log, "complete")
 
     def _put_frame(self, side: Side, data: bytes) -> None:
         exchange = self._under_way[0].head.exchange if self._under_way else None
         captured = self._recorder.capture(data)
-        self._recorder.put(FrameRecord(time.time(), self.head.connection, exchange, side, captured))
-
-
-class Tunnel:
-    """`run()` until one side has closed. Without a `conversation` (no WebSocket) the bytes just pass."""
-
-    def __init__(
-        self, down: TcpLink, up: TcpLink, gate: Gate, conversation: WebSocketExchanges | None, packed: Compression
-    ) -> None:
-        self._down, self._up, self._gate, self._conversation = down, up, gate, conversation
-        self._from_client: FrameReader | None = None
-        self._from_server: FrameReader | None = None
-        if conversation is not None:
-            self._from_client = FrameReader(packed.is_on, packed.client_goes_on)
-            self._from_server = FrameReader(packed.is_on, packed.server_goes_on)
-        self._closed: Ended | None = None
-        """Who said first that it closes."""
-        self._must_rewrite = False
-        """Set once a compressed message was replaced: later ones may lean on what the provider never saw."""
-        self._is_packed = packed.is_on
-        self._injected: list[bytes] = []
-        self._waiting: deque[WebSocketMessage] = deque()
-        self._more = asyncio.Event()
-        self._held: asyncio.Task[Decision] | None = None
-
-    async def run(self) -> None:
-        """Both ways, until one ends."""
-        conversation = self._conversation
-        admits = conversation is not None and self._gate.wants(conversation.head)
-        work = {
-            asyncio.create_task(self._upwards_admitted() if admits else self._upwards()),
-            asyncio.create_task(self._downwards()),
-        }
-        forwarder = asyncio.create_task(self._forward_waiting(conversation)) if admits and conversation else None
-        self._down.on_gone = self._client_gone
-        try:
-            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            self._down.on_gone = None
-            for task in (*work, forwarder, self._held):
-                if task is not None:
-                    task.cancel()
-            if conversation is not None:
-                conversation.close(self._closed or ("client closed" if self._down.gone else "upstream closed"))
-            self._up.close()
-            self._down.close()
-
-    def _client_gone(self) -> None:
-        if self._held is not None:
-            self._held.cancel()
-
-    async def _upwards(self) -> None:
-        while data := await self._down.read():
-            self._up.write(data)
-            for message in self._seen(self._from_client, data):
-                self._note(message)
-            await self._up.drain()
-
-    def _note(self, message: WebSocketMessage) -> None:
-        conversation = self._conversation
-        if message.kind == CLOSE:
-            self._closed = self._closed or "client closed"
-        if conversation is None or message.kind >= CLOSE:
-            return
-        if conversation.begins(message.data):
-            conversation.asked(message.data)
-        else:
-            conversation.said(message.data)
-
-    async def _downwards(self) -> None:
-        while data := await self._up.read():
-            self._down.write(data)
-            for message in self._seen(self._from_server, data):
-                if message.kind == CLOSE:
-                    self._closed = self._closed or "upstream closed"
-                elif message.kind < CLOSE and self._conversation is not None:
-                    self._conversation.answered(message.data)
-            self._flush()
-            await self._down.drain()
+        self._recorder.put(FrameRecord(time.time(), self._head.connection, exchange, side, captured))
 
     def _seen(self, frames: FrameReader | None, data: bytes) -> list[WebSocketMessage]:
         """The messages that are whole with `data`. What is not understood passes all the same, unrecorded."""
@@ -302,6 +291,19 @@ class Tunnel:
                 self._from_server = None
             return []
 
+    # -- to the client
+
+    async def _downwards(self) -> None:
+        while data := await self._up.read():
+            self._down.write(data)
+            for message in self._seen(self._from_server, data):
+                if message.kind == CLOSE:
+                    self._closed = self._closed or "upstream closed"
+                elif message.kind < CLOSE:
+                    self._answered(message.data)
+            self._flush()
+            await self._down.drain()
+
     def inject(self, data: bytes) -> None:
         """A text message of ours for the client, as soon as no frame is under way."""
         self._injected.append(text_frame(data, is_client=False))
@@ -312,36 +314,39 @@ class Tunnel:
             self._down.write(b"".join(self._injected))
             self._injected.clear()
 
-    async def _upwards_admitted(self) -> None:
-        while data := await self._down.read():
-            if self._from_client is None:
-                self._up.write(data)
-                continue
-            for message in self._seen(self._from_client, data):
-                if message.kind >= CLOSE:
-                    self._up.write(message.raw)
-                    if message.kind == CLOSE:
-                        self._closed = self._closed or "client closed"
-                        self._client_gone()
-                else:
-                    self._waiting.append(message)
-                    self._more.set()
+    # -- to the provider
 
-    async def _forward_waiting(self, conversation: WebSocketExchanges) -> None:
+    async def _upwards(self) -> None:
+        """At once; where the gate admits, messages wait each until it is whole and admitted."""
+        while data := await self._down.read():
+            waits = self._admits and self._from_client is not None
+            if not waits:
+                self._up.write(data)
+            for message in self._seen(self._from_client, data):
+                if message.kind == CLOSE:
+                    self._closed = self._closed or "client closed"
+                    self._client_gone()
+                if message.kind < CLOSE and waits:
+                    self._waiting.put_nowait(message)
+                elif message.kind < CLOSE:
+                    self._said(message.data)
+                elif waits:
+                    self._up.write(message.raw)
+            if not waits:
+                await self._up.drain()
+
+    async def _forward_waiting(self) -> None:
         """Messages of the client, one after the other, each when it may go."""
         while True:
-            while not self._waiting:
-                self._more.clear()
-                await self._more.wait()
-            message = self._waiting.popleft()
-            if conversation.begins(message.data):
-                await self._admit(conversation, message, conversation.asked(message.data))
-            else:
-                conversation.said(message.data)
+            message = await self._waiting.get()
+            log = self._said(message.data)
+            if log is None:
                 self._send(message, None)
+            else:
+                await self._admit(message, log)
             await self._up.drain()
 
-    async def _admit(self, conversation: WebSocketExchanges, message: WebSocketMessage, log: ExchangeLog) -> None:
+    async def _admit(self, message: WebSocketMessage, log: ExchangeLog) -> None:
         self._held = asyncio.ensure_future(self._gate.admit(_WebSocketRequest(self, log, message.data)))
         await asyncio.wait({self._held})
         match decision_of(self._held):
@@ -350,14 +355,14 @@ class Tunnel:
                 log.down.add(data)
                 self.inject(data)
                 log.status = refuse.status
-                conversation.end(log, "complete")
+                self._end(log, "complete")
             case Forward(body) if not self._down.gone:
                 if body is not None:
                     log.sent(body)
                 log.handed_on()
                 self._send(message, body)
             case _:
-                conversation.end(log, "client closed")
+                self._end(log, "client closed")
 
     def _send(self, message: WebSocketMessage, body: bytes | None) -> None:
         self._must_rewrite = self._must_rewrite or (body is not None and self._is_packed)
@@ -370,7 +375,7 @@ class Tunnel:
 class _WebSocketRequest(PendingRequest):
     """A message that waits at the gate; its answer has no head to begin."""
 
-    def __init__(self, tunnel: Tunnel, log: ExchangeLog, raw: bytes) -> None:
+    def __init__(self, tunnel: WebSocketTunnel, log: ExchangeLog, raw: bytes) -> None:
         super().__init__(log.head, raw, log)
         self._tunnel = tunnel
 

@@ -1,0 +1,178 @@
+"""A client's request: passed on piece by piece as it came, or read whole for the gate, who may change or answer it."""
+
+from collections.abc import AsyncIterator
+
+from inspector.core.dialects.decoding import decoded
+from inspector.proxy.gate import Forward, Gate, PendingRequest, Refuse, decision_of
+from inspector.proxy.record.recorder import ExchangeLog
+from inspector.proxy.record.records import Pairs
+from inspector.proxy.relay.http_syntax import BadFraming, BadMessage, Framing, Http1Request, forwarded_head
+from inspector.proxy.relay.link import TcpLink
+from inspector.proxy.relay.refusals import late_error, start, whole
+
+_OURS = ("content-length", "transfer-encoding", "connection", "keep-alive", "content-encoding")
+
+
+class ClientRequest:
+    """`read()` its body until `is_done`, or until that says that the client has gone."""
+
+    def __init__(self, syntax: Http1Request, framing: Framing, link: TcpLink, log: ExchangeLog) -> None:
+        self.syntax, self.head, self.link, self.log = syntax, syntax.head, link, log
+        self.admitted: AdmittedRequest | None = None
+        """It was read whole, and the gate lets it go."""
+        self._framing = framing
+        self._carried: list[bytes] = []
+        if framing.done:
+            log.request_read()
+
+    @property
+    def is_done(self) -> bool:
+        return self._framing.done
+
+    def has_unread(self) -> bool:
+        """Is more of it here already?"""
+        return not self._framing.done and self.link.has_unread()
+
+    async def read(self) -> bytes:
+        """The next bytes as they were sent, chunk marks and all; empty: the client has gone. Raises BadMessage."""
+        data = await self.link.read()
+        if not data:
+            self.log.client_gone = True
+            return b""
+        try:
+            count = self._framing.feed(data, self._take)
+        except BadFraming as why:
+            raise BadMessage(400, str(why)) from None
+        if count == len(data):
+            return data
+        self.link.unread(data[count:])
+        return data[:count]
+
+    def _take(self, data: bytes) -> None:
+        self.log.up.add(data)
+        self._carried.append(data)
+
+    def carried(self) -> bytes:
+        """What the bytes read since the last call carry, without chunk marks."""
+        data = self._carried[0] if len(self._carried) == 1 else b"".join(self._carried)
+        self.forget()
+        return data
+
+    def forget(self) -> None:
+        """What was carried is not wanted, or was passed on: a request that is whole is recorded now. Recording wakes a
+        thread, for which the provider need not wait."""
+        self._carried.clear()
+        if self._framing.done:
+            self.log.request_read()
+
+    def go_on(self) -> None:
+        """Where the client waits for leave to send its body, give it."""
+        if "100-continue" in self.head.tokens("expect") and not self.is_done and not self.link.has_unread():
+            self.link.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    async def admit(self, gate: Gate) -> bool | None:
+        """Read it whole and ask the gate; None where it lets the request go. Else it is over: True where another may
+        follow on this connection. Raises BadMessage."""
+        self.go_on()
+        sent: list[bytes] = []
+        while not self.is_done:
+            if not (data := await self.read()):
+                return False
+            sent.append(data)
+        pending = AdmittedRequest(self, b"".join(sent))
+        match decision_of(await self.link.while_open(gate.admit(pending))):
+            case Refuse() as refuse if not self.link.gone:
+                return await pending.refuse(refuse)
+            case Forward(body) if not self.link.gone:
+                if body is not None:
+                    self.log.sent(body)
+                pending.changed = body
+                self.admitted = pending
+                return None
+        return False
+
+
+class AdmittedRequest(PendingRequest):
+    """A whole request; its answer may be begun early, as a stream in chunks. `sent`: its body with all chunk marks."""
+
+    def __init__(self, client: ClientRequest, sent: bytes) -> None:
+        super().__init__(client.log.head, client.carried(), client.log)
+        self.link, self.log = client.link, client.log
+        self._syntax, self._sent = client.syntax, sent
+        self.changed: bytes | None = None
+        """The body that goes in place of what was sent."""
+        self._has_chunks = client.head.version == "1.1"
+        self.persists = self._has_chunks and client.head.persists
+        """May the connection be used again after an answer that was begun early?"""
+
+    # what goes to the provider
+
+    def without(self) -> tuple[str, ...]:
+        """Names of headers that do not go along."""
+        changed = ("content-length", "transfer-encoding", "content-encoding", "trailer", "content-md5", "digest")
+        early = ("accept-encoding",) if self.begun else ()
+        return ("expect", *early, *(changed if self.changed is not None else ()))
+
+    def more(self) -> Pairs:
+        """Headers that go along besides."""
+        early = (("accept-encoding", "identity"),) if self.begun else ()
+        return (*early, *((("content-length", str(len(self.changed))),) if self.changed is not None else ()))
+
+    def message(self, target: str, authority: str) -> bytes:
+        head = forwarded_head(self._syntax, target, authority, self.without(), self.more())
+        return head + (self._sent if self.changed is None else self.changed)
+
+    # what goes to the client
+
+    async def early(self, status: int, headers: Pairs) -> None:
+        if self.begun:
+            return
+        self.begun = True
+        kept = [(name, value) for name, value in headers if name.lower() not in _OURS]
+        kept += [("transfer-encoding", "chunked")] if self._has_chunks else []
+        self.link.write(start(status, [*kept, ("connection", "keep-alive" if self.persists else "close")]))
+        await self.link.drain()
+
+    async def send(self, data: bytes) -> None:
+        if data:
+            self.link.write(b"%x\r\n%b\r\n" % (len(data), data) if self._has_chunks else data)
+            await self.link.drain()
+
+    async def follow(self, status: int, encoding: str, pieces: AsyncIterator[bytes]) -> None:
+        """The provider's answer after what was begun: unpacked, in chunks of ours; an error as its dialect has it."""
+        waits = status >= 400 or encoding.lower() not in ("", "identity")
+        kept: list[bytes] = []
+        async for data in pieces:
+            self.log.down.add(data)
+            if waits:
+                kept.append(data)
+            else:
+                await self.send(data)
+        body = decoded(b"".join(kept), encoding).data
+        if status >= 400:
+            await self.fail(status, body)
+        else:
+            await self.send(body)
+
+    def end(self) -> None:
+        self.link.write(b"0\r\n\r\n" if self._has_chunks else b"")
+
+    async def fail(self, status: int, body: bytes) -> bool:
+        """End it with an error, as its dialect has it. True where the connection can be used again."""
+        await self.send(late_error(self.path, status, body))
+        self.end()
+        return self.persists
+
+    async def refuse(self, refuse: Refuse) -> bool:
+        """Answer it here. True where the connection can be used again."""
+        self.log.answered(refuse.status, refuse.headers)
+        self.log.down.add(refuse.body)
+        persists = self.persists if self.begun else self._syntax.head.persists
+        if self.begun:
+            await self.send(refuse.body)
+            self.end()
+        else:
+            has_body = self._syntax.method != "HEAD"
+            self.link.write(whole(refuse.status, refuse.body, refuse.headers, persists=persists, has_body=has_body))
+        self.log.finish("complete", own=True)
+        return persists
