@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.agent import asking
 from inspector.agent.controls import Replacement
-from inspector.agent.run import RunContext, model_of
+from inspector.agent.run import MAIN, Run, model_of
 from inspector.agent.status import End, Stop, TurnReport
 from inspector.agent.tooling import run_call
 from inspector.agent.tools.common import ToolError
@@ -30,7 +30,6 @@ from inspector.core.validity import TIER as REPAIR
 from inspector.core.validity import check, repair
 from inspector.core.words import per_cent
 
-MAIN = "main"
 BY_HAND = "by hand"
 PAIRS = ("result-without-call", "call-without-result")
 """Rules that a policy breaks in faithful mode, and `repair` mends."""
@@ -48,7 +47,7 @@ class ThreadEnd:
 class AgentThread:
     """Observes its own turns (`core.policies.turn`)."""
 
-    def __init__(self, run: RunContext, thread: str, buffer: Buffer, running: Any, turn: int = 0) -> None:
+    def __init__(self, run: Run, thread: str, buffer: Buffer, running: Any, turn: int = 0) -> None:
         self.run, self.thread, self.turn = run, thread, turn
         self.context: TurnContext[Any] = TurnContext(buffer, running)
         self.results: list[Message] = []
@@ -193,9 +192,13 @@ class AgentThread:
                 return asking.meet(self.run, self.thread, need, self.context.buffer)
 
     def _ask(self, need: AskModel) -> Answer:
+        def write() -> None:
+            about = {"turn": self.turn, "estimated": self._sizes[0], "calibrated": self._sizes[1]}
+            self.run.journal.request(self.thread, model=model_of(self.run.plan), **about)
+
         while True:
             try:
-                answer = asking.ask(self.run, self.thread, need, self.context.buffer, self._write_request)
+                answer = asking.ask(self.run, self.thread, need, self.context.buffer, write)
             except Failure as failure:
                 if not self._pause_at_failure(failure):
                     raise
@@ -204,26 +207,27 @@ class AgentThread:
             self._called, self.last = monotonic(), answer
             self.sizer.answered(self.context.buffer, answer.usage, model_of(self.run.plan))
             self.run.journal.answer(self.thread, answer)
-            self.run.controls.done("model")
+            self.run.done("model")
             return answer
 
-    def _write_request(self) -> None:
-        about = {"turn": self.turn, "estimated": self._sizes[0], "calibrated": self._sizes[1]}
-        self.run.journal.request(self.thread, model=model_of(self.run.plan), **about)
-
     def _tools(self, calls: tuple[ToolCall, ...]) -> tuple[Message, ...]:
-        """The results that are not in the buffer yet, in order. What the person took out of the buffer is not run."""
+        """The results that are not in the buffer yet, in order. What the person took out of the buffer is not run.
+
+        Raises RunStopped.
+        """
         self.waiting = calls
         self.publish(state="tool", why="")
         while self.waiting:
             call = self.waiting[0]
-            self._pause_at_tool(call)
+            stop = self.run.reason() or ("tool" if self.run.breakpoints.on_tool(call.name) else "")
+            if stop:
+                self._pause(stop, f"{call.name} is about to run.")
             if any(one.id == call.id for message in self.context.buffer.messages for one in message.calls):
                 started = run_call(self.run, call, self.thread, call.id in self.begun, self._start)
                 self.results.append(self._named(started))
                 self.run.journal.sync(self.thread, self.messages)
             self.waiting = self.waiting[1:]
-            self.run.controls.done("tool")
+            self.run.done("tool")
             self.publish(state="tool", why="")
         return tuple(self.results)
 
@@ -260,10 +264,10 @@ class AgentThread:
 
     def _pause(self, stop: Stop, why: str, verdict: Verdict | None = None, error: str = "") -> bool:
         """Pause until the person says go on; has another buffer been put in? Raises RunStopped."""
-        controls, replaced, before = self.run.controls, False, self.run.publisher.status.state
-        controls.begin_pause()
+        run, replaced, before = self.run, False, self.run.publisher.status.state
+        run.begin_pause()
         self.publish(state="paused", stop=stop, why=why, verdict=verdict, error=error)
-        while (wish := controls.next_wish()) is not None:
+        while (wish := run.next_wish()) is not None:
             self._put(wish)
             replaced = True
             self.publish()
@@ -284,38 +288,26 @@ class AgentThread:
             self.context.running = wish.running
             self.write_running()
 
-    def _pause_at_tier(self, verdict: Verdict) -> None:
-        """A tier is about to fire. Raises RunStopped."""
-        stop = self.run.controls.reason() or ("tier" if self.run.controls.breakpoints.on_tier(verdict.tier) else "")
-        if stop:
-            self._pause(stop, f"{verdict.tier} is about to fire: {verdict.why}", verdict)
-
     def _pause_at_request(self) -> None:
         """The model is about to be asked. Raises RunStopped."""
         run, tokens = self.run, self.pressure().tokens or 0
-        points, ratio = run.controls.breakpoints, tokens / run.window if run.window else 0.0
+        points, ratio = run.breakpoints, tokens / run.window if run.window else 0.0
         reached = points.watermark is not None and ratio >= points.watermark
         if not reached:
             self.passed = None
         new = reached and self.passed != points.watermark
-        stop = run.controls.reason() or ("request" if points.requests else "watermark" if new else "")
+        stop = run.reason() or ("request" if points.requests else "watermark" if new else "")
         if reached:
             self.passed = points.watermark
         if stop:
             share = f" ({per_cent(ratio, 1)} of {run.window:,})" if run.window else ""
             self._pause(stop, f"The model is about to be asked with {tokens:,} tokens{share}.")
 
-    def _pause_at_tool(self, call: ToolCall) -> None:
-        """A tool call is about to be run. Raises RunStopped."""
-        stop = self.run.controls.reason() or ("tool" if self.run.controls.breakpoints.on_tool(call.name) else "")
-        if stop:
-            self._pause(stop, f"{call.name} is about to run.")
-
     def _pause_at_failure(self, failure: Failure) -> bool:
         """A model call has failed for good: is it to be made again? Raises RunStopped."""
-        points, error = self.run.controls.breakpoints, asking.sentence(failure)
+        points, error = self.run.breakpoints, asking.sentence(failure)
         if isinstance(failure, ContextWindowExceeded):
-            stop = self.run.controls.reason() or ("overflow" if points.overflow else "")
+            stop = self.run.reason() or ("overflow" if points.overflow else "")
             return bool(stop) and self._pause(stop, "The model has refused the buffer as too long.", None, error)
         if points.errors:
             self._pause("error", "The model call has failed; going on asks again.", None, error)
@@ -334,9 +326,11 @@ class AgentThread:
 
     def before_tier(self, context: TurnContext[Any], verdict: Verdict) -> None:
         """See `core.policies.turn`."""
-        self.run.controls.check()
+        self.run.check()
         self.run.journal.sync(self.thread, self.messages)
-        self._pause_at_tier(verdict)
+        stop = self.run.reason() or ("tier" if self.run.breakpoints.on_tier(verdict.tier) else "")
+        if stop:
+            self._pause(stop, f"{verdict.tier} is about to fire: {verdict.why}", verdict)
         self.publish(state="tier", why=f"{verdict.tier}: {verdict.why}")
 
     def outcome(self, context: TurnContext[Any], outcome: Outcome[Any]) -> None:

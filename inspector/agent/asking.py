@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from inspector.agent.controls import RunStopped
+from inspector.agent.controls import NEED, RunStopped
 from inspector.agent.plan import RunLimits
-from inspector.agent.run import RunContext
+from inspector.agent.run import Run
 from inspector.core.answering import offline
 from inspector.core.buffer import Buffer
 from inspector.core.errors import Cancelled
@@ -53,14 +53,14 @@ def sentence(failure: Failure) -> str:
     return str(failure) or type(failure).__name__
 
 
-def patiently(run: RunContext, thread: str, call: Callable[[], Answer], write: Callable[[], None] | None) -> Answer:
+def patiently(run: Run, thread: str, call: Callable[[], Answer], write: Callable[[], None] | None) -> Answer:
     """The answer, after as many tries as are worth it. `write` puts each try into the journal; None = a tier's need.
 
     Raises Failure (the last one), or RunStopped.
     """
     tries = 0
     while True:
-        run.controls.check()
+        run.check()
         if write is not None:
             write()
         tries += 1
@@ -79,10 +79,10 @@ def patiently(run: RunContext, thread: str, call: Callable[[], Answer], write: C
             run.publisher.publish(
                 why=f"{sentence(failure)}; asking again in {again:g} s ({tries} of {run.plan.limits.retries})"
             )
-            run.controls.rest(again)
+            run.rest(again)
 
 
-def ask(run: RunContext, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]) -> Answer:
+def ask(run: Run, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]) -> Answer:
     """The agent's own call, with `buffer` as it stands now. Raises Failure, RunStopped."""
     model = run.models.of(thread, buffer.prompt)
     wanted = AskModel(buffer, need.max_tokens, need.stream)
@@ -90,7 +90,7 @@ def ask(run: RunContext, thread: str, need: AskModel, buffer: Buffer, write: Cal
     def call() -> Answer:
         run.publisher.publish(state="calling", why="")
         try:
-            return model(wanted, run.publisher.begin_text(), run.controls.is_stopped)
+            return model(wanted, run.publisher.begin_text(), run.is_stopped)
         finally:
             run.publisher.end_text()
 
@@ -101,9 +101,9 @@ _NO_SUCH = (404, 405, 501)
 """What a server says of an endpoint that it does not have."""
 
 
-def meet(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
+def meet(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
     """The answer. Raises Failure, RunStopped."""
-    run.controls.check()
+    run.check()
     run.journal.note("need", thread=thread, **_need_document(need))
     try:
         reply = _met(run, thread, need, buffer)
@@ -114,7 +114,7 @@ def meet(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
     return reply
 
 
-def _met(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
+def _met(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
     if not isinstance(need, Summarize | RemoteCompact):
         return run.models.hands(need)
     match run.plan.needs_by:
@@ -126,11 +126,11 @@ def _met(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
             return _by_provider(run, thread, need, buffer)
 
 
-def _by_provider(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
+def _by_provider(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
     """A provider that has no way to compact is known by that from here on: the failure itself is the tier's."""
     model = run.models.of(thread, buffer.prompt)
     try:
-        return patiently(run, thread, lambda: model(need, None, run.controls.is_stopped), None)
+        return patiently(run, thread, lambda: model(need, None, run.is_stopped), None)
     except ProviderFailure as failure:
         if isinstance(need, RemoteCompact) and failure.status in _NO_SUCH:
             run.remote = False
@@ -138,12 +138,12 @@ def _by_provider(run: RunContext, thread: str, need: Need, buffer: Buffer) -> An
         raise
 
 
-def _by_hand(run: RunContext, need: Need) -> Answer:
+def _by_hand(run: Run, need: Need) -> Answer:
     """The person's answer. Raises Failure where they fail it."""
-    run.controls.open_need()
+    run.ask(NEED)
     run.publisher.publish(state="needing", need=need)
     try:
-        reply = run.controls.reply()
+        reply: Answer | Failure = run.reply()
     finally:
         run.publisher.publish(state="tier", need=None)
     if isinstance(reply, Failure):

@@ -1,6 +1,6 @@
 """What the person wants of a run: set from any thread, obeyed by the run's own thread at the next place where it can.
 
-The run asks (`reason`, `next_wish`, `permission`, `reply`) and waits here; nothing is polled. Whatever waits ends at
+The run asks (`reason`, `next_wish`, `reply`) and waits here; nothing is polled. Whatever waits ends at
 once with RunStopped when the run is stopped.
 """
 
@@ -15,6 +15,8 @@ from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure
 
 _Mode: TypeAlias = Literal["go", "pause", "model", "tool", "stepped"]
+_GOING = ("go", "model", "tool")
+NEED = "need"
 
 
 class RunStopped(Exception):
@@ -40,9 +42,8 @@ class Controls:
         self._breakpoints = breakpoints
         self._wishes: deque[Replacement] = deque()
         self._asked = ""
-        self._permit: Permit | None = None
-        self._needing = False
-        self._reply: Answer | Failure | None = None
+        """The question that waits for an answer: the id of a permission, or NEED."""
+        self._reply: Permit | Answer | Failure | None = None
 
     # what the person does
 
@@ -82,7 +83,7 @@ class Controls:
         """Answer the permission of that id; one that is no longer asked for is ignored."""
         with self._changed:
             if id == self._asked:
-                self._permit = how
+                self._reply = how
                 self._changed.notify_all()
 
     def replace(self, buffer: Buffer, running: Any = None) -> None:
@@ -91,7 +92,7 @@ class Controls:
         Raises InspectorError if none is paused.
         """
         with self._changed:
-            if not self._paused or self._mode in ("go", "model", "tool"):
+            if not self._paused or self._mode in _GOING:
                 raise InspectorError("Another buffer can be put in only while the run is paused.")
             self._wishes.append(Replacement(buffer, running))
             self._changed.notify_all()
@@ -99,7 +100,7 @@ class Controls:
     def answer(self, reply: Answer | Failure) -> None:
         """Meet the need that is open, or fail it. Raises InspectorError where none is."""
         with self._changed:
-            if not self._needing:
+            if self._asked != NEED:
                 raise InspectorError("No need is open that could be answered.")
             self._reply = reply
             self._changed.notify_all()
@@ -136,7 +137,7 @@ class Controls:
     def begin_pause(self) -> None:
         """From here on the person may replace."""
         with self._changed:
-            if self._mode in ("go", "model", "tool"):
+            if self._mode in _GOING:
                 self._mode = "pause"
             self._paused = True
 
@@ -145,38 +146,24 @@ class Controls:
         with self._changed:
             while not self._wishes:
                 self.check()
-                if self._mode in ("go", "model", "tool"):
+                if self._mode in _GOING:
                     self._paused = False
                     return None
                 self._changed.wait()
             return self._wishes.popleft()
 
-    def ask_permission(self, id: str) -> None:  # noqa: A002
-        """From here on `permit` is listened to. To be called before the status says that it is asked for."""
+    def ask(self, question: str) -> None:
+        """From here on its answer is listened to. To be called before the status says that it is asked."""
         with self._changed:
-            self._asked, self._permit = id, None
+            self._asked, self._reply = question, None
 
-    def permission(self) -> Permit:
-        """Wait for it. Raises RunStopped."""
-        with self._changed:
-            while self._permit is None:
-                self.check()
-                self._changed.wait()
-            how, self._asked, self._permit = self._permit, "", None
-            return how
-
-    def open_need(self) -> None:
-        """From here on `answer` is listened to."""
-        with self._changed:
-            self._needing, self._reply = True, None
-
-    def reply(self) -> Answer | Failure:
-        """Wait for it. Raises RunStopped."""
+    def reply(self) -> Any:
+        """Wait for the answer. Raises RunStopped."""
         with self._changed:
             while self._reply is None:
                 self.check()
                 self._changed.wait()
-            found, self._needing, self._reply = self._reply, False, None
+            found, self._asked, self._reply = self._reply, "", None
             return found
 
     def rest(self, seconds: float) -> None:

@@ -1,17 +1,20 @@
 """What all threads of a run share: the plan, the policy, the hands, the journal, the one who may stop it."""
 
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
 from typing import Any
 from uuid import uuid4
 
 from inspector.agent.controls import Controls
 from inspector.agent.journal import Journal
 from inspector.agent.plan import Plan
-from inspector.agent.status import StatusPublisher
+from inspector.agent.status import Breakpoints, Publish, RunStatus, StatusPublisher
+from inspector.agent.tools.schemas import prompt
 from inspector.agent.tools.toolbox import Toolbox
 from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.core.answering import offline
-from inspector.core.buffer import Prompt
+from inspector.core.buffer import Buffer, Prompt
+from inspector.core.errors import InspectorError
+from inspector.core.message import Message, Text
 from inspector.core.policies.harness import Policy
 from inspector.core.tokens.catalogue import catalogue_window
 from inspector.extensions.policies import find_policy
@@ -20,6 +23,9 @@ from inspector.providers.answerers import Answering, answerer
 from inspector.providers.opening import SIMULATED, simulated_api
 from inspector.simulated.demo import COMPACTIONS, MODEL
 from inspector.simulated.state import WINDOW, SimulatedServerState
+
+MAIN = "main"
+"""The thread of the person's own task."""
 
 
 class Models:
@@ -46,27 +52,6 @@ class Models:
         kept, self._kept = self._kept, {}
         for one in kept.values():
             one.close()
-
-
-@dataclass(slots=True)
-class RunContext:
-    """One run, from its plan to its end."""
-
-    plan: Plan
-    policy: Policy[Any, Any]
-    settings: Any
-    window: int | None
-    controls: Controls
-    publisher: StatusPublisher
-    journal: Journal
-    tools: Toolbox
-    models: Models
-    allowed: dict[str, None]
-    """What may be done without asking, by `Toolbox.covered_by_always`."""
-    remote: bool
-    """The provider can compact remotely, as far as is known by now."""
-    reports: int = 0
-    """Turns that were reported."""
 
 
 def model_of(plan: Plan) -> str:
@@ -96,3 +81,40 @@ def compacts_remotely(plan: Plan) -> bool:
         return plan.remote
     simulated = simulated_api(plan.provider, plan.model)
     return simulated == "responses" or plan.provider.lower() in ("openai", "openai:responses")
+
+
+class Run(Controls):
+    """One run, from its plan to its end, with the controls that a person has over it."""
+
+    def __init__(self, plan: Plan, publish: Publish, breakpoints: Breakpoints) -> None:
+        """Raises InspectorError for a provider, model, policy, setting, workspace or journal that will not do."""
+        super().__init__(breakpoints)
+        self.plan = plan
+        self.window = window_of(plan)
+        self.policy, self.settings = policy_of(plan, self.window)
+        self.publisher = StatusPublisher(publish, RunStatus(window=self.window))
+        self.allowed = set[str]()
+        """What may be done without asking, by `Toolbox.covered_by_always`."""
+        self.remote = compacts_remotely(plan)
+        """The provider can compact remotely, as far as is known by now."""
+        self.reports = 0
+        """Turns that were reported."""
+        with ExitStack() as opened:
+            self.tools = opened.enter_context(closing(Toolbox(plan.workspace)))
+            self.models = opened.enter_context(closing(Models(plan, self.window)))
+            self.first = _first_buffer(plan, self.tools)
+            self.models.of(MAIN, self.first.prompt)
+            self.journal = opened.enter_context(closing(Journal(plan.record, new=plan.resumed is None)))
+            self.opened = opened.pop_all()
+            """Closes all of it."""
+
+
+def _first_buffer(plan: Plan, tools: Toolbox) -> Buffer:
+    """What the run begins with. Raises InspectorError where nothing says what is to be done."""
+    start = plan.start or Buffer((), prompt(tools.folder))
+    if not plan.task.strip():
+        last = start.messages[-1] if start.messages else None
+        if last is None or (last.role == "assistant" and not last.calls):
+            raise InspectorError("It is not said what is to be done: give the run a task.")
+        return start
+    return start.with_messages((*start.messages, Message(f"task-{uuid4().hex[:12]}", "user", (Text(plan.task),))))

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from uuid import uuid4
 
-from inspector.agent.run import RunContext
-from inspector.agent.status import Permission
+from inspector.agent.run import Run
+from inspector.agent.status import Permission, Permit
 from inspector.agent.tools.common import Question
 from inspector.agent.tools.schemas import TASK
 from inspector.agent.tools.toolbox import denied, result_of
@@ -18,9 +18,7 @@ INTERRUPTED = (
 )
 
 
-def run_call(
-    run: RunContext, call: ToolCall, thread: str, begun: bool, start: Callable[[ToolCall], Message]
-) -> Message:
+def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable[[ToolCall], Message]) -> Message:
     """The result of one call. `begun`: it had begun before the program was ended. `start` starts a sub-agent.
 
     Raises RunStopped.
@@ -35,11 +33,11 @@ def run_call(
         return denied(call)
     run.journal.note("tool", thread=thread, call=call.id, name=call.name)
     run.publisher.publish(state="tool", why=call.name)
-    found = start(call) if call.name == TASK else run.tools.run(call, run.controls.is_stopped)
+    found = start(call) if call.name == TASK else run.tools.run(call, run.is_stopped)
     return cut(found, run.plan.limits.max_output)
 
 
-def _may(run: RunContext, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
+def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
     """May it be done? What was allowed once and for all, or is by the plan, is not asked again."""
     covers = run.tools.covered_by_always(call)
     if not anew:
@@ -48,15 +46,15 @@ def _may(run: RunContext, call: ToolCall, thread: str, what: Question, *, anew: 
         if run.plan.permissions == "never":
             return False
     asked = Permission(uuid4().hex, call, what)
-    run.controls.ask_permission(asked.id)
+    run.ask(asked.id)
     run.publisher.publish(state="asking", why=call.name, asked=asked)
     try:
-        how = run.controls.permission()
+        how: Permit = run.reply()
     finally:
         run.publisher.publish(state="tool", why=call.name, asked=None)
     run.journal.note("permission", thread=thread, call=call.id, tool=call.name, covers=covers, answer=how)
     if how == "always":
-        run.allowed[covers] = None
+        run.allowed.add(covers)
     return how != "no"
 
 
