@@ -7,10 +7,10 @@ sees to that, also for a daemon that left its session, and also where this progr
 
 import os
 import re
-import selectors
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -80,75 +80,42 @@ def run_command(
         )  # fmt: skip
     except (OSError, UnicodeEncodeError) as why:
         raise ToolError(f"The command cannot be started: {why}.") from None
-    output = _Output(limits.output_bytes)
     assert process.stdout is not None
     assert process.stdin is not None
+    output = _Output(limits.output_bytes)
+    reader = threading.Thread(target=output.take, args=(process.stdout,), daemon=True)
+    reader.start()
     try:
-        ended = _watch(process, process.stdout, output, monotonic() + seconds, cancelled)
+        ended = _watch(process, reader, monotonic() + seconds, cancelled)
     finally:
         process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             process.wait(KEEPER_S)
         end_all(process.pid, mark)  # where the keeper was ended by its own command
         process.wait()
-        process.stdout.close()
+        reader.join(DRAIN_S)
     if ended == "time":
-        return CommandResult(output.text(), None, f"it ran for longer than {seconds:g} s")
-    return (
-        CommandResult(output.text(), None, "it was stopped")
-        if ended
-        else CommandResult(output.text(), process.returncode)
-    )
+        ended = f"it ran for longer than {seconds:g} s"
+    return CommandResult(output.text(), None if ended else process.returncode, ended)
 
 
 def _watch(
-    process: subprocess.Popen[bytes], pipe: IO[bytes], output: "_Output", until: float, cancelled: Callable[[], bool]
+    process: subprocess.Popen[bytes], reader: threading.Thread, until: float, cancelled: Callable[[], bool]
 ) -> str:
-    """Read until it has ended (empty), its time is over (`time`), or somebody wants it to end (`stopped`).
+    """Wait until it has ended (empty), its time is over (`time`), or somebody wants it to end (a sentence).
 
-    A process that it left behind may hold the pipe open: after its own end only what is there already is read.
+    It may close its output and run on; a process that it left behind may hold the output open after its end.
     """
-    os.set_blocking(pipe.fileno(), False)
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while True:
-            data = _read(pipe) if selector.select(BEAT_S) else None
-            output.add(data or b"")
-            if cancelled():
-                return "stopped"
-            if monotonic() > until:
-                return "time"
-            if data == b"":
-                return _ended(process, until, cancelled)
-            if process.poll() is not None:
-                _drain(pipe, output, monotonic() + DRAIN_S)
-                return ""
-
-
-def _read(pipe: IO[bytes]) -> bytes | None:
-    try:
-        return os.read(pipe.fileno(), _PIECE)
-    except BlockingIOError:
-        return None
-
-
-def _drain(pipe: IO[bytes], output: "_Output", until: float) -> None:
-    while monotonic() < until and (data := _read(pipe)):
-        output.add(data)
-
-
-def _ended(process: subprocess.Popen[bytes], until: float, cancelled: Callable[[], bool]) -> str:
-    """It has closed its output; wait for its end."""
-    while True:
-        try:
-            process.wait(BEAT_S)
-        except subprocess.TimeoutExpired:
-            if cancelled():
-                return "stopped"
-            if monotonic() > until:
-                return "time"
-        else:
-            return ""
+    while process.poll() is None:
+        reader.join(BEAT_S)
+        if not reader.is_alive():
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(BEAT_S)
+        if cancelled():
+            return "it was stopped"
+        if monotonic() > until:
+            return "time"
+    return ""
 
 
 class _Output:
@@ -160,8 +127,13 @@ class _Output:
         self._tail = bytearray()
         self._all = 0
 
-    def add(self, data: bytes) -> None:
-        """More of it."""
+    def take(self, pipe: IO[bytes]) -> None:
+        """All that comes, until nobody holds the other end."""
+        with pipe:
+            while data := os.read(pipe.fileno(), _PIECE):
+                self._add(data)
+
+    def _add(self, data: bytes) -> None:
         self._all += len(data)
         room = self._side - len(self._head)
         self._head += data[:room]

@@ -8,10 +8,8 @@ from typing import Any
 from inspector.agent.tools.commands import about_command, run_command
 from inspector.agent.tools.common import Question, ToolError, ToolLimits, plain
 from inspector.agent.tools.inside import Workspace, regular
-from inspector.agent.tools.listing import list_files
-from inspector.agent.tools.reading import read_file
+from inspector.agent.tools.looking import list_files, read_file, search_files
 from inspector.agent.tools.schemas import TASK, checked
-from inspector.agent.tools.searching import search_files
 from inspector.agent.tools.writing import Change, about_change, edited, put, summary, written
 from inspector.core.message import Message, ToolCall, ToolResult
 

@@ -1,0 +1,318 @@
+"""read_file, list_files, search_files: what looks and changes nothing.
+
+Everything below a folder is walked in order of names; no link is followed, nothing that is not a file or folder is
+opened. Files are opened here, inside the workspace; patterns are matched by a process of its own (`matcher`), which is
+ended when the time is over: no pattern can hold the agent up.
+"""
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from time import monotonic
+from typing import IO, Any
+
+from inspector.agent.tools.common import ToolError, ToolLimits, plain, shown
+from inspector.agent.tools.inside import Location, Workspace, kind, open_file, regular
+from inspector.core.jsontext import dumps, loads
+
+SNIFFED = 8_192
+
+
+def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> str:
+    """The lines from `offset` (1-based) on. Raises ToolError."""
+    first = arguments.get("offset") or 1
+    count = min(arguments.get("limit") or limits.read_lines, limits.read_lines)
+    with workspace.place(arguments["path"]) as place, os.fdopen(regular(place), "rb") as file:
+        head = file.read(SNIFFED)
+        if b"\0" in head:
+            size = os.fstat(file.fileno()).st_size
+            raise ToolError(f"{place.shown} is a binary file of {size:,} bytes; only text can be read.")
+        file.seek(0)
+        lines, more = _take(file, first, count, limits)
+    if not head:
+        return f"({place.shown} is empty)"
+    if not lines:
+        raise ToolError(f"{place.shown}: {more or f'there is no line {first:,}; the file ends before it'}.")
+    if arguments.get("numbers"):
+        lines = [f"{first + n:>6}\t{line}" for n, line in enumerate(lines)]
+    text = "".join(lines)
+    if more:
+        end = "" if text.endswith("\n") else "\n"
+        text += f"{end}… lines {first:,} to {first + len(lines) - 1:,}; {more} …"
+    return plain(text)
+
+
+def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> tuple[list[str], str]:
+    """The lines, and why they end before the file does."""
+    taken, size = list[str](), 0
+    for number, line in enumerate(_lines(file, limits), 1):
+        if file.tell() > limits.scan_bytes:
+            return taken, f"only the first {limits.scan_bytes:,} bytes of a file are looked at"
+        if number < first:
+            continue
+        size += len(line)
+        if len(taken) == count or (size > limits.read_bytes and taken):
+            return taken, f"go on with offset={number}"
+        taken.append(line.decode("utf-8", "replace"))
+    return taken, ""
+
+
+def _lines(file: IO[bytes], limits: ToolLimits) -> Iterator[bytes]:
+    """Lines with their ends; one that is too long is cut, and says so."""
+    while line := file.readline(limits.line_bytes):
+        if len(line) == limits.line_bytes and not line.endswith(b"\n"):
+            left = 0
+            while (more := file.readline(65_536)) and file.tell() <= limits.scan_bytes:
+                left += len(more)
+                if more.endswith(b"\n"):
+                    break
+            line += f" … {left:,} bytes of this line left out …\n".encode() if left else b""
+        yield line
+
+
+DEEPEST = 100
+SKIPPED = frozenset(
+    (
+        *(".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".direnv"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".cache", ".idea", ".gradle", ".terraform"),
+    )
+)
+"""Folders that hold what was fetched or made, not what was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One thing below the folder. `folder` is open only until the next one is asked for."""
+
+    folder: int
+    name: str
+    path: str
+    """From the workspace on, for people; a folder's ends in a slash."""
+    mode: int
+    size: int
+    skipped: bool = False
+    """A folder that is not looked into."""
+
+
+class LookEnded(Exception):
+    """The time is over, or somebody has stopped it. `str(stopped)` says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When looking has to end."""
+
+    until: float
+    cancelled: Callable[[], bool]
+
+    def check(self) -> None:
+        """Raises LookEnded."""
+        if self.cancelled():
+            raise LookEnded("it was stopped")
+        if monotonic() > self.until:
+            raise LookEnded("the time was over")
+
+
+def tree(
+    folder: int, prefix: str, everything: bool, deep: bool, deadline: Deadline, depth: int = 0
+) -> Iterator[TreeEntry]:
+    """All that lies below the open folder `folder`; their paths begin with `prefix`. Raises LookEnded, OSError (of
+    this folder only)."""
+    for name in sorted(os.listdir(folder), key=os.fsencode):
+        deadline.check()
+        try:
+            facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:  # gone since it was listed
+            continue
+        is_folder = stat.S_ISDIR(facts.st_mode)
+        path, skipped = (
+            f"{prefix}{shown(name)}{'/' * is_folder}",
+            is_folder and deep and not everything and name in SKIPPED,
+        )
+        yield TreeEntry(folder, name, path, facts.st_mode, facts.st_size, skipped)
+        if is_folder and deep and not skipped and depth < DEEPEST:
+            with suppress(OSError):  # one that cannot be read
+                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+                try:
+                    yield from tree(below, path, everything, deep, deadline, depth + 1)
+                finally:
+                    os.close(below)
+
+
+def prefix_of(location: Location) -> str:
+    """What the paths below a folder begin with."""
+    return "" if location.shown == "." else f"{location.shown}/"
+
+
+def list_files(
+    workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any], cancelled: Callable[[], bool]
+) -> str:
+    """One line a file or folder. Raises ToolError."""
+    most = min(arguments.get("limit") or limits.listed, limits.listed)
+    deadline = Deadline(monotonic() + limits.look_s, cancelled)
+    lines: list[str] = []
+    with workspace.place(arguments.get("path") or ".") as place:
+        if place.found is None:
+            raise ToolError(f"{place.shown}: there is no such folder.")
+        if not place.is_folder:
+            found = place.found
+            return _line(TreeEntry(place.folder, place.name, place.shown, found.st_mode, found.st_size))
+        deep = arguments.get("recursive", True)
+        try:
+            for one in tree(place.folder, prefix_of(place), bool(arguments.get("all")), deep, deadline):
+                if len(lines) == most:
+                    lines.append(f"… and more: only the first {most:,} are shown. List a folder further in.")
+                    break
+                lines.append(_line(one))
+        except LookEnded as why:
+            lines.append(f"… {why} before all was listed. List a folder further in.")
+        return "\n".join(lines) or f"{place.shown} is empty."
+
+
+def _line(found: TreeEntry) -> str:
+    if stat.S_ISREG(found.mode):
+        return f"{found.path}  {found.size:,} bytes"
+    if stat.S_ISDIR(found.mode):
+        return f"{found.path}  (not looked into; ask with all=true)" if found.skipped else found.path
+    if stat.S_ISLNK(found.mode):
+        return f"{found.path} -> {_target(found)}"
+    return f"{found.path}  ({kind(found.mode)})"
+
+
+def _target(found: TreeEntry) -> str:
+    try:
+        return shown(os.readlink(found.name, dir_fd=found.folder))
+    except OSError:
+        return "?"
+
+
+_MATCHER = Path(__file__).with_name("matcher.py")
+BEAT_S = 0.05
+
+
+def search_files(
+    workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any], cancelled: Callable[[], bool]
+) -> str:
+    """`path:line: text`, one line a match. Raises ToolError."""
+    deadline = Deadline(monotonic() + limits.look_s, cancelled)
+    most = min(arguments.get("limit") or limits.matches, limits.matches)
+    asked = {
+        "pattern": arguments["pattern"],
+        "ignore_case": bool(arguments.get("ignore_case")),
+        "limit": most,
+        "chars": limits.match_chars,
+    }
+    with workspace.place(arguments.get("path") or ".") as place, _Matching(asked, deadline) as matching:
+        if place.found is None:
+            raise ToolError(f"{place.shown}: there is no such file or folder.")
+        try:
+            for path, text in _texts(place, arguments.get("glob") or "", limits, deadline):
+                if not matching.feed(path, text):
+                    break
+        except LookEnded as why:
+            matching.ended = matching.ended or str(why)
+    return plain(matching.report(most))
+
+
+def _texts(place: Location, glob: str, limits: ToolLimits, deadline: Deadline) -> Iterator[tuple[str, str]]:
+    """(path, text) of every text file that is meant."""
+    if not place.is_folder:
+        with os.fdopen(open_file(place.folder, place.name, place.shown), "rb") as file:
+            yield place.shown, file.read(limits.scan_bytes).decode("utf-8", "replace")
+        return
+    left = limits.search_bytes
+    for found in tree(place.folder, prefix_of(place), everything=False, deep=True, deadline=deadline):
+        if not stat.S_ISREG(found.mode) or (glob and not fnmatch(found.path, glob) and not fnmatch(found.name, glob)):
+            continue
+        text = _text(found, min(left, limits.scan_bytes))
+        left -= len(text)
+        yield found.path, text
+        if left <= 0:
+            raise LookEnded(f"only the first {limits.search_bytes:,} bytes are searched; search a folder further in")
+
+
+def _text(found: TreeEntry, most: int) -> str:
+    """Of a text file; empty for one that is binary or cannot be read."""
+    with suppress(OSError, ToolError), os.fdopen(open_file(found.folder, found.name, found.path), "rb") as file:
+        head = file.read(8_192)
+        if b"\0" not in head:
+            return (head + file.read(max(0, most - len(head)))).decode("utf-8", "replace")
+    return ""
+
+
+class _Matching:
+    """The matcher's process: fed here, listened to on a thread, ended when the deadline says so."""
+
+    def __init__(self, asked: Mapping[str, Any], deadline: Deadline) -> None:
+        self.ended = ""
+        self._clock = deadline
+        self._rows: list[Any] = []
+        self._over = threading.Event()
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_MATCHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env={"PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1"}, start_new_session=True,
+        )  # fmt: skip
+        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._listen, self._guard)]
+        for thread in self._threads:
+            thread.start()
+        self._send(asked)
+
+    def feed(self, path: str, text: str) -> bool:
+        """Search this file too. False: no more is wanted."""
+        return self._send({"path": path, "text": text})
+
+    def _send(self, value: Mapping[str, Any]) -> bool:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(dumps(value).encode("utf-8", "replace") + b"\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            return False
+        return True
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as rows:
+            self._rows += [loads(row) for row in rows if row.endswith(b"\n")]
+        self._over.set()
+
+    def _guard(self) -> None:
+        while not self._over.wait(BEAT_S):
+            try:
+                self._clock.check()
+            except LookEnded as why:
+                self.ended = self.ended or str(why)
+                self._process.kill()
+                return
+
+    def __enter__(self) -> "_Matching":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self._process.stdin is not None
+        if error[0] is not None:
+            self._process.kill()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        for thread in self._threads:
+            thread.join()
+        self._process.wait()
+
+    def report(self, most: int) -> str:
+        """What was found, and why it is not all. Raises ToolError where the pattern is none."""
+        for row in self._rows:
+            if "error" in row:
+                raise ToolError(f"The pattern is no regular expression (Python's): {row['error']}.")
+        found = [f"{row['path']}:{row['line']}: {row['text']}" for row in self._rows if "line" in row]
+        if any("full" in row for row in self._rows):
+            found.append(f"… and more: only the first {most:,} matches are shown.")
+        elif self.ended:
+            found.append(f"… {self.ended} before all was searched; a simpler pattern or a folder further in helps.")
+        return "\n".join(found) or "No line matches."
