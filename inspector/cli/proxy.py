@@ -22,7 +22,7 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.windows import user_windows
-from inspector.proxy.gate import OpenGate
+from inspector.proxy.gate import Gate
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds
 
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     lines: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
     rule = rule_of(arguments)
-    gate = OpenGate() if rule is None else Holds(rule, user_windows())
+    gate = Gate() if rule is None else Holds(rule, user_windows())
     if isinstance(gate, Holds):
         Attendant(gate, arguments)
     server = ProxyServer(

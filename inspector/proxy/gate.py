@@ -1,13 +1,12 @@
 """The gate: where a request waits before it is forwarded, and may be changed or refused.
 
-The server reads the whole request, has it recorded, and awaits `admit`. The gate of an observing proxy wants nothing:
-requests then stream through while they arrive.
+The server reads the whole request, has it recorded, and awaits `admit`. The gate of an observing proxy wants nothing.
 """
 
 import asyncio
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from inspector.core.dialects.decoding import decoded
 from inspector.core.formats.proxy.keys import client_of
@@ -89,30 +88,19 @@ class PendingRequest:
         self._log.sent(body)
 
 
-class Gate(Protocol):
-    """Who stands at the gate. Called on the server's loop."""
+class Gate:
+    """Who stands at the gate; this one lets everything pass while it arrives. Called on the server's loop."""
 
     def wants(self, head: RequestHead) -> bool:
         """Must this request be read whole, and be admitted? False: it streams through. Quick."""
-
-    async def admit(self, pending: PendingRequest) -> Decision:
-        """Wait as long as it takes. Cancelled when the client closes."""
-
-    def answered(self, head: RequestHead, answer: ResponseRecord) -> None:
-        """The answer is through (also of requests that were not wanted). Its body is kept for the time of this call."""
-
-
-class OpenGate:
-    """Lets everything pass while it arrives."""
-
-    def wants(self, head: RequestHead) -> bool:
         return False
 
     async def admit(self, pending: PendingRequest) -> Decision:
+        """Wait as long as it takes. Cancelled when the client closes."""
         return Forward()
 
     def answered(self, head: RequestHead, answer: ResponseRecord) -> None:
-        """Nobody waits for it."""
+        """The answer is through (also of requests that were not wanted). Its body is kept for the time of this call."""
 
 
 def decision_of(admission: "asyncio.Task[Decision]") -> Decision | None:

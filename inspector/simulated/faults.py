@@ -1,15 +1,20 @@
-"""Faults on demand: what the server does wrong, and with which request.
+"""Faults on demand: what the server does wrong, and with which request; and why a request is refused, in the words and
+with the bodies of the providers that are simulated.
 
 A request brings its fault along (header, query, ending of the model's name), or takes the next one of the queue.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 from inspector.core.errors import InspectorError
+from inspector.core.message import Message
 from inspector.core.untyped import digits_of
+from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, Invalid, check
+from inspector.simulated.call import SimulatedCall
 
 HEADER, QUERY, SUFFIX = "x-simulate-fault", "fault", "!"
 """`x-simulate-fault: 429`, `?fault=429`, `"model": "some-model!429"`."""
@@ -100,3 +105,166 @@ def split_model(model: str) -> tuple[str, str]:
     """The model's name and the fault that was written after it."""
     name, _, fault = model.partition(SUFFIX)
     return name, fault
+
+
+@dataclass(frozen=True, slots=True)
+class ApiError:
+    """A request that is not answered. `type` and `code` are the provider's own words."""
+
+    status: int
+    message: str
+    type: str = "invalid_request_error"
+    code: str | None = None
+    param: str | None = None
+    retry_after: float | None = None
+
+
+class RequestRefused(Exception):
+    """The request is answered with an error."""
+
+    def __init__(self, refusal: ApiError) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+def needed(body: Mapping[str, Any], *names: str) -> None:
+    """Raises RequestRefused where one of these is missing."""
+    for name in names:
+        if body.get(name) is None:
+            raise RequestRefused(ApiError(400, f"{name}: Field required", param=name))
+
+
+def anthropic_body(refusal: ApiError) -> dict[str, Any]:
+    """As Anthropic writes an error."""
+    error = {"type": refusal.type, "message": refusal.message}
+    return {"type": "error", "error": error, "request_id": "req_simulated"}
+
+
+def openai_body(refusal: ApiError) -> dict[str, Any]:
+    """As OpenAI writes an error."""
+    error = {"message": refusal.message, "type": refusal.type, "param": refusal.param, "code": refusal.code}
+    return {"error": error}
+
+
+_TYPES = {
+    401: ("authentication_error", "invalid_api_key"),
+    403: ("permission_error", "unsupported_country_region_territory"),
+    404: ("not_found_error", "model_not_found"),
+    408: ("timeout_error", "timeout"),
+    413: ("request_too_large", "request_too_large"),
+    429: ("rate_limit_error", "rate_limit_exceeded"),
+    504: ("timeout_error", "timeout"),
+    529: ("overloaded_error", "server_error"),
+}
+_TOLD = {
+    401: "invalid x-api-key",
+    403: "Your API key does not have permission to use the specified resource",
+    404: "model: not found",
+    413: "Request exceeds the maximum size",
+    429: "This request would exceed your organization's rate limit",
+    529: "Overloaded",
+}
+
+
+def status_refusal(status: int, retry_after: float | None = None) -> ApiError:
+    """The refusal for a status, as a fault asks for it."""
+    usual = ("api_error", "server_error") if status >= 500 else ("invalid_request_error", "invalid_request")
+    kind, code = _TYPES.get(status, usual)
+    told = _TOLD.get(status, "Internal server error" if status >= 500 else "The request is not valid")
+    return ApiError(status, told, kind, code, None, retry_after)
+
+
+def overflow(dialect: str, tokens: int, window: int) -> ApiError:
+    """The prompt is larger than the window."""
+    if dialect == ANTHROPIC:
+        return ApiError(400, f"prompt is too long: {tokens} tokens > {window} maximum")
+    code = "context_length_exceeded"
+    if dialect == CHAT:
+        told = (
+            f"This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} "
+            "tokens. Please reduce the length of the messages."
+        )
+        return ApiError(400, told, code=code, param="messages")
+    if dialect == "gemini":
+        return ApiError(
+            400, f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
+        )
+    told = "Your input exceeds the context window of this model. Please adjust your input and try again."
+    return ApiError(400, told, code=code, param="input")
+
+
+def output_overflow(tokens: int, max_tokens: int, window: int) -> ApiError:
+    """Anthropic's second wording: prompt and output together are larger than the window."""
+    told = (
+        f"input length and `max_tokens` exceed context limit: {tokens} + {max_tokens} > {window}, "
+        "decrease input length or `max_tokens` and try again"
+    )
+    return ApiError(400, told)
+
+
+def invalid(dialect: str, call: SimulatedCall) -> ApiError | None:
+    """The first reason why this provider would refuse the messages; None where it takes them."""
+    messages = call.buffer.messages
+    if not messages and dialect != RESPONSES:
+        return ApiError(400, "messages: at least one message is required", param="messages")
+    for found in check(call.buffer):
+        if dialect in found.providers:
+            return _worded(dialect, found, messages)
+    return None
+
+
+def _worded(dialect: str, found: Invalid, messages: Sequence[Message]) -> ApiError:
+    message = next(one for one in messages if one.id == found.message)
+    at = message.id.partition(".")[0]
+    called = [call.id for call in message.calls if call.id not in _answered_after(message, messages)]
+    ids = ", ".join(called) or (message.result.call_id if message.result else "")
+    if dialect == ANTHROPIC:
+        return ApiError(400, f"messages.{at}{_ANTHROPICS_WORDS[found.rule].replace('{ids}', ids)}")
+    words = (_CHATS_WORDS if dialect == CHAT else _RESPONSES_WORDS).get(found.rule, found.why)
+    param = f"messages.[{at}].role" if dialect == CHAT else "input"
+    return ApiError(400, words.replace("{ids}", ids), param=param)
+
+
+def _answered_after(message: Message, messages: Sequence[Message]) -> set[str]:
+    """Call ids with a result in the turn after a message."""
+    found: set[str] = set()
+    start = next(n for n, one in enumerate(messages) if one is message)
+    for one in messages[start + 1 :]:
+        if one.role not in ("tool", "assistant"):
+            break
+        if one.result is not None:
+            found.add(one.result.call_id)
+    return found
+
+
+_ANTHROPICS_WORDS = {
+    "call-without-result": (
+        ": `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must "
+        "have a corresponding `tool_result` block in the next message."
+    ),
+    "result-without-call": (
+        ".content.0: unexpected `tool_use_id` found in `tool_result` blocks: {ids}. Each `tool_result` block must have "
+        "a corresponding `tool_use` block in the previous message."
+    ),
+    "duplicate-answer": (
+        ".content: each tool_use must have a single result. Found multiple `tool_result` blocks: {ids}"
+    ),
+    "duplicate-call": ".content: `tool_use` ids must be unique",
+    "first-role": ': first message must use the "user" role',
+    "empty-text": ": text content blocks must be non-empty",
+    "empty-message": ": all messages must have non-empty content except for the optional final assistant message",
+}
+_CHATS_WORDS = {
+    "call-without-result": (
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        "The following tool_call_ids did not have response messages: {ids}"
+    ),
+    "result-without-call": ("messages with role 'tool' must be a response to a preceding message with 'tool_calls'."),
+}
+_RESPONSES_WORDS = {
+    "call-without-result": "No tool output found for function call {ids}.",
+    "result-without-call": "No tool call found for function call output with call_id {ids}.",
+}
+for _words in (_ANTHROPICS_WORDS, _CHATS_WORDS):
+    _words["order"] = _words["call-without-result"]
+_CHATS_WORDS["duplicate-answer"] = _CHATS_WORDS["result-without-call"]

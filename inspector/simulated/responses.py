@@ -9,7 +9,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
 from inspector.simulated.apis import SimulatedApi, StreamEvent, pieces
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall, TokensSpent
-from inspector.simulated.refusals import ApiError, RequestRefused
+from inspector.simulated.faults import ApiError, RequestRefused
 from inspector.simulated.talk import seal
 
 STORED = 200

@@ -14,8 +14,17 @@ from inspector.core.dialects.decoding import NOT_KNOWN, TOO_LARGE, decoded
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.simulated.apis import SimulatedApi, StreamEvent
-from inspector.simulated.faults import HEADER, NONE, QUERY, Fault, read_faults, split_model
-from inspector.simulated.refusals import ApiError, RequestRefused, status_refusal
+from inspector.simulated.faults import (
+    HEADER,
+    NONE,
+    QUERY,
+    ApiError,
+    Fault,
+    RequestRefused,
+    read_faults,
+    split_model,
+    status_refusal,
+)
 from inspector.simulated.state import SeenRequest, SimulatedServerState
 
 LARGEST_BODY = 64_000_000

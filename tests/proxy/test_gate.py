@@ -11,7 +11,7 @@ import pytest
 
 from inspector.core.jsontext import loads
 from inspector.core.tokens.prediction import Prediction
-from inspector.proxy.gate import Decision, Forward, OpenGate, PendingRequest, Refuse, client_name
+from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse, client_name
 from inspector.proxy.record.records import RequestHead, ResponseRecord
 from tests.proxy.raw import END, Wire, answer, client, echo, eventually, kinds, post, proxied
 
@@ -24,7 +24,7 @@ STREAM = (
 Decide = Callable[[PendingRequest], Awaitable[Decision]]
 
 
-class At(OpenGate):
+class At(Gate):
     """Decides as the test says."""
 
     def __init__(self, decide: Decide) -> None:

@@ -13,7 +13,7 @@ from inspector.core.usage import Usage
 from inspector.proxy.holds.compacting import Compactor
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
-from inspector.proxy.holds.predicting import NOTHING, SizeLearner, TokenCount, TokenCounter
+from inspector.proxy.holds.memory import NOTHING, SizeLearner, TokenCount, TokenCounter
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import PromptCounts as ProvidersCounts
 from inspector.simulated.state import SimulatedServerState

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.proxy.gate import Decision, Forward, Gate, OpenGate, PendingRequest
+from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest
 from inspector.proxy.record.records import RequestHead
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import END, client, eventually, kinds, post
@@ -124,7 +124,7 @@ def test_many_streams_over_http2(http2: Made) -> None:
     assert whole == [True] * 60
 
 
-class Changing(OpenGate):
+class Changing(Gate):
     """Begins the answer early where the path says so, then changes the body."""
 
     def wants(self, asking: RequestHead) -> bool:

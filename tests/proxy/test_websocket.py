@@ -13,7 +13,7 @@ from aiohttp import WSMessage, WSMsgType, web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.proxy.gate import Decision, Forward, Gate, OpenGate, PendingRequest, Refuse
+from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse
 from inspector.proxy.record.records import RequestHead
 from inspector.proxy.relay.server import ProxyServer
 from inspector.proxy.relay.websocket import (
@@ -202,7 +202,7 @@ def test_an_upgrade_to_something_else_is_a_pipe(tmp_path: Path) -> None:
         assert kinds(proxy, "response")[0]["status"] == 101
 
 
-class Deciding(OpenGate):
+class Deciding(Gate):
     """Does with each message what the test says, and keeps a client waiting while it does."""
 
     def __init__(self, *decisions: Decision) -> None:

@@ -20,7 +20,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.tokens.prediction import Prediction
 from inspector.core.untyped import digits_of
 from inspector.proxy.clients import EVERY_S, patience, ping_of
-from inspector.proxy.gate import Decision, Forward, PendingRequest, Refuse
+from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse
 from inspector.proxy.holds.call import ModelCall, buffer_of, is_call, read
 from inspector.proxy.holds.hold import HeldRequest, HoldDecision, HoldDrop, HoldInfo, HoldListener, HoldRelease, Rule
 from inspector.proxy.holds.memory import ConversationState, GateRequest, Memory
@@ -33,7 +33,7 @@ GRACE_S = 120.0
 """Seconds that a hold whose client has closed waits for the client to ask again."""
 
 
-class Holds:
+class Holds(Gate):
     """Give it to a `ProxyServer` as its gate. `models`: the user's own table of windows."""
 
     def __init__(self, rule: Rule | None = None, models: Mapping[str, int] | None = None) -> None:

@@ -1,18 +1,242 @@
 """The proxy as a server: on loopback only, in a thread and a loop of its own. Window, command line and tests use it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from inspector.proxy.gate import Gate, OpenGate
-from inspector.proxy.record.recorder import LineListener, Recorder, to_stderr
-from inspector.proxy.relay.addresses import Upstream
-from inspector.proxy.relay.connection import ClientConnection, ConnectionContext
-from inspector.proxy.relay.link import TcpLink
-from inspector.safety.loopback import STOP_S, LoopbackServer
+from inspector.proxy.gate import Gate
+from inspector.proxy.record.recorder import ExchangeLog, LineListener, Recorder, to_stderr
+from inspector.proxy.record.records import RequestHead
+from inspector.proxy.relay.http1 import LINGER_S, Http1Exchange, NoAnswer
+from inspector.proxy.relay.http_syntax import (
+    BadMessage,
+    HeaderBlock,
+    Http1Request,
+    Http1Response,
+    forwarded_head,
+    read_head,
+    request_framing,
+    request_head,
+)
+from inspector.proxy.relay.link import TcpLink, Unreachable, Upstream
+from inspector.proxy.relay.refusals import error_body, whole
+from inspector.proxy.relay.request import ClientRequest
+from inspector.proxy.relay.websocket import Tunnel, WebSocketTunnel
+from inspector.safety.loopback import STOP_S, LoopbackServer, is_cross_site, is_foreign, is_here
+
+if TYPE_CHECKING:  # httpx2 is heavy: it is imported where a provider speaks HTTP/2
+    from inspector.proxy.relay.http2 import Http2
+
+
+_TAG = re.compile(r"/s/([^/?#]+)(?=[/?]|$)(.*)", re.DOTALL)
+_JSON = (("content-type", "application/json"),)
+
+
+def split_tag(target: str) -> tuple[str, str]:
+    """(tag, target without it): `/s/T/v1/messages` is `/v1/messages` of the launch T."""
+    found = _TAG.fullmatch(target)
+    if found is None:
+        return "", target
+    rest = found[2]
+    return found[1], rest if rest.startswith("/") else "/" + rest
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionContext:
+    """What all connections of the proxy share. `numbers` gives each exchange its own."""
+
+    upstream: Upstream
+    recorder: Recorder
+    gate: Gate
+    numbers: Iterator[int]
+
+
+class ClientConnection:
+    """`serve()` until one of the two ends."""
+
+    def __init__(self, context: ConnectionContext, link: TcpLink, number: int) -> None:
+        self._context, self._link, self._number = context, link, number
+        self._up: TcpLink | None = None
+        self._h2: Http2 | None = None
+        self._is_idle = True
+
+    async def serve(self) -> None:
+        try:
+            while True:
+                self._is_idle = True
+                raw = await read_head(self._link)
+                self._is_idle = False
+                if raw is None or not await self._exchange(raw):
+                    break
+        except BadMessage as bad:
+            await self._answer_and_close("", bad.status, f"The proxy cannot pass this on: {bad}.")
+        finally:
+            self._link.on_gone = None
+            if self._up is not None:
+                self._up.abort()
+            self._link.close()
+            if self._h2 is not None:
+                await self._h2.close()
+
+    def stop(self) -> None:
+        self._link.abort()
+
+    async def _exchange(self, raw: bytes) -> bool:
+        """One request; True where another may follow on this connection. Raises BadMessage."""
+        request = _origin_form(request_head(raw))
+        framing = request_framing(request.head)
+        if why := _refusal(request.head):
+            await self._answer_and_close(request.target, 403, why)
+            return False
+        tag, path = split_tag(request.target)
+        context = self._context
+        head = RequestHead(next(context.numbers), self._number, "http", request.method, path, tag, request.head.pairs)
+        log = ExchangeLog(head, context.recorder, context.gate.answered)
+        try:
+            return await self._pass(ClientRequest(request, framing, self._link, log))
+        finally:
+            self._link.on_gone = None
+            log.finish("client closed" if self._link.gone else "failed")
+
+    async def _pass(self, client: ClientRequest) -> bool:
+        context, log = self._context, client.log
+        if context.gate.wants(log.head) and (over := await client.admit(context.gate)) is not None:
+            return over
+        try:
+            reached = await self._reach(may_be_h2=not client.head.tokens("upgrade"))
+        except Unreachable as why:
+            return await self._refuse(client, str(why))
+        if self._link.gone:
+            return False
+        target, authority = context.upstream.target(log.head.path), context.upstream.authority
+        if reached is None:
+            return await self._pass_h2(client, target)
+        up, is_new = reached
+        admitted, exchange = client.admitted, Http1Exchange(client, up)
+        self._link.on_gone = up.abort
+        try:
+            await exchange.send(
+                forwarded_head(client.syntax, target, authority)
+                if admitted is None
+                else admitted.message(target, authority)
+            )
+            answer = await exchange.answer()
+            if answer.status == 101:
+                return await self._upgraded(answer, log, up)
+            if admitted is not None and admitted.begun:
+                return await exchange.splice(answer, admitted)
+            return await exchange.relay(answer)
+        except NoAnswer as why:
+            return await self._no_answer(client, str(why), is_new=is_new)
+        finally:
+            exchange.stop()
+
+    async def _upgraded(self, answer: Http1Response, log: ExchangeLog, up: TcpLink) -> bool:
+        """From here on the connection is not HTTP; it ends with it."""
+        context, head = self._context, answer.head
+        self._link.write(answer.raw)
+        log.finish("complete")
+        tunnel = Tunnel(self._link, up)
+        if head.first("upgrade").lower() == "websocket":
+            number = partial(next, context.numbers)
+            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, log.head, head.pairs, number)
+        await tunnel.run()
+        return False
+
+    async def _pass_h2(self, client: ClientRequest, target: str) -> bool:
+        from inspector.proxy.relay.http2 import Http2  # httpx2 is heavy
+
+        if self._h2 is None:
+            self._h2 = Http2(self._context.upstream.origin, self._context.upstream.context())
+        work = await self._link.while_open(self._h2.pass_on(client, target))
+        try:
+            return not work.cancelled() and work.result()
+        except NoAnswer as why:
+            return await self._no_answer(client, str(why), is_new=self._h2.is_new)
+
+    async def _no_answer(self, client: ClientRequest, why: str, *, is_new: bool) -> bool:
+        if client.log.client_gone or self._link.gone:
+            return False
+        if not is_new:  # as without the proxy: a kept connection may end under a request, and clients know that
+            client.log.finish("upstream closed", f"The provider gave no answer: {why}.")
+            return False
+        return await self._refuse(client, f"{self._context.upstream.url} gave no answer: {why}.")
+
+    async def _reach(self, *, may_be_h2: bool) -> tuple[TcpLink, bool] | None:
+        """This client's connection to the provider, and whether it was just made; None: HTTP/2. Raises Unreachable."""
+        if self._up is not None and self._up.is_usable():
+            return self._up, False
+        if self._up is not None:
+            self._up.abort()
+        up = await self._context.upstream.connect(may_be_h2=may_be_h2)
+        if up is None:
+            return None
+        up.on_gone = self._upstream_gone
+        self._up = up
+        return up, True
+
+    def _upstream_gone(self) -> None:
+        if self._is_idle and not self._link.has_unread():
+            self._link.close()
+
+    async def _refuse(self, client: ClientRequest, sentence: str) -> bool:
+        """The provider cannot be asked: the client is told so, after its whole body."""
+        log, request = client.log, client.log.head
+        waits = "100-continue" in request.header("expect").lower()
+        while not client.is_done and not waits and await client.read():
+            client.forget()
+        body = error_body(request.path, 502, sentence)
+        log.answered(502, _JSON)
+        log.down.add(body)
+        persists = client.is_done and not self._link.gone
+        if client.admitted is not None and client.admitted.begun:
+            persists = persists and await client.admitted.fail(502, body)
+        else:
+            self._link.write(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
+        log.finish("client closed" if self._link.gone else "failed", sentence, own=True)
+        return persists
+
+    async def _answer_and_close(self, path: str, status: int, sentence: str) -> None:
+        """After the answer, the client's bytes are read a while: a close upon them would take the answer with it."""
+        self._link.write(whole(status, error_body(path, status, sentence), _JSON, persists=False))
+        self._link.end()
+        try:
+            async with asyncio.timeout(LINGER_S):
+                while await self._link.read():
+                    pass
+        except TimeoutError:
+            pass
+
+
+def _origin_form(request: Http1Request) -> Http1Request:
+    """A target with scheme and host (as for a forward proxy) is taken as its path. Raises BadMessage."""
+    target = request.target
+    if request.method == "CONNECT":
+        raise BadMessage(501, "CONNECT is not for a reverse proxy; set the client's base URL, not its HTTP proxy")
+    if target.startswith("/") or target == "*":
+        return request
+    scheme, mark, rest = target.partition("://")
+    host, slash, path = rest.partition("/")
+    if scheme.lower() != "http" or not mark or not is_here(host):
+        raise BadMessage(400, "this is a reverse proxy; set the client's base URL, not its HTTP proxy")
+    return Http1Request(request.method, slash + path or "/", request.head)
+
+
+def _refusal(head: HeaderBlock) -> str:
+    """Why this request is not for us; empty where it is."""
+    hosts = head.all("host")
+    if len(hosts) != 1 or not is_here(hosts[0]):
+        return "This proxy answers to 127.0.0.1 and localhost only."
+    if is_cross_site(head.all("sec-fetch-site")) or any(map(is_foreign, head.all("origin"))):
+        return "This proxy does not answer to web pages of other sites."
+    return ""
+
 
 BACKLOG = 1024
 _LAST_S = 0.01
@@ -40,7 +264,7 @@ class ProxyServer(LoopbackServer):
     ) -> None:
         self._upstream = Upstream(upstream)
         super().__init__(host, port)
-        self.gate = gate or OpenGate()
+        self.gate = gate or Gate()
         try:
             self.recorder = Recorder(record, self._upstream.url, tell, heard, rule)
         except BaseException:
