@@ -24,10 +24,11 @@ def test_a_mistake_in_it_shows_when_it_is_used() -> None:
 
 _HOLDERS = (
     "core.calls",
-    "core.facts.chinese",
-    "core.facts.constraints",
     "core.facts.names",
+    "core.facts.pasted",
+    "core.facts.rules",
     "core.facts.sentences",
+    "core.findings.bans",
     "core.findings.client_text",
     "gui.look.visible",
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from inspector.core.facts.fact import Fact
+from inspector.core.facts.rules import rule, words
 from inspector.core.heavy import pattern
 
 _URL = r"(?P<url>https?://[^\s<>\"'`\\\]){}，。、；）]{3,200}[^\s<>\"'`\\\])}.,;:!?*{，。、；）])"
@@ -35,70 +36,11 @@ _GUTTER = pattern(
 )
 """What stands before a line and is not of it: its number, the file it was found in; heads of a diff; `ls -l`."""
 _ID = pattern(r"(?:toolu_|(?:call|msg|req|chatcmpl|resp|fc|rs|ctc)_[A-Za-z0-9]{8,}$)")
-_LINE = pattern(r"(?:\blines?|\bL|\bPG?ID|第|token count)[ :]{0,2}(?:\d+ ?(?:-|–|to|,|and) ?)?$", re.IGNORECASE)
-_COUNTED = pattern(
-    r" ?(?:passed|failed|skipped|tests?|warnings?|errors?|files?|lines?|insertions?|deletions?|bytes|chars?|characters"
-    r"|words|ms|s|secs?|seconds|minutes|min|行|个|次|秒)(?![A-Za-z])"
-)
+_LINE = rule("names.line")
+_COUNTED = rule("names.counted")
 
 _PART = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
-_EVERYDAY = frozenset(
-    re.findall(
-        r"\w+",
-        """a abs access account action active actual add added admin after agent ai align all allow already an
-        and animation any api app append apply arg args argument array as assert assign assistant async at attr
-        auth author auto await back background base batch be before begin bin block blur body bold bool boolean
-        border bot bounding box branch buf buffer build button by byte bytes cache call callback called can
-        cell center change changed channel char chat check child children class clean clear cli click client
-        clone close closed cmd code col color column command comment commit common compare component computed
-        concat config connect connection const construct contain container contains content context control
-        convert copy core count create created css current cursor custom cwd data database date day db debug
-        decode def default define del delete deleted dependency depth desc describe description dev dict diff
-        dir directory disable disabled display div do doc docs document done down download drag draw drop dump
-        duration each edit effect elem element else email empty enable enabled encode end engine entries entry
-        enum env eq equal err error errors eval event events every exc except exception exec execute exists
-        exit exp expected export ext extend external extra factory fail failed false family feature fetch field
-        fields file filename files fill filter final find finite first fix fixed flag flat flex float flush fmt
-        focus folder follower font for force form format frame freeze from full func function get gist git
-        given global go got grid group handle handler has hash head header headers height hello help hidden
-        home hook host hour hover html http https hub icon id idx if image img impl import in indent index
-        infinite info init inner input insert instance int integer internal interval into invalid invisible is
-        item items iter iterator java join js json keep key keys kind label lang last layout left len length
-        less level lib like limit line lines link linux list listener load loaded local locale location lock
-        log logger login long lookup loop lower mac main make manager map margin mark match math max memo merge
-        message messages meta method middle min mkdir mock mod mode model modified module modules more mouse
-        move msg mutation name names nan navigate new newline newlines next no node none not note now null num
-        number obj object observer of off offset ok old on one only op opacity open opened option options or
-        order organization origin os other out output over own package pad padding page panic param params
-        parent parse parser part pass password patch path paths pattern pending permission plan pop port
-        position post prefix prev previous print private process program project promise prompt prop property
-        props prototype provider public pull push put query queue radius raise random range raw re read reader
-        ready receive record rect red reduce reducer ref regex regexp remote remove removed render replace repo
-        report request require required res reset resolve response rest result results return review right role
-        root route row rows run runtime safe same save saved scheme script scroll search second section select
-        selector self send server service session set setting settings setup shadow shared shell show sibling
-        simple single site size skip slice sort source space splice split spy sql src stage start started state
-        static status std stderr stdin stdout step stop store str stream string stringify strings struct stub
-        style sub subagent submit success suffix sum summary super sync sys system tab table tag target task
-        temp template test tests text that the theme then this thread time timeout timestamp title tmp to token
-        tokens tool tools top total trace track transform transition transparent tree trigger trim true try
-        tuple type typed types typescript ui undefined unique unit unknown up update updated upper uri url
-        usage use used user username uses util utils uuid val valid validate value values var variable vec
-        verbose version view visible void wait walk want warn warning watch web weight when where width window
-        windows with word work worker working workspace wrap write writer x xml y yaml yes zero""",
-    )
-)
-EVERYWHERE = frozenset(
-    re.findall(
-        r"\S+",
-        """__init__.py agents.md bun.lock cargo.lock cargo.toml changelog.md claude.md config.json conftest.py
-        contributing.md d3.js express.js gemini.md go.mod go.sum index.html index.js index.ts license.md
-        main.go main.py next.js node.js nuxt.js package-lock.json package.json pnpm-lock.yaml poetry.lock
-        pyproject.toml readme.md requirements.txt security.md settings.json setup.cfg setup.py skill.md
-        three.js tsconfig.json uv.lock vue.js yarn.lock""",
-    )
-)
-"""Names of files that any project has: alone they tell of none."""
+_EVERYDAY, EVERYWHERE = words("everyday"), words("everywhere")
 _HASH = pattern(r"[0-9a-f]{7,40}")
 _HOST = pattern(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|ai|in|sh|cn|co|me|app|xyz)/")
 
@@ -241,5 +183,5 @@ def _is_any(text: str, start: int, end: int) -> bool:
     return len(digits) < 8 and not (_CALLED.search(before) and not (before.endswith("#") and len(digits) == 6))
 
 
-_CALLED = pattern(r"(?i)(?:\b(?:issues?|pr|port|ticket|limit|version|pull request)|max\w*|min\w*)[ :=#]{1,3}$|#$")
+_CALLED = rule("names.called")
 _POWERS = frozenset(str(2**n) for n in range(8, 33)) | {"8080", "5432", "3306", "6379"}

@@ -7,10 +7,9 @@ in a heading or in a table is none.
 import re
 from collections.abc import Iterator
 
-from inspector.core.facts import chinese, english
-from inspector.core.facts.constraints import constrains, forbids
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.pasted import own_words, without_reminders
+from inspector.core.facts.rules import asks, constrains, forbids, is_chinese, rule, simplified
 from inspector.core.heavy import pattern
 
 LONGEST = 400
@@ -18,57 +17,24 @@ LONGEST = 400
 _TYPED = 6_000
 """Characters: a longer message of the user is mostly pasted, and is searched for what it forbids only."""
 
-_FENCE = pattern(r"```.*?(?:```|\Z)|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
-_RAISED = pattern(r"^[^\S\n]*(?:(?:[a-z_]\w*\.)+[A-Z]\w*|\w+(?:Error|Exception)): [^\n]*$", re.MULTILINE)
-"""The last line of a trace that somebody pasted: what it demands is the program's."""
+_FENCE = rule("sentences.fence")
+_RAISED = rule("sentences.raised")
 _SMALL = frozenset(
     ["a", "an", "and", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "vs", "with"]
 )
 _END = pattern(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
-_BULLET = pattern(r"^(?:[-*+•>]|\(?\d{1,2}[.)、])\s*")
-_NO_PROSE = pattern(r"^[#|<\[{}$/\\@=+]|[:：{};|]$|^\S+$|^\w+\(|=>|->|::|\t|^\d|[{};]\s|https?://\S+$")
-_MACHINE = pattern(
-    r"^\s*[<\[{]|^(?:Caveat:|This session is being continued|Base directory for this skill"
-    r"|A subagent task \"|I (?:have )?\*?added these (?:read-only |files)"
-    r"|(?:I am working with you on code in a git repository\.\s+)?Here are summaries of some files present in my git)"
-)
+_BULLET = rule("sentences.bullet")
+_NO_PROSE, _NO_CHINESE_PROSE = rule("sentences.no_prose"), rule("chinese.no_prose")
+_MACHINE = rule("sentences.machine")
 
-_DECISION = pattern(
-    r"(?i)\b(?:(?:i|we)(?:'ve| have)? (?:decided|chose|opted|settled|picked)\b|decided (?:to|on|against)\b"
-    r"|decision:|\bi'm going with\b|(?:let's|let me|i'll|i will|we'll|we will|we should|i should"
-    r"|going to) (?:go with|stick with|switch to|opt for)|(?:let's|i'll|i will|we'll|we will|i'm going to"
-    r"|we should|i should) (?:[\w`'’-]+ ){1,9}?(?:instead|rather than)\b|(?:we'll|we will|let's) use |(?:i'll"
-    r"|i will|we'll|we will|let's) (?:keep|store|skip|leave|reuse|avoid|treat|prefer) )"
-    rf"|{chinese.DECISION}"
-)
-_PLAIN_STEP = pattern(
-    r"(?i)\b(?:skills?|tools?|agents?|subagents?|todos?)\b"
-    r"|\buse .{1,60} to (?:see|find|run|check|list|search|look|view|open|get|inspect|verify|test)\b"
-)
-"""Which tool comes next is no decision."""
-
-_ERROR = pattern(
-    r"^(?:\S{1,120}:\d+(?::\d+)?:? )?(?:E {1,9}|> ?|✘ |× |\[\w+\] |npm (?:ERR!|error) "
-    r"|thread '[^']*' )?(?:[\w.]*(?:Error|Exception)(?: \[\w+\])?: |(?i:error|fatal(?: error)?"
-    r"|panic)(?:\[\w+\])?: |error TS\d+: |FAILED |--- FAIL: "
-    rf"|(?:\S+: )(?:fatal|error|command not found|cannot|No such file)|panicked at |{chinese.ERROR})[^\n]{{4,}}",
-    re.MULTILINE,
-)
-_SOURCE = pattern(
-    r"^The user doesn't want|^Sibling tool call errored|^File (?:does not exist|has not been|has been)"
-    r"|[;{,(\\]$|^\S+: (?:string|Error"
-    r"|boolean|any|null)\b|^error: \w+$"
-)
-_FAILS = pattern(
-    r"(?i)\b(?:errors?|fail(?:s|ed|ure)?|fatal|conflict|cannot|can[\u2019']t|could not|couldn[\u2019']t|denied"
-    r"|not (?:found|exist)|refused|unable"
-    r"|invalid|missing|panic|exception|abort(?:ed|ing)?|reject(?:ed)?|tim(?:ed|e) ?out|no such|unknown"
-    r"|unexpected|must|required|illegal|not)\b"
-    r"|[\u9519\u8aa4\u8bef]|\u5931\u8d25|\u5931\u6557|\u65e0\u6cd5|\u7121\u6cd5"
-)
+_DECISION = rule("sentences.decision")
+_PLAIN_STEP, _CHINESE_STEP = rule("sentences.plain_step"), rule("chinese.plain_step")
+_ERROR = rule("sentences.error")
+_SOURCE = rule("sentences.source")
+_FAILS = rule("sentences.fails")
 _FEW, _SEARCHED = 3, 200
 """Lines of a result that failed: so few are the failure, in so many it is looked for."""
-_EXIT = pattern(r"(?i)^(?:exit code:? \d+|error: exit status \d+|<[^>]*>|\s)*")
+_EXIT = rule("sentences.exit")
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -92,17 +58,8 @@ def wanted(text: str) -> Iterator[Fact]:
     for sentence in _prose(own_words(text)):
         if constrains(sentence):
             yield Fact("constraint", sentence)
-        elif short and _is_wanted(sentence):
+        elif short and asks(sentence):
             yield Fact("instruction", sentence)
-
-
-def _is_wanted(sentence: str) -> bool:
-    """Does the user ask for something?"""
-    if chinese.is_chinese(sentence):
-        return chinese.asks(sentence)
-    return english.WANTED.search(sentence) is not None and (
-        sentence[-1] not in "?？" or english.ASKED.search(sentence) is not None
-    )
 
 
 def _is_title(sentence: str) -> bool:
@@ -121,8 +78,8 @@ def is_typed(text: str) -> bool:
 def decided(text: str) -> Iterator[Fact]:
     """What the assistant chose, of its prose."""
     for sentence in _prose(text):
-        said = chinese.simplified(sentence)
-        plain_step = _PLAIN_STEP.search(said) or chinese.PLAIN_STEP.search(said)
+        said = simplified(sentence)
+        plain_step = _PLAIN_STEP.search(said) or _CHINESE_STEP.search(said)
         if _DECISION.search(said) and not plain_step and sentence[-1] not in "?？":
             yield Fact("decision", sentence)
 
@@ -158,8 +115,8 @@ def _prose(text: str) -> Iterator[str]:
     """Sentences of at least three words, or two that forbid ("Don't push."), or three Chinese characters, each once."""
     for piece in dict.fromkeys(sentences(_RAISED.sub("\n", _FENCE.sub("\n", text)))):
         sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ")
-        if chinese.is_chinese(sentence):
-            if len(sentence) >= 3 and not chinese.NO_PROSE.search(sentence):
+        if is_chinese(sentence):
+            if len(sentence) >= 3 and not _NO_CHINESE_PROSE.search(sentence):
                 yield sentence
         elif _says_enough(sentence) and not _NO_PROSE.search(sentence) and not _is_title(sentence):
             yield sentence

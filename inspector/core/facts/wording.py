@@ -11,10 +11,10 @@ from functools import cached_property
 
 from rapidfuzz import fuzz, process
 
-from inspector.core.facts.constraints import constrains, may_bind
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.names import EVERYWHERE
 from inspector.core.facts.reading import texts
+from inspector.core.facts.rules import constrains, may_bind
 from inspector.core.facts.sentences import LONGEST as CUT
 from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Opaque, Text

@@ -11,81 +11,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from inspector.core.calls import command_of, patched, path_of, read_by, writes
-from inspector.core.facts.chinese import simplified
-from inspector.core.facts.constraints import FORBIDDING, forbids
+from inspector.core.facts.rules import forbids, rule, simplified
 from inspector.core.message import ToolCall
 
 Act: TypeAlias = Literal["write", "delete", "read", "git", "run"]
 
-_BAN = re.compile(f"(?i){FORBIDDING}")
-_VERBS: Mapping[Act, str] = {
-    "write": r"touch|chang(?:e|ing)|modify|edit|alter|update|rewrite|overwrite|refactor|writ(?:e|ing) (?:to|in|into)"
-    r"|creat(?:e|ing)|add (?:to|in)|修改|改动|改|动|碰|编辑|写入|写|重写|覆盖|创建|新建",
-    "delete": r"delet(?:e|ing)|remov(?:e|ing)|删除|删掉|删",
-    "read": r"read|open|look (?:at|in|into)|读取|读|打开",
-    "git": r"commit|push|提交|推送",
-    "run": r"run|us(?:e|ing)|execut(?:e|ing)|call|invok(?:e|ing)|launch|start|运行|执行|使用|调用|跑|用",
-}
-_VERB = {
-    act: re.compile(rf"(?i)(?:再|去|直接|随便|擅自|be |ever )?\s*(?:{verbs})(?:n?ing|ed|d)?(?![a-z])\s*")
-    for act, verbs in _VERBS.items()
-}
-_WITHIN = re.compile(
-    r"\s*(?:直接|随便|擅自)?(?:往|在|向|对|把|将)\s*([!-~]+)\s*(?:目录|文件夹|文件|分支)?(?:里面?|中|下面?|上面?|内)?\s*(?:做|进行|再)?\s*"
-)
-"""What Chinese names before the act."""
-_CLAUSE_END = re.compile(
-    r"[,;!?\uff0c\u3002\uff1b\uff01\uff1f]|\.(?:\s|$)|\s(?:but|because|since|so that|as)\s|\s[-\u2013\u2014]\s"
-)
-_CONDITION = re.compile(
-    r"(?i)\b(?:unless|until|except|before|after|if|when|while|every time|each time|yet|again|for now|more than|first"
-    r"|instead|directly|manually|too|without (?:asking|my|telling|approval|permission)|by hand|from scratch|at once"
-    r"|(?:in )?(?:one|a single) go|the (?:whole|entire|full)|outside|other than|(?:apart|aside) from|besides"
-    r"|anything but|in (?:the|a) (?:browser|editor|terminal|shell))\b"
-    r"|除非|直到|之前|以前|如果|暂时|先|时候|太|整个|一次性|从头|手动|手工|(?:除了|以外|之外)[^，,；;]*$"
-)
-_PURPOSE = re.compile(r"(?i)\s(?:to|for|as)\s")
-_PART = re.compile(r"(?i)^((?:[\w()'-]+\s+)+?)(?:of|in|from|inside|within|to|on)\s")
-"""What stands before a name, where that is no more than a part of it."""
-_ABOUT = re.compile(r"(?i)^(?:how|what|where|which|whether|who|why)\b|[\w`]['\u2019]s\s")
-_WHOLE = re.compile(
-    r"(?i)(?:(?:the|any|an?|all|other|existing|one|single|source|more|new|of|files?|folders?|director(?:y|ies)|code"
-    r"|(?:any|some|every)thing|contents?|tests?|scripts?|packages?|modules?|lines?)\s+)*"
-)
-_CHINESE_PART = re.compile(
-    r"的\s*(?!(?:任何|所有|一切|这些?|那些?|其他|其它|源)*(?:代码|文件|内容|东西|文档|脚本|目录|一切))[\u4e00-\u9fff]"
-)
-_CHINESE_WHOLE = re.compile(r"(?:任何|所有|一切|这些?|其他|其它|新|源|的|代码|文件|内容|东西|文档|脚本|目录|了|吧|\W)*")
+_BAN = rule("bans.ban")
+_VERB: Mapping[Act, re.Pattern[str]] = {act: rule(f"bans.{act}") for act in get_args(Act)}
+_WITHIN = rule("bans.within")
+_CLAUSE_END = rule("bans.clause_end")
+_CONDITION = rule("bans.condition")
+_PURPOSE = rule("bans.purpose")
+_PART = rule("bans.part")
+_ABOUT = rule("bans.about")
+_WHOLE = rule("bans.whole")
+_CHINESE_PART = rule("bans.chinese_part")
+_CHINESE_WHOLE = rule("bans.chinese_whole")
 _QUOTED = re.compile(
     r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w./@-]{2,80})'|\u201c([^\u201d\n]{2,80})\u201d|「([^」\n]{2,80})」"
 )
 _PATH = re.compile(
     r"(?<![\w/*])(?:[\w.@~-]*/[\w./@-]*[\w/]|[\w.@~-]{2,}/(?!\*)|\.[a-z]\w+|[\w-]+\.[a-z]\w{0,5}|\w+_\w+)(?![\w/])"
 )
-_NAMED = re.compile(
-    r"(?i)\b([\w.@-]{2,})\s+(?:folder|directory|dir|file|package|tool|command|script)s?\b"
-    r"|\b(?:folder|directory|file|tool|command) ([\w.@/-]{2,})"
-    r"|([a-z_.][\w./@-]+)\s*(?:目录|文件夹|文件|工具|命令|脚本)"
-)
+_NAMED = rule("bans.named")
 _LATIN = re.compile(r"[A-Za-z_.][\w./@-]+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_NO_NAME = re.compile(
-    r"(?i)(?:the|an?|any|this|that|these|those|other|my|your|our|its|their|each|every|all|new|existing|same|tests?|source"
-    r"|config|such|more|of|in|and|or|to|for|files?|single|multiple|generated|whole|entire|wrong|right|local|remote|main)"
-)
-_FOLDER = re.compile(
-    r"(?i)\b(tests?|source|config|local|remote|main)\s+(?:folder|director(?:y|ies))"
-    r"|(?<![\w/])(tests?|source|config|local|remote|main)/?\s*(?:目录|文件夹)"
-)
-"""Everyday words, but the name of a folder here."""
-_FILLER = re.compile(
-    r"(?i)(?:the|an?|any|this|that|it|commands?|tools?|here|directly|ever|anything|to|changes|branch|代码)"
-)
-_AROUND = re.compile("到|至|分支|代码|改动|任何东西|上去?|吧|了")
-"""What Chinese puts around the name of a branch."""
+_NO_NAME = rule("bans.no_name")
+_FOLDER = rule("bans.folder")
+_FILLER = rule("bans.filler")
+_AROUND = rule("bans.around")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:.*?\n)??[ \t]*\2[ \t]*(?=\n|$)", re.DOTALL)
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _OPERATORS = "();<>|&\n"

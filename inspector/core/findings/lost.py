@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.drops import Drop, thread_drops
-from inspector.core.facts.distinct import distinct
-from inspector.core.facts.fact import Fact
+from inspector.core.facts.fact import Fact, distinct
 from inspector.core.facts.index import lost
 from inspector.core.facts.wording import Retelling
 from inspector.core.message import Message

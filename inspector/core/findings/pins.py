@@ -10,8 +10,8 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.core.calls import command_of, patched, path_of
-from inspector.core.facts.constraints import forbids
 from inspector.core.facts.reading import call_text
+from inspector.core.facts.rules import forbids
 from inspector.core.facts.sentences import typed
 from inspector.core.facts.wording import plain
 from inspector.core.findings.bans import Ban, banned_by, find_ban

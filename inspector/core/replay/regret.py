@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from inspector.core.calls import path_of, read_by, writes
-from inspector.core.facts.distinct import distinct
-from inspector.core.facts.fact import SENTENCES, Fact
+from inspector.core.facts.fact import SENTENCES, Fact, distinct
 from inspector.core.facts.index import BufferFacts, FactIndex, words
 from inspector.core.facts.names import names
 from inspector.core.facts.reading import call_text, used
