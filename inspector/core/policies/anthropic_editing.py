@@ -96,18 +96,9 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
     def before_call(
         self, buffer: Buffer, settings: EditingSettings, running: SimpleState, moment: PolicyInput
     ) -> AllDone[SimpleState]:
-        yield from ()
-        if not self._reached(buffer, settings, running) and not moment.overflow:
+        if not self.due(buffer, settings, running, moment)[0].due:
             return ()
-        found = _clearable(buffer.messages, settings)
-        if not found.uses or found.freed < settings.clear_at_least:
-            return ()
-        return (_clear(buffer, settings, running, found),)
-
-    def _reached(self, buffer: Buffer, settings: EditingSettings, running: SimpleState) -> bool:
-        if settings.trigger == "input_tokens":
-            return self.tokens(buffer, settings, running) > settings.limit
-        return len(_results(buffer.messages)) > settings.limit
+        return ((yield from self.tier(TIER, buffer, settings, running, moment)),)
 
 
 def _results(messages: Sequence[Message]) -> list[int]:
@@ -136,17 +127,12 @@ def _clearable(messages: Sequence[Message], settings: EditingSettings) -> _Clear
             new[at] = cleared(messages[at])
             ids.add(result.call_id)
     if settings.clear_tool_inputs and ids:
-        new |= {at: _without_inputs(m, ids) for at, m in enumerate(messages) if any(c.id in ids for c in m.calls)}
+        for at, one in enumerate(messages):
+            if any(call.id in ids for call in one.calls):
+                bare = (replace(p, arguments={}) if isinstance(p, ToolCall) and p.id in ids else p for p in one.parts)
+                new[at] = replace(one, parts=tuple(bare))
     before = buffer_tokens(CHARACTERS, (messages[at] for at in new))
     return _Clearing(new, len(ids), max(0, before - buffer_tokens(CHARACTERS, new.values())))
-
-
-def _without_inputs(message: Message, ids: set[str]) -> Message:
-    parts = tuple(
-        ToolCall(part.id, part.name, {}) if isinstance(part, ToolCall) and part.id in ids else part
-        for part in message.parts
-    )
-    return replace(message, parts=parts)
 
 
 def _clear(buffer: Buffer, settings: EditingSettings, running: SimpleState, found: _Clearing) -> Outcome[SimpleState]:

@@ -183,9 +183,7 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
     def due(self, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         tokens = self._counted(buffer, settings, running, moment)
         limit, least = settings.limit, settings.micro_limit
-        share = f"{share_of(limit, settings.context_window_tokens, 'model')} of {settings.window}"
-        over = (tokens >= limit or bool(moment.overflow)) and bool(buffer.messages)
-        auto = Verdict(AUTO, over, moment.overflow or compared(tokens, limit, share, tokens >= limit), tokens, limit)
+        auto = self.from_limit(AUTO, limit, tokens, buffer, settings, moment)
         if not settings.by.micro:
             return Verdict(MICRO, False, f"by the rules of {settings.rules} there is none"), auto
         why = compared(tokens, least, f"{settings.micro_margin:,} below the line", tokens >= least)
@@ -259,10 +257,9 @@ def _micro(buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState) -
     going = set(calls)
     if not going:
         return Outcome(MICRO, buffer, running)
-    after = [cleared(one) if one.result and one.result.call_id in going else one for one in buffer.messages]
-    changed: dict[str, FateName] = {
-        one.id: "cleared" for one in buffer.messages if one.result and one.result.call_id in going
-    }
+    old = [one for one in buffer.messages if one.result and one.result.call_id in going]
+    changed: dict[str, FateName] = {one.id: "cleared" for one in old}
+    after = [cleared(one) if one.id in changed else one for one in buffer.messages]
     events = (Event("microcompact_boundary", {"cleared": len(calls), "tokensSaved": saved}),)
     return settled(MICRO, buffer, buffer.with_messages(after), running, settings, events, changed)
 

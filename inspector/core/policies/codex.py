@@ -21,11 +21,11 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName
-from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
+from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, failed, settled
 from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
-from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import PolicyInput, TierName, Verdicts, Watermark
 from inspector.core.tokens.roku import utf8_length
 from inspector.core.words import per_cent
 
@@ -76,18 +76,12 @@ class CodexPolicy(SimplePolicy[CodexSettings]):
 
     def watermarks(self, settings: CodexSettings) -> tuple[Watermark, ...]:
         share = settings.limit / settings.context_window_tokens
-        return (
-            Watermark(
-                f"{per_cent(share)} compact", settings.limit, "model_auto_compact_token_limit", (TIER,), fires_on=True
-            ),
-        )
+        label, setting = f"{per_cent(share)} compact", "model_auto_compact_token_limit"
+        return (Watermark(label, settings.limit, setting, (TIER,), fires_on=True),)
 
     def due(self, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
-        tokens = self.tokens(buffer, settings, running)
-        due = (tokens >= settings.limit or bool(moment.overflow)) and bool(buffer.messages)
-        share = f"{per_cent(settings.limit / settings.context_window_tokens)} of {settings.window}"
-        why = moment.overflow or compared(tokens, settings.limit, share, tokens >= settings.limit)
-        return (Verdict(TIER, due, why, tokens, settings.limit),)
+        limit, tokens = settings.limit, self.tokens(buffer, settings, running)
+        return (self.from_limit(TIER, limit, tokens, buffer, settings, moment),)
 
     def tier(
         self, name: str, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput
@@ -116,7 +110,11 @@ def _compact(buffer: Buffer, settings: CodexSettings, running: SimpleState, mome
     context = initial_context(buffer.messages)
     users = newest_user_messages(buffer.messages, settings.user_message_tokens)
     summary = inserted("codex", "user", f"{PREFIX}\n{text or NO_SUMMARY}", buffer.messages)
-    snapshots = [message for message in buffer.messages if _is_snapshot(message)]
+    snapshots = [
+        message
+        for message in buffer.messages
+        if message.parts and all(isinstance(part, Opaque) and part.kind == SNAPSHOT for part in message.parts)
+    ]
     after = buffer.with_messages([*context, *users, summary, *snapshots])
     stays = {message.id for message in after.messages}
     changed: dict[str, FateName] = {m.id: "summarised" for m in buffer.messages if m.id not in stays}
@@ -180,10 +178,6 @@ def _cut(text: str, budget: int) -> str:
     side = budget * 4 // 2
     head, tail = data[:side].decode("utf-8", "ignore"), data[len(data) - side :].decode("utf-8", "ignore")
     return f"{head}…{_tokens(text) - budget} tokens truncated…{tail}"
-
-
-def _is_snapshot(message: Message) -> bool:
-    return bool(message.parts) and all(isinstance(p, Opaque) and p.kind == SNAPSHOT for p in message.parts)
 
 
 POLICY = CodexPolicy()

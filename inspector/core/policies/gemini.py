@@ -99,8 +99,7 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
     def due(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         tokens = self.tokens(buffer, settings, running)
         over = tokens >= settings.limit
-        share = f"{per_cent(settings.compression_threshold)} of {settings.window}"
-        why = compared(tokens, settings.limit, share, over)
+        why = compared(tokens, settings.limit, settings.share(settings.limit), over)
         if running.failures:
             why += " · a snapshot was larger than what it replaced: only responses are cut"
         by_model = bool(moment.overflow) or (over and not running.failures)

@@ -18,12 +18,21 @@ from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Fa
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.settings import DERIVED, SettingPairs, WindowFrom, of_window, read, setting, window_setting
 from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, calls_of
-from inspector.core.policies.verdict import BreakerState, CallReport, PolicyInput, TierName, Verdicts, Watermark
+from inspector.core.policies.verdict import (
+    BreakerState,
+    CallReport,
+    PolicyInput,
+    TierName,
+    Verdict,
+    Verdicts,
+    Watermark,
+)
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.estimators import buffer_tokens
 from inspector.core.validity import repair
+from inspector.core.words import per_cent
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -32,7 +41,7 @@ R = TypeVar("R")
 class Policy(Generic[S, R]):
     """One harness. Stateless: all state goes in and comes out.
 
-    A subclass has `name`, `title`, `tiers`, the types of its settings and its state, and at least `measure`,
+    A subclass has `name`, `title`, the types of its settings and its state, `measure`; and where it has `tiers`, also
     `watermarks`, `due`, `tier` and `before_call`.
     """
 
@@ -115,24 +124,26 @@ class Policy(Generic[S, R]):
 
     def watermarks(self, settings: S) -> tuple[Watermark, ...]:
         """The lines, lowest first."""
-        raise NotImplementedError
+        return ()
 
     def due(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> Verdicts:
         """A verdict for every tier, in the policy's order. Pure; changes nothing."""
-        raise NotImplementedError
+        return ()
 
     # what is done
 
     def tier(self, name: str, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> Done[R]:
         """Run one tier whether or not it is due. Raises InspectorError for an unknown name."""
-        raise NotImplementedError
+        yield from ()
+        raise self.unknown(name)
 
     def before_call(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> AllDone[R]:
         """What the harness does right before a model call, in its own order; each outcome starts from the one before.
 
         After an overflow (`moment.overflow`): what it does before it tries again.
         """
-        raise NotImplementedError
+        yield from ()
+        return ()
 
     def after_turn(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> AllDone[R]:
         """What the harness does after a model call and its tools: by default nothing."""
@@ -245,10 +256,10 @@ class SimpleSettings:
     def safe(self) -> bool:
         return self.mode == "safe"
 
-    @property
-    def window(self) -> str:
-        """Which window, and why, for verdicts."""
-        return of_window(self.context_window_tokens, self.window_from)
+    def share(self, limit: int) -> str:
+        """`60 % of 200,000, the model's`, for verdicts."""
+        window = self.context_window_tokens
+        return f"{per_cent(limit / window)} of {of_window(window, self.window_from)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +290,8 @@ Simple = TypeVar("Simple", bound=SimpleSettings)
 
 
 class SimplePolicy(Policy[Simple, SimpleState]):
-    """A harness that goes by what was reported last. A subclass has `name`, `title`, `tiers`, `settings_type`, and
-    `watermarks`, `due`, `tier`, `before_call`."""
+    """A harness that goes by what was reported last. A subclass has all that `Policy` asks for but the type of its
+    state and `measure`."""
 
     state_type = SimpleState
     samples = 1
@@ -300,6 +311,15 @@ class SimplePolicy(Policy[Simple, SimpleState]):
     def tokens(self, buffer: Buffer, settings: Simple, running: SimpleState) -> int:
         """What watermarks are compared with."""
         return self.measure(buffer, settings, running)[1]
+
+    def from_limit(
+        self, tier: str, limit: int, tokens: int, buffer: Buffer, settings: Simple, moment: PolicyInput
+    ) -> Verdict:
+        """Of a tier that fires from its limit on, and where the model refused the buffer."""
+        reached = tokens >= limit
+        due = (reached or bool(moment.overflow)) and bool(buffer.messages)
+        why = moment.overflow or compared(tokens, limit, settings.share(limit), reached)
+        return Verdict(tier, due, why, tokens, limit)
 
 
 def compared(tokens: int, limit: int, of: str, reached: bool, *, above: bool = False) -> str:

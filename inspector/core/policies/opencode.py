@@ -11,7 +11,7 @@ Where that is silent:
 - the wording of the request is ours. Before the summary stands a user message, after the tail one that says to go on.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.core.buffer import Buffer
@@ -24,7 +24,6 @@ from inspector.core.policies.harness import (
     SimplePolicy,
     SimpleSettings,
     SimpleState,
-    compared,
     failed,
     settled,
 )
@@ -93,14 +92,10 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
         places, freed = prunable(buffer.messages, settings)
         more = settings.prune and freed > settings.prune_minimum
         prune = f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
-        tokens = self.tokens(buffer, settings, running)
-        over = tokens >= settings.usable
-        share = f"{per_cent(settings.usable / settings.context_window_tokens)} of {settings.window}"
-        why = moment.overflow or compared(tokens, settings.usable, share, over)
-        due = (over or bool(moment.overflow)) and bool(buffer.messages)
+        limit, tokens = settings.usable, self.tokens(buffer, settings, running)
         return (
             Verdict(PRUNE, more, prune, freed, settings.prune_minimum),
-            Verdict(COMPACT, due, why, tokens, settings.usable),
+            self.from_limit(COMPACT, limit, tokens, buffer, settings, moment),
         )
 
     def tier(
@@ -183,11 +178,8 @@ def _compact(
         return failed(COMPACT, buffer, running, "provider_failure")
     if not text.strip():
         return failed(COMPACT, buffer, running, "empty_summary")
-    asked, summary = (
-        inserted("opencode-question", "user", QUESTION, head),
-        inserted("opencode", "assistant", text, head),
-    )
-    new = [asked, summary, *tail]
+    asked = inserted("opencode-question", "user", QUESTION, head)
+    new = [asked, inserted("opencode", "assistant", text, head), *tail]
     if not (moment.overflow and tail):
         new.append(inserted("opencode-go-on", "user", GO_ON, head))
     stays = {message.id for message in tail}
@@ -208,7 +200,7 @@ def _replayed(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple
 def _summary(head: Sequence[Message], moment: PolicyInput) -> Conversation[str]:
     former = next((message for message in reversed(head) if message.summary and message.role == "assistant"), None)
     fresh = [message for message in head if not message.summary]
-    text = _serialised(fresh)
+    text = "\n\n".join(line for message in fresh for line in _lines(message))
     if former is not None:
         text = UPDATE.format(summary=former.text) + text
     instructions = f"{INSTRUCTIONS}\n{moment.instructions}".strip()
@@ -221,7 +213,9 @@ def tail_start(messages: Sequence[Message], budget: int) -> int:
 
     The number of messages where there is no tail.
     """
-    sizes = _sizes_after(messages)
+    sizes = [0] * (len(messages) + 1)  # tokens from each place to the end
+    for at in range(len(messages) - 1, -1, -1):
+        sizes[at] = sizes[at + 1] + CHARACTERS.tokens(weight(CHARACTERS, messages[at]))
     turns = [at for at, message in enumerate(messages) if _begins_turn(message)]
     start, end = len(messages), len(messages)
     for at in reversed(turns):
@@ -232,24 +226,12 @@ def tail_start(messages: Sequence[Message], budget: int) -> int:
     return start if start > 0 else len(messages)
 
 
-def _sizes_after(messages: Sequence[Message]) -> list[int]:
-    """Tokens from each place to the end."""
-    sizes = [0] * (len(messages) + 1)
-    for at in range(len(messages) - 1, -1, -1):
-        sizes[at] = sizes[at + 1] + CHARACTERS.tokens(weight(CHARACTERS, messages[at]))
-    return sizes
-
-
 def _begins_turn(message: Message) -> bool:
     return message.role == "user" and not message.mark and not message.summary
 
 
-def _serialised(messages: Iterable[Message]) -> str:
-    """Messages as one text: a paragraph a part; results cut; thinking and what only the provider reads left out."""
-    return "\n\n".join(line for message in messages for line in _lines(message))
-
-
 def _lines(message: Message) -> Iterator[str]:
+    """A line a part, for the summariser: results cut; thinking and what only the provider reads left out."""
     who = "User" if message.role == "user" else "System" if message.role == "system" else "Assistant"
     for part in message.parts:
         match part:

@@ -89,6 +89,13 @@ class Verdict:
 Verdicts: TypeAlias = tuple[Verdict, ...]
 
 
+def measured(tokens: int, limit: int, of: str, *, fires_on: bool = False) -> str:
+    """`118,402 ≤ 120,000 (60 % of 200,000): 1,599 to go`. `fires_on`: on the limit (>=), not above it (>)."""
+    if tokens > limit or (fires_on and tokens == limit):
+        return f"{tokens:,} {'≥' if fires_on else '>'} {limit:,} ({of}): {tokens - limit:,} over"
+    return f"{tokens:,} {'<' if fires_on else '≤'} {limit:,} ({of}): {limit - tokens + (not fires_on):,} to go"
+
+
 @dataclass(frozen=True, slots=True)
 class Watermark:
     """A line on the gauge and the timeline: `tokens` = where it lies, `setting` = the field that moves it."""

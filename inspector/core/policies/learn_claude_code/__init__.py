@@ -14,7 +14,7 @@ from inspector.core.policies.learn_claude_code.wire import list_tokens
 from inspector.core.policies.replacements import with_content
 from inspector.core.policies.settings import WHOSE, read, share_of
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
-from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
 
 Context = TurnContext[LearnState]
 
@@ -137,12 +137,10 @@ def _micro(buffer: Buffer, settings: LearnSettings, moment: PolicyInput) -> Verd
 def _auto(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Verdict:
     limit = settings.threshold
     total, savings = layers.sizes(buffer.messages, settings)
-    of = f"({settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,})"
+    why = measured(total, limit, f"{settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,}")
     whose = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
-        why = f"{total:,} ≤ {limit:,} {of}: {limit - total + 1:,} to go{whose}"
-        return Verdict("auto", False, why, total, limit)
-    why = f"{total:,} > {limit:,} {of}: {total - limit:,} over"
+        return Verdict("auto", False, why + whose, total, limit)
     worth = savings >= settings.min_savings
     why += f" · saves {savings:,} {'≥' if worth else '<'} {settings.min_savings:,}"
     if not worth:

@@ -15,7 +15,7 @@ from inspector.core.policies.pi.settings import PiSettings
 from inspector.core.policies.pi.state import PiState, border_of, entries_at, reports_of
 from inspector.core.policies.settings import WHOSE
 from inspector.core.policies.turn import Done
-from inspector.core.policies.verdict import PolicyInput, Verdict
+from inspector.core.policies.verdict import PolicyInput, Verdict, measured
 from inspector.core.tokens.characters import u16
 
 TIER = "compact"
@@ -133,11 +133,7 @@ def verdict(buffer: Buffer, settings: PiSettings, running: PiState, moment: Poli
     """The verdict on the one tier that Pi has."""
     found = judge(buffer, settings, running, moment)
     tokens, limit = found.fill.tokens, found.limit
-    sum_of = f"({settings.context_window:,} − {found.reserve:,})"
-    if found.over:
-        why = f"{tokens:,} > {limit:,} {sum_of}: {tokens - limit:,} over"
-    else:
-        why = f"{tokens:,} ≤ {limit:,} {sum_of}: {limit - tokens + 1:,} to go"
+    why = measured(tokens, limit, f"{settings.context_window:,} − {found.reserve:,}")
     notes = [why, _source(found.fill), f"the window is {WHOSE[settings.window_from]}", found.guard]
     if usage.is_clamped(settings, settings.reserve_tokens):
         notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")

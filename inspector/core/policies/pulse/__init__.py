@@ -22,7 +22,7 @@ from inspector.core.policies.pulse.settings import PulseSettings, PulseState, re
 from inspector.core.policies.replacements import without
 from inspector.core.policies.settings import of_window, share_of
 from inspector.core.policies.turn import AllDone, Done, TurnContext
-from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
 from inspector.core.words import per_cent
 
 Context = TurnContext[PulseState]
@@ -54,11 +54,8 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
     def due(self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput) -> Verdicts:
         total, limit = tokens(buffer.messages, settings), settings.compact_trigger
         window = settings.context_window_tokens
-        share = f"({per_cent(limit / window)} of {of_window(window, settings.window_from)})"
-        if total >= limit:
-            why = f"{total:,} ≥ {limit:,} {share}: {total - limit:,} over"
-        else:
-            why = f"{total:,} < {limit:,} {share}: {limit - total:,} to go"
+        share = f"{per_cent(limit / window)} of {of_window(window, settings.window_from)}"
+        why = measured(total, limit, share, fires_on=True)
         by_force = forced(moment, settings)
         due = total >= limit or by_force
         if by_force and total < limit:
@@ -68,10 +65,8 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
             why, due = f"{why} · all {most} attempts of this loop are used up", False
         elif not split(buffer.messages, settings).old:
             turns = len(turn_starts(buffer.messages))
-            why, due = (
-                f"{why} · nothing older than the {settings.keep_last_turns} turns kept (there are {turns})",
-                False,
-            )
+            why += f" · nothing older than the {settings.keep_last_turns} turns kept (there are {turns})"
+            due = False
         return (Verdict(TIER, due, why, total, limit),)
 
     def tier(

@@ -16,7 +16,7 @@ from inspector.core.policies.roku.settings import RokuSettings, checked
 from inspector.core.policies.roku.state import ESTIMATOR, CacheBreak, RokuState, StepRecord, raw_tokens, total_tokens
 from inspector.core.policies.settings import of_window
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
-from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.roku import estimate
 from inspector.core.words import per_cent
@@ -248,8 +248,8 @@ def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[Step
 def _verdicts(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Verdicts:
     """L0, L1, L2, L3a, L3b, L4 in that order."""
     total = total_tokens(buffer, running)
-    mid, mid_due = _compared(total, settings.mid_line, settings)
-    high, high_due = _compared(total, settings.high_line, settings)
+    mid, mid_due = _why(total, settings.mid_line, settings), settings.mid_line.fires(total)
+    high, high_due = _why(total, settings.high_line, settings), settings.high_line.fires(total)
     if half_split(buffer.messages, settings) <= 1:
         mid, mid_due = f"{mid} · nothing can be removed", False
     if l3_split(buffer.messages, settings) <= 1:
@@ -283,13 +283,9 @@ def _l0_verdict(buffer: Buffer, settings: RokuSettings, running: RokuState) -> V
     return Verdict("L0", bool(indices), why, freed, None)
 
 
-def _compared(total: int, line: Watermark, settings: RokuSettings) -> tuple[str, bool]:
-    """In words, and whether the line's tiers fire."""
+def _why(total: int, line: Watermark, settings: RokuSettings) -> str:
     window = of_window(settings.context_window_tokens, settings.window_from)
-    share = f"({per_cent(getattr(settings, line.setting))} of {window})"
-    if line.fires(total):
-        return f"{total:,} > {line.tokens:,} {share}: {total - line.tokens:,} over", True
-    return f"{total:,} ≤ {line.tokens:,} {share}: {line.to_go(total):,} to go", False
+    return measured(total, line.tokens, f"{per_cent(getattr(settings, line.setting))} of {window}")
 
 
 POLICY = RokuPolicy()
