@@ -11,7 +11,7 @@ from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.pi import POLICY, PiPolicy
 from inspector.core.policies.pi.compaction import Supplied, Veto, serialise
 from inspector.core.policies.pi.entries import NO_FILES, Files, files_in, files_of
-from inspector.core.policies.pi.state import PiState
+from inspector.core.policies.pi.settings import PiState
 from inspector.core.policies.pi.usage import is_overflow, says_overflow, summary_of
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage

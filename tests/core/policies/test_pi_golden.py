@@ -9,7 +9,7 @@ from inspector.core.needs import drive
 from inspector.core.policies.pi import POLICY
 from inspector.core.policies.pi.compaction import serialise
 from inspector.core.policies.pi.entries import CutPoint, Preparation, find_cut_point, prepare
-from inspector.core.policies.pi.state import PiState
+from inspector.core.policies.pi.settings import PiState
 from inspector.core.policies.pi.usage import estimates, tokens_before
 from inspector.core.policies.start import moment_at
 from inspector.core.tokens.characters import u16

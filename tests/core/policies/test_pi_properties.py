@@ -14,8 +14,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, Summarize, drive
 from inspector.core.policies.pi import POLICY
-from inspector.core.policies.pi.settings import PiSettings
-from inspector.core.policies.pi.state import PiState
+from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.start import moment_at
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.replay.driver import Ground, replay

@@ -11,8 +11,7 @@ from inspector.core.needs import drive
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.pi import POLICY
 from inspector.core.policies.pi.compaction import judge
-from inspector.core.policies.pi.settings import PiSettings, optimal_config
-from inspector.core.policies.pi.state import PiState
+from inspector.core.policies.pi.settings import PiSettings, PiState, optimal_config
 from inspector.core.policies.pi.usage import (
     calculate_tokens,
     context_tokens,

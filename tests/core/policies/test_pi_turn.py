@@ -18,8 +18,7 @@ from inspector.core.needs import (
     drive,
 )
 from inspector.core.policies.pi import POLICY, check_place
-from inspector.core.policies.pi.settings import PiSettings
-from inspector.core.policies.pi.state import PiState
+from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.turn import TurnResult
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage

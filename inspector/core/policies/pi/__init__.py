@@ -1,7 +1,7 @@
 """Pi: one tier, compaction into a summary before a cut point (spec section 3)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from inspector.core.buffer import Buffer
@@ -9,11 +9,18 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure
 from inspector.core.outcome import Event, Outcome
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.pi import state
 from inspector.core.policies.pi.compaction import TIER, Extension, Job, Reason, compact, judge, verdict
-from inspector.core.policies.pi.settings import MAX_FAILURES, PiSettings, checked
-from inspector.core.policies.pi.state import PiState, last_answer, needed, noted, reports_of
-from inspector.core.policies.pi.usage import estimated_tokens, is_clamped, is_overflow, says_overflow
+from inspector.core.policies.pi.settings import MAX_FAILURES, PiSettings, PiState, checked
+from inspector.core.policies.pi.usage import (
+    estimated_tokens,
+    is_clamped,
+    is_overflow,
+    last_answer,
+    needed,
+    noted,
+    reports_of,
+    says_overflow,
+)
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
 from inspector.core.policies.verdict import (
     BreakerState,
@@ -24,6 +31,7 @@ from inspector.core.policies.verdict import (
     Verdicts,
     Watermark,
 )
+from inspector.core.recording import from_json
 from inspector.core.words import per_cent
 
 Context: TypeAlias = TurnContext[PiState]
@@ -50,10 +58,32 @@ class PiPolicy(Policy[PiSettings, PiState]):
         return checked(super().settings(values, window))
 
     def parsed(self, data: Mapping[str, Any]) -> PiState:
-        return state.parsed(data)
+        return PiState(
+            tuple(from_json(CallReport, one) for one in data.get("reports", ())),
+            str(data.get("border", "")),
+            str(data.get("checked", "")),
+            int((data.get("breaker") or {}).get("failures", 0)),
+            bool(data.get("overflowed", False)),
+            int(data.get("compactions", 0)),
+            int(data.get("messages", 0)),
+            str(data.get("seen", "")),
+            str(data.get("first_kept", "")),
+        )
 
     def dump(self, running: PiState) -> dict[str, Any]:
-        return state.dump(running)
+        """The frequency is derived, for people to read."""
+        return {
+            "breaker": {"failures": running.failures, "open": running.open},
+            "reports": [asdict(one) for one in running.reports],
+            "border": running.border,
+            "first_kept": running.first_kept,
+            "checked": running.checked,
+            "overflowed": running.overflowed,
+            "compactions": running.compactions,
+            "messages": running.messages,
+            "messages_per_compaction": running.messages / running.compactions if running.compactions else None,
+            "seen": running.seen,
+        }
 
     def measure(self, buffer: Buffer, settings: PiSettings, running: PiState) -> tuple[int, int]:
         """The profile's estimate, twice."""

@@ -10,9 +10,17 @@ from inspector.core.message import Json, Message, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.pi import usage
-from inspector.core.policies.pi.entries import NO_FILES, Files, Preparation, leading_system, prepare, rules_of
-from inspector.core.policies.pi.settings import PiSettings
-from inspector.core.policies.pi.state import PiState, border_of, entries_at, reports_of
+from inspector.core.policies.pi.entries import (
+    NO_FILES,
+    Files,
+    Preparation,
+    Rules,
+    border_of,
+    entries_at,
+    leading_system,
+    prepare,
+)
+from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.settings import WHOSE
 from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import PolicyInput, Verdict, measured
@@ -89,10 +97,11 @@ class Judgement:
 
 def judge(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Judgement:
     """The trigger on this buffer. Cheap where usage is reported: looks at the messages after it only."""
-    reports = reports_of(buffer.messages, running, moment)
+    reports = usage.reports_of(buffer.messages, running, moment)
     border = border_of(buffer.messages, running, moment)
-    stale = _is_stale(buffer, border)
-    if stale:  # what was reported for an older answer is not about this buffer
+    newest = (message for message in reversed(buffer.messages) if message.id == border or message.role == "assistant")
+    stale = bool(border) and next((message.id for message in newest), "") == border
+    if stale:  # the newest answer is older than the compaction: what was reported for it is not about this buffer
         fill = usage.Fill(usage.estimated_tokens(buffer, settings, moment.filed))
     else:
         fill = usage.context_tokens(buffer, reports, settings, border, moment.filed)
@@ -102,13 +111,6 @@ def judge(buffer: Buffer, settings: PiSettings, running: PiState, moment: Policy
     aborted = settings.is_code and bool(reports) and reports[-1].finish == "aborted"
     guard = _guard(fill, limit, settings, running, stale, aborted)
     return Judgement(fill, room, limit, over, guard)
-
-
-def _is_stale(buffer: Buffer, border: str) -> bool:
-    """The newest answer is older than the latest compaction."""
-    newest = (message for message in reversed(buffer.messages) if message.id == border or message.role == "assistant")
-    found = next(newest, None)
-    return found is not None and bool(border) and found.id == border
 
 
 def _guard(fill: usage.Fill, limit: int, settings: PiSettings, running: PiState, stale: bool, aborted: bool) -> str:
@@ -214,10 +216,11 @@ def _prepared(job: Job, settings: PiSettings, running: PiState, moment: PolicyIn
     messages = job.buffer.messages
     owed = {message.result.call_id for message in job.rest if message.result is not None}
     border = border_of(messages, running, moment)
-    reports = reports_of(messages, running, moment)
+    reports = usage.reports_of(messages, running, moment)
     before = usage.tokens_before(job.buffer, reports, border, settings.is_newest, moment.filed)
     entries = entries_at(messages, running, moment, settings.is_newest)
-    return prepare(entries, settings.keep_recent_tokens, before, settings.legacy_start, owed, rules_of(settings))
+    rules = Rules(settings.is_newest, settings.safe)
+    return prepare(entries, settings.keep_recent_tokens, before, settings.legacy_start, owed, rules)
 
 
 def _before(job: Job, prepared: Preparation, settings: PiSettings, running: PiState, moment: PolicyInput) -> Event:
@@ -292,16 +295,6 @@ class SummarizationFailed(Exception):
     """A summary could not be had. Its text is the harness's own sentence."""
 
 
-def history_cap(reserve: int) -> int:
-    """floor(0.8 x reserve): output tokens of the summary."""
-    return reserve * 8 // 10
-
-
-def prefix_cap(reserve: int) -> int:
-    """floor(0.5 x reserve): output tokens of a turn prefix's summary."""
-    return reserve // 2
-
-
 def summarise(prepared: Preparation, settings: PiSettings, reserve: int, focus: str = "") -> Conversation[str]:
     """compact(): one call, or two where a turn is split; then the file lists. Raises SummarizationFailed."""
     if prepared.split and prepared.turn_prefix:
@@ -326,7 +319,7 @@ def _history(prepared: Preparation, settings: PiSettings, reserve: int, focus: s
     need = Summarize(
         SYSTEM,
         "\n\n".join(parts),
-        max_tokens=None if settings.is_newest else history_cap(reserve),
+        max_tokens=None if settings.is_newest else reserve * 8 // 10,
         source=prepared.to_summarise,
         purpose="history",
     )
@@ -339,7 +332,7 @@ def _turn_prefix(messages: tuple[Message, ...], settings: PiSettings, reserve: i
     if settings.is_newest:
         text, most = f"# Conversation\n{text}\n\n# Instructions\n{_focused(TURN_PREFIX, focus)}", None
     else:
-        text, most = f"<conversation>\n{text}\n</conversation>\n\n{TURN_PREFIX}", prefix_cap(reserve)
+        text, most = f"<conversation>\n{text}\n</conversation>\n\n{TURN_PREFIX}", reserve // 2
     need = Summarize(SYSTEM, text, max_tokens=most, source=messages, purpose="turn prefix")
     return (yield from _asked(need, "Turn prefix summarization failed", settings))
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from inspector.core.message import Message, ToolResult
-from inspector.core.policies.pi.settings import PiSettings
+from inspector.core.policies.pi.settings import PiState
 from inspector.core.policies.pi.usage import estimate, is_made_up, summary_of
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import NOTHING_FILED, Filed, Record
 
 EntryKind: TypeAlias = Literal[
@@ -57,11 +58,6 @@ class Entry:
     def is_shown(self, newest: bool = False) -> bool:
         """Is it more than metadata?"""
         return self.is_message or (newest and self.kind in _BETWEEN) or self.kind == "system"
-
-    @property
-    def is_said(self) -> bool:
-        """Is it part of the conversation, though the model may not read it?"""
-        return self.is_message or self.kind in _BETWEEN
 
     @property
     def may_open(self) -> bool:
@@ -161,9 +157,20 @@ def leading_system(messages: Sequence[Message]) -> int:
     return next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
-def summary_text(entry: Entry) -> str:
-    """The summary of a compaction entry."""
-    return summary_of(entry.message) if entry.message else ""
+def border_of(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> str:
+    """Id of the last message that is older than the compaction whose summary begins the buffer: recorded, or our own;
+    empty where nobody knows."""
+    lead = leading_system(messages)
+    kept = moment.filed.kept.get(messages[lead].id) if lead < len(messages) else None
+    if kept is None:
+        return running.border
+    return messages[min(lead + kept, len(messages) - 1)].id
+
+
+def entries_at(messages: Sequence[Message], running: PiState, moment: PolicyInput, newest: bool = False) -> list[Entry]:
+    """The buffer as entries of a session of Pi's."""
+    rest = messages[leading_system(messages) :]
+    return entries_of(rest, border_of(messages, running, moment), running.first_kept, moment.filed, newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +184,6 @@ class Rules:
 
 
 RULES = Rules()
-
-
-def rules_of(settings: PiSettings) -> Rules:
-    """By the profile, and by the mode."""
-    return Rules(settings.is_newest, settings.safe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,9 @@ def find_cut_point(
     valid = _valid(entries, start, end, owed, rules.together)
     if not valid:
         return CutPoint(start)
-    at = _back_over_metadata(entries, start, _reach(entries, start, end, keep, valid, rules.newest), rules.newest)
+    at = _reach(entries, start, end, keep, valid, rules.newest)
+    while at > start and not entries[at - 1].is_shown(rules.newest) and entries[at - 1].kind != "compaction":
+        at -= 1  # metadata travels with what follows it
     if entries[at].is_start(rules.newest):
         return CutPoint(at)
     turn_start = next((n for n in range(at, start - 1, -1) if entries[n].starts_turn(rules.newest)), -1)
@@ -227,13 +231,6 @@ def _reach(entries: Sequence[Entry], start: int, end: int, keep: int, valid: Seq
         if total >= keep:
             return next((n for n in valid if n >= at), valid[-1 if newest else 0])
     return valid[0]
-
-
-def _back_over_metadata(entries: Sequence[Entry], start: int, at: int, newest: bool) -> int:
-    """Metadata travels with what follows it."""
-    while at > start and not entries[at - 1].is_shown(newest) and entries[at - 1].kind != "compaction":
-        at -= 1
-    return at
 
 
 def _valid(entries: Sequence[Entry], start: int, end: int, owed: Collection[str], together: bool) -> list[int]:
@@ -264,20 +261,14 @@ def _held_together(
                     change[at + 1] -= 1
         for call in message.calls if message else ():
             waiting[call.id].append(at)
-    newest = _newest_answer(entries, start, end)
+    newest = end  # where the answer at the very end begins: its calls are still to be answered
+    while newest > start and ((said := entries[newest - 1].message) is None or said.role == "assistant"):
+        newest -= 1
     for call_id, calls in waiting.items():
         for at in calls:
             if call_id in owed or at >= newest:
                 change[at + 1] += 1
     return change
-
-
-def _newest_answer(entries: Sequence[Entry], start: int, end: int) -> int:
-    """Where the answer at the very end begins: its calls are still to be answered."""
-    at = end
-    while at > start and ((message := entries[at - 1].message) is None or message.role == "assistant"):
-        at -= 1
-    return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,9 +367,10 @@ def prepare(
     end = cut.turn_start if cut.split else cut.first_kept
     to_summarise = _messages(entries[start:end])
     prefix = _messages(entries[end : cut.first_kept])
-    if not (legacy_start or any(entry.is_said for entry in entries[start : cut.first_kept])):
+    gone = entries[start : cut.first_kept]
+    if not (legacy_start or any(entry.is_message or entry.kind in _BETWEEN for entry in gone)):
         return None
-    before = summary_text(previous) if previous else None
+    before = None if previous is None or previous.message is None else summary_of(previous.message)
     return Preparation(
         entries[cut.first_kept].id,
         to_summarise,

@@ -1,10 +1,12 @@
-"""Pi's settings by their own names, and what its documents advise for other windows (spec 3.1)."""
+"""Pi's settings by their own names (spec 3.1), and its running state: what was reported, where the latest compaction
+stands, failures."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
+from inspector.core.policies.verdict import CallReport
 
 RESERVE, KEEP = 16_384, 20_000
 MAX_FAILURES = 3
@@ -84,3 +86,31 @@ def checked(settings: PiSettings) -> PiSettings:
 def optimal_config(window: int) -> tuple[int, int]:
     """getOptimalConfig: (reserve, keep) = floor(8 %), floor(10 %) of the window."""
     return window * 8 // 100, window // 10
+
+
+@dataclass(frozen=True, slots=True)
+class PiState:
+    """What Pi knows from call to call."""
+
+    reports: tuple[CallReport, ...] = ()
+    """The newest calls, oldest first, back to one with usage that did not fail."""
+    border: str = ""
+    """Id of the last message that was there at the latest compaction: what stands up to it is older than that."""
+    checked: str = ""
+    """Id of the answer that was checked last: each answer is checked once."""
+    failures: int = 0
+    """Compactions that failed in a row."""
+    overflowed: bool = False
+    """An overflow was recovered from, and no call has succeeded since."""
+    compactions: int = 0
+    messages: int = 0
+    """Messages that were added, for the frequency of compactions."""
+    seen: str = ""
+    """Id of the last message that is in `messages`."""
+    first_kept: str = ""
+    """Id of the first entry that the latest compaction kept."""
+
+    @property
+    def open(self) -> bool:
+        """Failed so often in a row that safe mode stops trying."""
+        return self.failures >= MAX_FAILURES

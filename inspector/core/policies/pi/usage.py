@@ -5,19 +5,19 @@ What was reported for the newest answer counts, and estimates where nothing was.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolResult
-from inspector.core.policies.pi.settings import PiSettings
+from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.replacements import inserted
 from inspector.core.policies.start import FAILED
-from inspector.core.policies.verdict import CallReport
+from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.session import NOTHING_FILED, Filed, Record
 from inspector.core.tokens.characters import Pi, u16
 from inspector.core.tokens.counted import Tiktoken
-from inspector.core.tokens.estimator import Estimator, Kind
+from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import buffer_tokens, weight
 from inspector.core.usage import Usage
 
@@ -28,6 +28,8 @@ RECENT = 10
 """Messages that getDynamicReserveTokens looks at."""
 OUTPUT_PRICE = 5
 """What an output token costs in input tokens, for our own cost functions."""
+RECENT_REPORTS = 16
+"""Reports without usage that are remembered."""
 SUMMARY_TOKENS = 2_000
 """What our own cost functions take a summary to be."""
 _BEFORE = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
@@ -104,11 +106,6 @@ class Seed:
 _CHARACTERS, _TOKENIZER = Seed(), Seed(Tiktoken("cl100k_base"))
 
 
-def seed_estimator(settings: PiSettings) -> Estimator:
-    """The design's estimator, by the `estimator` setting."""
-    return _TOKENIZER if settings.estimator == "tiktoken" else _CHARACTERS
-
-
 def estimate(message: Message, newest: bool = False) -> int:
     """estimateTokens of the code: no overhead. Of a compaction's summary only the text that was written."""
     if message.summary:
@@ -148,7 +145,43 @@ def estimated_tokens(buffer: Buffer, settings: PiSettings, filed: Filed = NOTHIN
     """The whole buffer without any usage, by the profile's own estimate."""
     if settings.is_code:
         return estimates(buffer.messages, settings.is_newest, filed)
-    return buffer_tokens(seed_estimator(settings), buffer.messages, buffer.prompt)
+    by = _TOKENIZER if settings.estimator == "tiktoken" else _CHARACTERS
+    return buffer_tokens(by, buffer.messages, buffer.prompt)
+
+
+def reports_of(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> tuple[CallReport, ...]:
+    """What was reported: as the moment tells it, or else what was noted and the newest answer's usage."""
+    if moment.reports is not None:
+        return moment.reports
+    newest = last_answer(messages)
+    if moment.usage is None and not moment.finish:
+        return running.reports
+    if not newest or any(one.upto == newest for one in running.reports):
+        return running.reports
+    return needed((*running.reports, CallReport(newest, moment.usage, moment.finish, moment.model)))
+
+
+def needed(reports: tuple[CallReport, ...]) -> tuple[CallReport, ...]:
+    """The reports from the newest good one on."""
+    good = [n for n, one in enumerate(reports) if one.usage is not None and one.finish not in FAILED]
+    return reports[good[-1] :] if good else reports[-RECENT_REPORTS:]
+
+
+def last_answer(messages: Sequence[Message]) -> str:
+    """Id of the newest assistant message; empty where there is none."""
+    return next((message.id for message in reversed(messages) if message.role == "assistant"), "")
+
+
+def noted(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> PiState:
+    """With what was reported, and the messages that are new."""
+    new = 0
+    for message in reversed(messages):
+        if message.id == running.seen:
+            break
+        new += 1
+    seen = messages[-1].id if messages else running.seen
+    reports = reports_of(messages, running, moment)
+    return replace(running, reports=reports, messages=running.messages + new, seen=seen)
 
 
 def calculate_tokens(usage: Usage, total: int = 0) -> int:
@@ -164,19 +197,18 @@ def last_usage(
     `upstream` passes over answers that failed or were aborted, and over usage that is all zero. O(messages after it).
     """
 
-    def is_void(report: CallReport, usage: Usage) -> bool:
-        return report.finish in FAILED or not calculate_tokens(usage)
-
-    usable = [one for one in reports if one.usage is not None and not (upstream and is_void(one, one.usage))]
-    if not usable:
+    by_id: dict[str, Usage] = {}
+    for report in reports:
+        usage = report.usage
+        if usage is not None and not (upstream and (report.finish in FAILED or not calculate_tokens(usage))):
+            by_id[report.upto] = usage
+    if not by_id:
         return None
-    by_id = {one.upto: one.usage for one in usable}
     for at in range(len(messages) - 1, -1, -1):
         if messages[at].id == border:
             return None
-        usage = by_id.get(messages[at].id)
-        if usage is not None:
-            return at + 1, usage
+        if found := by_id.get(messages[at].id):
+            return at + 1, found
     return None
 
 
