@@ -14,7 +14,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolResult
 from inspector.core.needs import Answer, ProviderFailure, Summarize
-from inspector.core.policies.roku.state import raw_tokens
+from inspector.core.policies.roku.settings import raw_tokens
 from inspector.simulated.server import SimulatedServer
 from tests.agent.conftest import Planned
 from tests.agent.running import Heard, call, opened, running, script, texts

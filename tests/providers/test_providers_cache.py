@@ -13,7 +13,7 @@ from inspector.core.buffer import Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text
 from inspector.core.needs import AskModel, Summarize
-from inspector.core.policies.roku.state import Detector
+from inspector.core.policies.roku.settings import Detector
 from inspector.providers.adapters import mark
 from inspector.providers.opening import Api
 from inspector.providers.requests import FrozenTools, for_anthropic, for_chat, for_responses, freeze

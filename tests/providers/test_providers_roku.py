@@ -11,7 +11,7 @@ from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.state import RokuState
+from inspector.core.policies.roku.settings import RokuState
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.validity import check
 from inspector.providers.opening import Api

@@ -8,7 +8,7 @@ from inspector.core.answering import Answerer
 from inspector.core.needs import AskModel, ProviderFailure, drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.state import RokuState
+from inspector.core.policies.roku.settings import RokuState
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import Thread
 from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, check

@@ -6,8 +6,7 @@ from inspector.core.needs import (
 )
 from inspector.core.outcome import Outcome
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.settings import RokuSettings
-from inspector.core.policies.roku.state import RokuState
+from inspector.core.policies.roku.settings import RokuSettings, RokuState
 from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import Script, assistant, buffer, user
 

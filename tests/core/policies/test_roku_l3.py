@@ -15,8 +15,7 @@ from inspector.core.needs import (
 )
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.messages import half_split, tail_split
-from inspector.core.policies.roku.settings import RokuSettings
-from inspector.core.policies.roku.state import RokuState, StepRecord, raw_tokens
+from inspector.core.policies.roku.settings import RokuSettings, RokuState, StepRecord, raw_tokens
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
 from tests.core.policies.build import Script, assistant, buffer, plain, result, user

@@ -13,8 +13,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, Summarize, drive
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.settings import RokuSettings
-from inspector.core.policies.roku.state import RokuState, raw_tokens
+from inspector.core.policies.roku.settings import RokuSettings, RokuState, raw_tokens
 from inspector.core.policies.verdict import PolicyInput
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import play_turn

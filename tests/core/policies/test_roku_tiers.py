@@ -12,7 +12,7 @@ from inspector.core.needs import (
 from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.messages import cut, digest
-from inspector.core.policies.roku.state import RokuState, raw_tokens
+from inspector.core.policies.roku.settings import RokuState, raw_tokens
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.calibration import Calibration
 from tests.core.policies.build import Script, assistant, buffer, build, conv, plain, result, texts, user

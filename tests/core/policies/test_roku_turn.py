@@ -18,18 +18,8 @@ from inspector.core.needs import (
     drive,
 )
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.settings import RokuSettings
-from inspector.core.policies.roku.state import (
-    Breaker,
-    Detector,
-    RokuState,
-    StepRecord,
-    boundary,
-    joined_summary,
-    mechanical_text,
-    raw_tokens,
-    split_records,
-)
+from inspector.core.policies.roku.messages import boundary, joined_summary, mechanical_text, split_records
+from inspector.core.policies.roku.settings import Breaker, Detector, RokuSettings, RokuState, StepRecord, raw_tokens
 from inspector.core.policies.turn import TurnContext, TurnResult
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage

@@ -22,7 +22,7 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.catalogue import POLICIES, TITLES
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY as ROKU
-from inspector.core.policies.roku.state import raw_tokens
+from inspector.core.policies.roku.settings import raw_tokens
 from inspector.core.policies.turn import TurnContext, TurnResult
 from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.usage import Usage

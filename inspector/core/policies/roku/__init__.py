@@ -1,7 +1,7 @@
 """Roku: five tiers, L0 to L4 (spec section 1)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from inspector.core.buffer import Buffer
@@ -10,13 +10,24 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, Conversation, Failure, SaveText
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.roku import compaction, state
+from inspector.core.policies.roku import compaction
 from inspector.core.policies.roku.messages import clearable, freed_raw, half_split, l3_split
-from inspector.core.policies.roku.settings import RokuSettings, checked
-from inspector.core.policies.roku.state import ESTIMATOR, CacheBreak, RokuState, StepRecord, raw_tokens, total_tokens
+from inspector.core.policies.roku.settings import (
+    ESTIMATOR,
+    Breaker,
+    CacheBreak,
+    Detector,
+    RokuSettings,
+    RokuState,
+    StepRecord,
+    checked,
+    raw_tokens,
+    total_tokens,
+)
 from inspector.core.policies.settings import of_window
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
 from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
+from inspector.core.recording import from_json
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.roku import estimate
 from inspector.core.words import per_cent
@@ -51,10 +62,26 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         return checked(super().settings(values, window))
 
     def parsed(self, data: Mapping[str, Any]) -> RokuState:
-        return state.parsed(data)
+        fresh = RokuState()
+        samples = [(int(estimated), int(reported)) for estimated, reported in data.get("samples", ())]
+        return RokuState(
+            self.calibrated(fresh, self.settings_type(), samples).calibration,
+            from_json(Breaker, data.get("breaker") or {}),
+            from_json(Detector, data.get("cache") or {}),
+            tuple(from_json(StepRecord, one) for one in data.get("history", ())),
+            str(data.get("working_summary", "")),
+        )
 
     def dump(self, running: RokuState) -> dict[str, Any]:
-        return state.dump(running)
+        """`scale` is derived from the samples, for people to read."""
+        return {
+            "breaker": asdict(running.breaker),
+            "scale": running.calibration.scale,
+            "samples": [list(pair) for pair in running.calibration.samples],
+            "working_summary": running.working_summary,
+            "history": [asdict(one) for one in running.history],
+            "cache": asdict(running.detector),
+        }
 
     def learn(self, running: RokuState, settings: RokuSettings, estimated: int, reported: int) -> RokuState:
         return replace(running, calibration=running.calibration.update(estimated, reported))
@@ -77,7 +104,30 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         return settings.mid_line, settings.high_line
 
     def due(self, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Verdicts:
-        return _verdicts(buffer, settings, running, moment)
+        total = total_tokens(buffer, running)
+        mid, mid_due = _why(total, settings.mid_line, settings), settings.mid_line.fires(total)
+        high, high_due = _why(total, settings.high_line, settings), settings.high_line.fires(total)
+        if half_split(buffer.messages, settings) <= 1:
+            mid, mid_due = f"{mid} · nothing can be removed", False
+        if l3_split(buffer.messages, settings) <= 1:
+            high = f"{high} · nothing can be removed"
+        memory = compaction.has_memory(settings, moment)
+        path = compaction.choose_path(running, moment)
+        if path == "mechanical":
+            remote = f" · {'breaker open' if moment.router else 'no model'}: mechanical"
+            local = f" · {'breaker open' if running.breaker.open else 'no model'}: mechanical digest"
+        else:
+            remote = "" if moment.remote else " · this provider cannot compact remotely"
+            local = " · the provider compacts remotely: L3a" if path == "L3a" else ""
+        at_mid, at_high = settings.mid_line.tokens, settings.high_line.tokens
+        return (
+            _l0_verdict(buffer, settings, running),
+            Verdict("L1", mid_due and not memory, mid + memory * " · a summary is at hand: L2", total, at_mid),
+            Verdict("L2", mid_due and memory, mid + (not memory) * " · no summary at hand: L1", total, at_mid),
+            Verdict("L3a", high_due and path == "L3a", high + remote, total, at_high),
+            Verdict("L3b", high_due and path != "L3a", high + local, total, at_high),
+            Verdict("L4", bool(moment.overflow), moment.overflow or "only after the model refuses the buffer", total),
+        )
 
     def tier(
         self, name: str, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
@@ -91,14 +141,12 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
                 return compaction.collapse(buffer, settings, running, moment)
             case "l2":
                 return (yield from compaction.remember(buffer, settings, running, moment))
-            case "l3":
-                return (yield from compaction.compact("L3", chosen, buffer, settings, running, moment))
+            case "l3" | "l4":
+                return (yield from compaction.compact(name.upper(), chosen, buffer, settings, running, moment))
             case "l3a" | "l3b":
                 wanted: compaction.Path = "L3a" if name.lower() == "l3a" else "L3b"
                 path: compaction.Path = "mechanical" if running.breaker.open else wanted
                 return (yield from compaction.compact(wanted, path, buffer, settings, running, moment))
-            case "l4":
-                return (yield from compaction.compact("L4", chosen, buffer, settings, running, moment))
         raise self.unknown(name)
 
     def unknown(self, tier: str) -> InspectorError:
@@ -243,34 +291,6 @@ def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[Step
         return [StepRecord(step, None, "", "final", message=said)]
     found = [m.result for m in results if m.result is not None]
     return [StepRecord(step, names.get(one.call_id), said, "tool", not one.is_error, one.content) for one in found]
-
-
-def _verdicts(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Verdicts:
-    """L0, L1, L2, L3a, L3b, L4 in that order."""
-    total = total_tokens(buffer, running)
-    mid, mid_due = _why(total, settings.mid_line, settings), settings.mid_line.fires(total)
-    high, high_due = _why(total, settings.high_line, settings), settings.high_line.fires(total)
-    if half_split(buffer.messages, settings) <= 1:
-        mid, mid_due = f"{mid} · nothing can be removed", False
-    if l3_split(buffer.messages, settings) <= 1:
-        high = f"{high} · nothing can be removed"
-    memory = compaction.has_memory(settings, moment)
-    path = compaction.choose_path(running, moment)
-    if path == "mechanical":
-        remote = f" · {'breaker open' if moment.router else 'no model'}: mechanical"
-        local = f" · {'breaker open' if running.breaker.open else 'no model'}: mechanical digest"
-    else:
-        remote = "" if moment.remote else " · this provider cannot compact remotely"
-        local = " · the provider compacts remotely: L3a" if path == "L3a" else ""
-    at_mid, at_high = settings.mid_line.tokens, settings.high_line.tokens
-    return (
-        _l0_verdict(buffer, settings, running),
-        Verdict("L1", mid_due and not memory, mid + (" · a summary is at hand: L2" if memory else ""), total, at_mid),
-        Verdict("L2", mid_due and memory, mid + ("" if memory else " · no summary at hand: L1"), total, at_mid),
-        Verdict("L3a", high_due and path == "L3a", high + remote, total, at_high),
-        Verdict("L3b", high_due and path != "L3a", high + local, total, at_high),
-        Verdict("L4", bool(moment.overflow), moment.overflow or "only after the model refuses the buffer", total, None),
-    )
 
 
 def _l0_verdict(buffer: Buffer, settings: RokuSettings, running: RokuState) -> Verdict:

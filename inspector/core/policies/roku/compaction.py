@@ -12,18 +12,21 @@ from inspector.core.message import Message, Opaque, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, RemoteCompact, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.replacements import cleared, inserted, without
-from inspector.core.policies.roku import state
 from inspector.core.policies.roku.messages import (
+    boundary,
     clearable,
     digest,
     freed_raw,
     half_split,
+    joined_summary,
     l3_split,
+    mechanical_text,
+    records_json,
     replace_segment,
+    split_records,
     strip_thinking,
 )
-from inspector.core.policies.roku.settings import RokuSettings
-from inspector.core.policies.roku.state import RokuState, raw_tokens, total_tokens
+from inspector.core.policies.roku.settings import RokuSettings, RokuState, raw_tokens, total_tokens
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import PolicyInput
 
@@ -99,7 +102,9 @@ def remember(buffer: Buffer, settings: RokuSettings, running: RokuState, moment:
         return Outcome("L2", buffer, running)
     summary = moment.summary
     if not summary.strip() and settings.session_memory == "generate":
-        summary = yield from _generated(removed, settings)
+        text, wait = digest(removed), settings.compact_llm_timeout
+        need = Summarize(MEMORY_INSTRUCTIONS, text, timeout_s=wait, source=tuple(removed), purpose="session memory")
+        summary = yield from _text(need)
     done = None
     if summary.strip():
         event = Event("MidCompactLayer2Ran", {"step": moment.step, "messages_replaced": len(removed)})
@@ -107,18 +112,13 @@ def remember(buffer: Buffer, settings: RokuSettings, running: RokuState, moment:
     return done or collapse(buffer, settings, running, moment)
 
 
-def _generated(removed: Sequence[Message], settings: RokuSettings) -> Conversation[str]:
+def _text(need: Summarize) -> Conversation[str]:
+    """The answer; empty where none came. A failure does not touch the breaker (R-BRK-8)."""
     try:
-        answer: Answer = yield Summarize(
-            MEMORY_INSTRUCTIONS,
-            digest(removed),
-            timeout_s=settings.compact_llm_timeout,
-            source=tuple(removed),
-            purpose="session memory",
-        )
+        answer: Answer = yield need
     except Failure:
         return ""
-    return answer.text
+    return answer.text if answer.text.strip() else ""
 
 
 def _replaced(
@@ -171,8 +171,10 @@ def compact(
 ) -> Done[RokuState]:
     """L3, or L4, which looks at no watermark: remove the segment and insert what stands in for it. The outcome of L3
     names the path that was taken."""
-    events, changed = [_triggered(tier, buffer, running, moment)], dict[str, FateName]()
+    changed = dict[str, FateName]()
+    events = [Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total_tokens(buffer, running)})]
     if tier == "L4":
+        events = [Event("ReactiveCompactTriggered", {"step": moment.step, "detail": moment.overflow})]
         running = replace(running, detector=running.detector.notify_compaction())
     elif tier == "L3" and path != "mechanical":
         tier = path
@@ -201,12 +203,6 @@ def compact(
     events.append(Event("CompactComplete", finished))
     done = succeeded or (path == "mechanical" and bool(removed))
     return Outcome(tier, after, running, tuple(events), done, attempt.error, changed)
-
-
-def _triggered(tier: str, buffer: Buffer, running: RokuState, moment: PolicyInput) -> Event:
-    if tier == "L4":
-        return Event("ReactiveCompactTriggered", {"step": moment.step, "detail": moment.overflow})
-    return Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total_tokens(buffer, running)})
 
 
 def _inserted(
@@ -254,29 +250,20 @@ def _compact_records(
     succeeded: bool, settings: RokuSettings, running: RokuState, moment: PolicyInput
 ) -> Conversation[RokuState]:
     """LoopState.history: by a model after a good summary (not after L3a, unless set), else mechanically."""
-    removed, kept = state.split_records(running.history, settings)
+    removed, kept = split_records(running.history, settings)
     if not removed:
         return running
     text = ""
     if succeeded and (not moment.remote or settings.history_after_remote == "llm"):
-        text = yield from _records_summary(removed, settings)
-    text = text or state.mechanical_text(removed)
+        instructions = HISTORY_INSTRUCTIONS.format(limit=settings.working_summary_max_chars)
+        wait = settings.compact_llm_timeout
+        text = yield from _text(Summarize(instructions, records_json(removed), timeout_s=wait, purpose="history"))
+    text = text or mechanical_text(removed)
     return replace(
         running,
-        history=(state.boundary(moment.step, removed, text), *kept),
-        working_summary=state.joined_summary(text, running.working_summary, settings),
+        history=(boundary(moment.step, removed, text), *kept),
+        working_summary=joined_summary(text, running.working_summary, settings),
     )
-
-
-def _records_summary(removed: Sequence[state.StepRecord], settings: RokuSettings) -> Conversation[str]:
-    instructions = HISTORY_INSTRUCTIONS.format(limit=settings.working_summary_max_chars)
-    try:
-        answer: Answer = yield Summarize(
-            instructions, state.records_json(removed), timeout_s=settings.compact_llm_timeout, purpose="history"
-        )
-    except Failure:  # does not touch the breaker (R-BRK-8)
-        return ""
-    return answer.text if answer.text.strip() else ""
 
 
 def _truncated(buffer: Buffer, changed: dict[str, FateName]) -> Buffer:
@@ -301,26 +288,18 @@ def _shortened(result: ToolResult, data: bytes) -> ToolResult:
 
 
 def remote(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
-    """L3a: one request, no retry, never followed by L3b."""
+    """L3a: one request, no retry, never followed by L3b. Upstream skips opaque items (`opaque_items` says otherwise);
+    safe mode also drops calls that no result answers, and results without their call."""
     try:
         answer: Answer = yield RemoteCompact(INSTRUCTIONS, tuple(removed), settings.compact_request_timeout)
     except Failure as failure:
         return Attempt(error=PROVIDER_FAILURE, elapsed_ms=failure.elapsed_ms)
-    usable = usable_messages(answer.messages, settings)
-    if not usable:
-        return replace(_spent(answer), error=PROVIDER_FAILURE)
-    return replace(_spent(answer), messages=usable)
-
-
-def usable_messages(messages: Sequence[Message], settings: RokuSettings) -> tuple[Message, ...]:
-    """What is kept of a remote compact's output. Upstream skips opaque items (`opaque_items` says otherwise).
-
-    Safe mode also drops calls that no result answers, and results without their call.
-    """
-    if settings.opaque_items == "keep":
-        return _without_open_calls(messages) if settings.safe else tuple(messages)
-    known = without(messages, lambda part: isinstance(part, Opaque))
-    return _without_open_calls(known) if settings.safe else known
+    usable = answer.messages
+    if settings.opaque_items == "skip":
+        usable = without(usable, lambda part: isinstance(part, Opaque))
+    if settings.safe:
+        usable = _without_open_calls(usable)
+    return replace(_spent(answer), messages=usable, error="" if usable else PROVIDER_FAILURE)
 
 
 def local(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
@@ -329,12 +308,9 @@ def local(removed: Sequence[Message], settings: RokuSettings) -> Conversation[At
     while work:
         text = digest(work, settings.safe)
         try:
+            wait = settings.compact_llm_timeout
             answer: Answer = yield Summarize(
-                INSTRUCTIONS,
-                text,
-                max_tokens=SUMMARY_TOKENS,
-                timeout_s=settings.compact_llm_timeout,
-                source=tuple(work),
+                INSTRUCTIONS, text, max_tokens=SUMMARY_TOKENS, timeout_s=wait, source=tuple(work)
             )
         except ContextWindowExceeded as failure:
             elapsed += failure.elapsed_ms

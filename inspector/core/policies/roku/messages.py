@@ -1,4 +1,5 @@
-"""What Roku does to messages without a model: which of them a tier removes, and what is said of them.
+"""What Roku does to messages without a model: which of them a tier removes, and what is said of them; and how the
+oldest records of its steps are folded into the working summary (spec 1.9).
 
 A tier removes always `buffer[1:split]`, never the anchor message 0 (spec 1.6, 1.7). L0 clears tool results (spec 1.5).
 The mechanical digest stands in for removed messages where no model wrote a summary (spec 1.6). Reasoning is taken out
@@ -9,14 +10,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, Thinking
 from inspector.core.policies.replacements import PLACEHOLDER
-from inspector.core.policies.roku.settings import RokuSettings
+from inspector.core.policies.roku.settings import RokuSettings, StepRecord
 from inspector.core.tokens.roku import estimate, utf8_length
 
 PLACEHOLDER_TOKENS = estimate(PLACEHOLDER)
 TEXT_BYTES = 120
 RESULT_BYTES = 100
+REASON_BYTES, OUTCOME_BYTES = 80, 100
+LLM_REASON_BYTES, LLM_OUTCOME_BYTES = 100, 150
+PREVIEW_BYTES = 200
 _HEADER = re.compile(r"^(?=(?:Goal|Accomplished|Key Decisions|Relevant Files):|\[)", re.MULTILINE)
 _OPEN, _CLOSE = "<thinking>", "</thinking>"
 
@@ -160,3 +165,56 @@ def _without_tag(text: str) -> str:
         return text
     end = text.find(_CLOSE, len(_OPEN))
     return text if end < 0 else text[end + len(_CLOSE) :].lstrip()
+
+
+def split_records(history: Sequence[StepRecord], settings: RokuSettings) -> tuple[tuple[StepRecord, ...], ...]:
+    """(to be removed, kept); nothing to remove while no more than `retain_tail_steps` are there.
+
+    Upstream counts a leading boundary; safe mode does not.
+    """
+    counted = len(history)
+    if settings.safe and history and history[0].kind == "boundary":
+        counted -= 1
+    if counted <= settings.retain_tail_steps:
+        return (), tuple(history)
+    at = len(history) - settings.retain_tail_steps
+    return tuple(history[:at]), tuple(history[at:])
+
+
+def mechanical_text(removed: Sequence[StepRecord]) -> str:
+    """The text without a model."""
+    lines = [f"[Compact summary — {len(removed)} steps discarded]"]
+    for one in removed:
+        reason, outcome = cut(one.reason, REASON_BYTES), cut(one.outcome, OUTCOME_BYTES)
+        lines.append(f"Step {one.step}: {one.tool or 'unknown'} — {reason} — {outcome}")
+    return "\n".join(lines)
+
+
+def records_json(removed: Sequence[StepRecord]) -> str:
+    """What the model is given to summarise."""
+    return dumps(
+        [
+            {
+                "step": one.step,
+                "tool": one.tool or "unknown",
+                "reason": cut(one.reason, LLM_REASON_BYTES),
+                "outcome": cut(one.outcome, LLM_OUTCOME_BYTES),
+            }
+            for one in removed
+        ]
+    )
+
+
+def boundary(step: int, removed: Sequence[StepRecord], text: str) -> StepRecord:
+    """The record that stands for the removed ones."""
+    count = len(removed)
+    return StepRecord(step, None, str(count), "boundary", discarded=count, preview=cut(text, PREVIEW_BYTES))
+
+
+def joined_summary(text: str, old: str, settings: RokuSettings) -> str:
+    """Newest first, cut to the limit: the oldest information is what gets lost. No ellipsis."""
+    joined = f"{text}\n\n{old}" if old else text
+    limit = settings.working_summary_max_chars
+    if settings.unit == "bytes":
+        return joined.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+    return joined[:limit]

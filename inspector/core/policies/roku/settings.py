@@ -1,16 +1,32 @@
-"""Roku's constants as settings, each with its hard limits (spec 1.1)."""
+"""Roku's constants as settings, each with its hard limits (spec 1.1), and its running state.
+
+The circuit breaker (spec 1.8): three failures in a row, and summaries are mechanical for the rest of the session. The
+detector of broken caches (spec 1.11). LoopState.history (spec 1.9): one record a step. The calibrated estimate (spec
+1.2).
+"""
 
 import math
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Literal, TypeAlias
 
+from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import InspectorError
+from inspector.core.jsontext import dumps
 from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
 from inspector.core.policies.verdict import Watermark
+from inspector.core.tokens.calibration import Calibration
+from inspector.core.tokens.estimators import buffer_tokens
+from inspector.core.tokens.roku import Roku
 from inspector.core.words import per_cent
 
 MAX_WINDOW = 2_000_000
 """HARD_MAX_CONTEXT_WINDOW_TOKENS"""
+ESTIMATOR = Roku()
+RELATIVE_DROP = 0.05
+ABSOLUTE_DROP = 2_000
+"""Both must be exceeded, strictly, for a report."""
+OutcomeKind: TypeAlias = Literal["tool", "ask_user", "final", "none", "boundary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +92,143 @@ def checked(settings: RokuSettings) -> RokuSettings:
         if not 0 < value < 1:
             raise InspectorError(f"{name} must lie strictly between 0 and 1, not {value}.")
     return settings
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """Closed(failures) or open. Upstream never closes it again; `good_turns` serves our optional recovery."""
+
+    failures: int = 0
+    open: bool = False
+    good_turns: int = 0
+
+    def succeeded(self) -> "Breaker":
+        """A compaction succeeded."""
+        return self if self.open else Breaker()
+
+    def failed(self, limit: int) -> "tuple[Breaker, bool]":
+        """A compaction failed with an error. Says whether this is the failure that opens it."""
+        if self.open:
+            return self, False
+        failures = self.failures + 1
+        return Breaker(failures, failures >= limit), failures >= limit
+
+    def good_turn(self, recovery_after: int) -> "Breaker":
+        """A turn went well. Ours: after `recovery_after` of them in a row an open breaker closes; 0 = never."""
+        if not self.open or recovery_after <= 0:
+            return self
+        turns = self.good_turns + 1
+        return Breaker() if turns >= recovery_after else replace(self, good_turns=turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What the cached prefix hangs on."""
+
+    system: str
+    tools: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class CacheBreak:
+    """A report: tokens lost and what changed (`system_prompt`, `tool_schema`, `model(a -> b)`; else `unknown`)."""
+
+    tokens_lost: int
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """The last fingerprints, the cache reads of the last call, and whether a compaction explains the next drop."""
+
+    baseline: int | None = None
+    pending: bool = False
+    previous: Fingerprint | None = None
+    current: Fingerprint | None = None
+
+    def notify_compaction(self) -> "Detector":
+        """The next response's cache reads become the new baseline without a report."""
+        return replace(self, pending=True)
+
+    def record_prompt_state(self, prompt: Prompt, model: str) -> "Detector":
+        """Before each call."""
+        return replace(self, previous=self.current, current=fingerprint(prompt, model))
+
+    def check_response(self, cache_read: int) -> "tuple[Detector, CacheBreak | None]":
+        """After each call, with the tokens it read from the cache."""
+        if self.current is None:
+            return self, None
+        after = replace(self, baseline=cache_read, pending=False)
+        before = self.baseline
+        if self.pending or not before or cache_read >= before:
+            return after, None
+        drop = before - cache_read
+        if drop / before > RELATIVE_DROP and drop > ABSOLUTE_DROP:
+            return after, CacheBreak(drop, _changed(self.previous, self.current))
+        return after, None
+
+
+def fingerprint(prompt: Prompt, model: str) -> Fingerprint:
+    """Hashes of the static system prompt and of the tool schemas, and the model's name."""
+    texts = prompt.system or "", dumps([tool.definition for tool in prompt.tools or ()])
+    system, tools = (sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts)
+    return Fingerprint(system, tools, model)
+
+
+def _changed(before: Fingerprint | None, now: Fingerprint) -> tuple[str, ...]:
+    if before is None or before == now:
+        return ("unknown",)
+    parts = (
+        (before.system != now.system, "system_prompt"),
+        (before.tools != now.tools, "tool_schema"),
+        (before.model != now.model, f"model({before.model} -> {now.model})"),
+    )
+    return tuple(name for is_other, name in parts if is_other)
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What one step of the loop did. A boundary stands for records that were compacted away."""
+
+    step: int
+    tool: str | None = None
+    reason: str = ""
+    kind: OutcomeKind = "none"
+    ok: bool = True
+    message: str = ""
+    discarded: int = 0
+    preview: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """In words, as both summaries quote it."""
+        match self.kind:
+            case "tool":
+                state = "ok" if self.ok else "error"
+                return f"{state}: {self.message}" if self.message else state
+            case "ask_user" | "final":
+                return f"{self.kind}: {self.message}"
+            case _:
+                return "no observation"
+
+
+@dataclass(frozen=True, slots=True)
+class RokuState:
+    """What Roku keeps from turn to turn (LoopState)."""
+
+    calibration: Calibration = field(default_factory=Calibration)
+    breaker: Breaker = field(default_factory=Breaker)
+    detector: Detector = field(default_factory=Detector)
+    history: tuple[StepRecord, ...] = ()
+    working_summary: str = ""
+
+
+def raw_tokens(buffer: Buffer) -> int:
+    """`raw` of spec 1.2: uncalibrated tokens of messages and system prompt."""
+    return buffer_tokens(ESTIMATOR, buffer.messages, buffer.prompt)
+
+
+def total_tokens(buffer: Buffer, running: RokuState) -> int:
+    """What every watermark is compared with: the calibrated total."""
+    return running.calibration.apply(raw_tokens(buffer))
