@@ -1,10 +1,10 @@
 """What a tool call is about, by the names that harnesses give to arguments: files, commands, patches."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from inspector.core.heavy import pattern
-from inspector.core.message import ToolCall
+from inspector.core.message import Message, ToolCall
 
 FILE_KEYS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
 PATH_KEYS = (*FILE_KEYS, "url", "uri")
@@ -30,6 +30,19 @@ def first_text(arguments: object, keys: Iterable[str]) -> str:
     if not isinstance(arguments, Mapping):
         return ""
     return next((v for key in keys if isinstance(v := arguments.get(key), str) and v), "")
+
+
+def used_last(
+    messages: Sequence[Message], tools: Container[str], keys: Sequence[str]
+) -> Iterator[tuple[str, ToolCall]]:
+    """(path under one of `keys`, call) of the calls of these tools, newest first; of each path the newest."""
+    seen = set[str]()
+    for message in reversed(messages):
+        for call in reversed(message.calls):
+            path = first_text(call.arguments, keys) if call.name in tools else ""
+            if path and path not in seen:
+                seen.add(path)
+                yield path, call
 
 
 def read_by(call: ToolCall) -> str:

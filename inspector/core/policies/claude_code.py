@@ -33,8 +33,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from inspector.core.buffer import Buffer
+from inspector.core.calls import used_last
 from inspector.core.formats.claude_code.unrecorded import LEAST, STAYS, client_tokens, oldest_results
-from inspector.core.message import Message, ToolCall, ToolResult
+from inspector.core.message import Message, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, ReadFile, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
@@ -293,7 +294,7 @@ def _files(messages: Sequence[Message], settings: ClaudeCodeSettings) -> Convers
     """The files used last, each as a message of the client."""
     recorded = {r.call_id: r.content for m in messages if isinstance(r := m.result, ToolResult) and not r.is_error}
     found: list[Message] = []
-    for path, call in _used_last(messages):
+    for path, call in used_last(messages, READING, ("file_path",)):
         if len(found) >= settings.restore_files:
             break
         try:
@@ -305,17 +306,6 @@ def _files(messages: Sequence[Message], settings: ClaudeCodeSettings) -> Convers
         put_back = inserted(f"claude-code-file{len(found)}", "user", text, messages)
         found.append(replace(put_back, summary=False, mark="attachment"))
     return found
-
-
-def _used_last(messages: Sequence[Message]) -> Iterator[tuple[str, ToolCall]]:
-    """(path, call), newest first; of each path the newest."""
-    seen = set[str]()
-    for message in reversed(messages):
-        for call in reversed(message.calls):
-            path = call.arguments.get("file_path") if call.name in READING and isinstance(call.arguments, dict) else ""
-            if isinstance(path, str) and path and path not in seen:
-                seen.add(path)
-                yield path, call
 
 
 POLICY = ClaudeCodePolicy()

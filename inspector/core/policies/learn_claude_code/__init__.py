@@ -15,6 +15,7 @@ from inspector.core.policies.replacements import with_content
 from inspector.core.policies.settings import WHOSE, read, share_of
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
 from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
+from inspector.core.words import plural
 
 Context = TurnContext[LearnState]
 
@@ -76,10 +77,8 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         match name.lower():
             case "micro":
                 return layers.microcompact(buffer, settings, running)
-            case "auto":
-                return (yield from layers.compact("auto", buffer, settings, running, moment))
-            case "manual":
-                return (yield from layers.compact("manual", buffer, settings, running, moment))
+            case "auto" | "manual" as layer:
+                return (yield from layers.compact(layer, buffer, settings, running, moment))
             case "spill":
                 return (yield from layers.spill(buffer, settings, running))
         raise self.unknown(name)
@@ -128,7 +127,7 @@ def _micro(buffer: Buffer, settings: LearnSettings, moment: PolicyInput) -> Verd
         newest = f"the newest {settings.keep_recent}"
         why = f"no compactable tool result over {settings.micro_min_tokens:,} tokens is older than {newest}"
     else:
-        why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)}"
+        why = plural(len(indices), "old tool result")
     if moment.agent:
         why += " · the list of a sub-agent is compacted as a whole only"
     return Verdict(layers.MICRO, bool(indices) and not moment.agent, why, layers.freed(buffer.messages, indices))
@@ -151,11 +150,9 @@ def _auto(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Verdi
 
 
 def _spill(buffer: Buffer, settings: LearnSettings) -> Verdict:
-    large = sum(layers.is_large(message, settings) for message in buffer.messages)
-    limit = settings.large_output_tokens
-    if not large:
-        return Verdict(layers.SPILL, False, f"no tool result over {limit:,} tokens", None, limit)
-    return Verdict(layers.SPILL, True, f"{large:,} tool result{'s' * (large != 1)} over {limit:,} tokens", None, limit)
+    large, limit = sum(layers.is_large(message, settings) for message in buffer.messages), settings.large_output_tokens
+    why = f"{plural(large, 'tool result') if large else 'no tool result'} over {limit:,} tokens"
+    return Verdict(layers.SPILL, bool(large), why, None, limit)
 
 
 POLICY = LearnClaudeCodePolicy()

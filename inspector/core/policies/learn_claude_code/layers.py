@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
+from inspector.core.calls import used_last
 from inspector.core.dialects.anthropic import result_content
-from inspector.core.message import Message, Text, ToolCall, ToolResult
+from inspector.core.message import Message, Text, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, ReadFile, SaveText, SaveTranscript, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
@@ -149,7 +150,12 @@ def compact(
         return _failed(layer, buffer, running.failed(settings), NO_SUMMARY, str(failure))
     if settings.safe and not answer.text.strip():
         return _failed(layer, buffer, running.failed(settings), BLANK, "the summary is blank")
-    after = _compressed(messages, answer, files, settings)
+    # the summary in the user's name, so that the system prompt and its cache stay as they are; then what is kept
+    text = f"{MARKER}\n{answer.text}" + (f"\n\n{files}" if files else "")
+    summary = inserted("learn-claude-code", "user", text, messages)
+    recent, acknowledged = kept(messages, settings)
+    acknowledgement = Message(f"{summary.id}-ok", "assistant", (Text(ACKNOWLEDGED),), summary=True)
+    after = (summary, *([acknowledgement] if acknowledged else ()), *recent)
     event = Event(
         "compacted",
         {
@@ -173,17 +179,6 @@ def _request(messages: Sequence[Message], settings: LearnSettings, moment: Polic
         timeout_s=settings.summary_timeout,
         source=tuple(messages),
     )
-
-
-def _compressed(
-    messages: Sequence[Message], answer: Answer, files: str, settings: LearnSettings
-) -> tuple[Message, ...]:
-    """The summary in the user's name, so that the system prompt and its cache stay as they are; then what is kept."""
-    text = f"{MARKER}\n{answer.text}" + (f"\n\n{files}" if files else "")
-    summary = inserted("learn-claude-code", "user", text, messages)
-    stays, acknowledged = kept(messages, settings)
-    acknowledgement = Message(f"{summary.id}-ok", "assistant", (Text(ACKNOWLEDGED),), summary=True)
-    return (summary, *([acknowledgement] if acknowledged else ()), *stays)
 
 
 def _failed(layer: Layer, buffer: Buffer, running: LearnState, error: str, why: str) -> Outcome[LearnState]:
@@ -270,30 +265,14 @@ def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Mes
     return whole[newest] if newest < start else ()
 
 
-def recent_reads(messages: Sequence[Message], settings: LearnSettings) -> Iterator[tuple[str, ToolCall]]:
-    """(path, call) of the reading calls, newest first; of each path the first sighting."""
-    seen: set[str] = set()
-    for message in reversed(messages):
-        for call in reversed(message.calls):
-            path = _path(call.arguments) if call.name in settings.restore_tools else ""
-            if path and path not in seen:
-                seen.add(path)
-                yield path, call
-
-
-def _path(arguments: object) -> str:
-    if not isinstance(arguments, dict):
-        return ""
-    return next((value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str)), "")
-
-
 def restored(messages: Sequence[Message], settings: LearnSettings) -> Conversation[str]:
     """The text to append; empty where no file could be read. Asks for one file after the other, until it has enough."""
     limit = settings.max_restore_tokens_per_file * 4
-    recorded = _recorded(messages)
+    results = (message.result for message in messages if message.mark != "placeholder")  # not what was cleared since
+    recorded = {one.call_id: one.content for one in results if one is not None and not one.is_error}
     found: list[str] = []
     total = 0
-    for path, call in recent_reads(messages, settings):
+    for path, call in used_last(messages, settings.restore_tools, _PATH_KEYS):
         if len(found) >= settings.max_restore_files:
             break
         try:
@@ -306,12 +285,6 @@ def restored(messages: Sequence[Message], settings: LearnSettings) -> Conversati
             break
         found.append(f"[Restored after compact] {path}:\n{content}")
     return "\n\n".join(found)
-
-
-def _recorded(messages: Sequence[Message]) -> dict[str, str]:
-    """What calls brought back, by their ids; errors and what was cleared since are left out."""
-    results = ((message, message.result) for message in messages)
-    return {r.call_id: r.content for m, r in results if r is not None and not r.is_error and m.mark != "placeholder"}
 
 
 def _is_prompt(message: Message) -> bool:

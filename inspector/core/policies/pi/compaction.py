@@ -25,6 +25,7 @@ from inspector.core.policies.settings import WHOSE
 from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import PolicyInput, Verdict, measured
 from inspector.core.tokens.characters import u16
+from inspector.core.words import plural
 
 TIER = "compact"
 Reason: TypeAlias = Literal["threshold", "overflow", "manual"]
@@ -151,7 +152,7 @@ def _source(fill: usage.Fill) -> str:
         return "estimated"
     if not fill.since:
         return "as reported for the newest answer"
-    since = f"{fill.since:,} message{'s' * (fill.since != 1)} after it"
+    since = f"{plural(fill.since, 'message')} after it"
     if fill.tokens == fill.reported:
         return f"as reported, {since} not counted"
     return f"{fill.reported:,} reported, {since} estimated"

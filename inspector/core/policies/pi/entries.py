@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from inspector.core.calls import first_text
 from inspector.core.message import Message, ToolResult
 from inspector.core.policies.pi.settings import PiState
 from inspector.core.policies.pi.usage import estimate, is_made_up, summary_of
@@ -295,19 +296,13 @@ def files_of(messages: Iterable[Message], before: Files) -> Files:
     read, modified = set(before.read), set(before.modified)
     for message in messages:
         for call in message.calls:
-            path = _path(call.arguments)
+            path = first_text(call.arguments, _PATHS)
             name = call.name.lower()
             if path and name in _READS:
                 read.add(path)
             elif path and name in _WRITES:
                 modified.add(path)
     return Files(_sorted(read - modified), _sorted(modified))
-
-
-def _path(arguments: object) -> str:
-    if not isinstance(arguments, Mapping):
-        return ""
-    return next((value for key in _PATHS if isinstance(value := arguments.get(key), str)), "")
 
 
 def _sorted(paths: Iterable[str]) -> tuple[str, ...]:

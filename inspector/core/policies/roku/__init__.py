@@ -30,7 +30,7 @@ from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName,
 from inspector.core.recording import from_json
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.roku import estimate
-from inspector.core.words import per_cent
+from inspector.core.words import per_cent, plural
 
 TRUNCATED = ("max_tokens", "length")
 Context: TypeAlias = TurnContext[RokuState]
@@ -299,7 +299,7 @@ def _l0_verdict(buffer: Buffer, settings: RokuSettings, running: RokuState) -> V
     if not indices:
         why = f"no tool result older than the newest {settings.microcompact_retain_recent} would shrink"
     else:
-        why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)}"
+        why = plural(len(indices), "old tool result")
     return Verdict("L0", bool(indices), why, freed, None)
 
 

@@ -85,13 +85,9 @@ def clearable(messages: Sequence[Message], settings: RokuSettings) -> list[int]:
     spared: set[str] = set()
     if settings.safe and settings.exclude_tools:
         spared = {call.id for m in messages for call in m.calls if call.name in settings.exclude_tools}
-    return [at for at, result in old if result.call_id not in spared and _would_shrink(result.content)]
-
-
-def _would_shrink(content: str) -> bool:
-    if content == PLACEHOLDER:
-        return False
-    return len(content) > len(PLACEHOLDER) or utf8_length(content) > len(PLACEHOLDER)
+    most = len(PLACEHOLDER)
+    long = ((at, one) for at, one in old if len(one.content) > most or utf8_length(one.content) > most)
+    return [at for at, result in long if result.call_id not in spared]
 
 
 def freed_raw(messages: Sequence[Message], indices: Sequence[int]) -> int:
