@@ -9,9 +9,16 @@ from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Need, ProviderFailure, Summarize, drive
 from inspector.core.outcome import Outcome
-from inspector.core.policies.pulse import POLICY
-from inspector.core.policies.pulse.compaction import PREFIX, prune, split_by_turns, tokens, turn_starts
-from inspector.core.policies.pulse.settings import PulseSettings, PulseState
+from inspector.core.policies.pulse import (
+    POLICY,
+    PREFIX,
+    PulseSettings,
+    PulseState,
+    prune,
+    split_by_turns,
+    tokens,
+    turn_starts,
+)
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
 from tests.core.policies.build import AgentLoop, Script, assistant, buffer, play_loop, result, user

@@ -1,26 +1,44 @@
-"""maybeCompactContext: trigger, split, summary, the two fallbacks, and the two places in the loop that call it (spec
-2.3 to 2.8). Mutates nothing.
+"""Pulse Coder: one tier, summary of all but the newest user turns (spec section 2).
+
+Settings by the names of its environment variables (spec 2.1), and our switches. As upstream reads its environment: what
+is no number, or not above 0, is ignored and the default stands. One exception: `COMPACT_TRIGGER=0` is taken, it means
+"always".
 
 A turn begins with a user message. A tool result never does, nor does a user message that travelled with results or
 stands between a call and its result: so a call and its results are always in the same turn.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.message import Message, Opaque, Part, Thinking, ToolCall, ToolResult
+from inspector.core.errors import InspectorError
+from inspector.core.message import Json, Message, Opaque, Part, Thinking, ToolCall, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.pulse.settings import PulseSettings, PulseState
+from inspector.core.policies.harness import Policy
 from inspector.core.policies.replacements import inserted, without
-from inspector.core.policies.turn import AllDone, Done
-from inspector.core.policies.verdict import PolicyInput
+from inspector.core.policies.settings import (
+    DERIVED,
+    MODEL,
+    WindowFrom,
+    apply,
+    of_window,
+    plain,
+    setting,
+    share_of,
+    window_setting,
+    windowed,
+)
+from inspector.core.policies.turn import AllDone, Done, TurnContext
+from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
 from inspector.core.tokens.characters import Chars4, ToolNames
 from inspector.core.tokens.estimators import estimator, messages_weight
 from inspector.core.usage import Usage
+from inspector.core.words import per_cent
 
 TIER = "compact"
 FALLBACK, TOO_LARGE = "fallback", "summary-too-large"
@@ -47,6 +65,81 @@ _SPACE = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join
 """What JavaScript's `trim` removes."""
 _GONE = ("reasoning", "thinking", "tool", "_call", "approval")
 """Words in the kind of an opaque part that stands for reasoning or for a tool's state."""
+TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.50
+WINDOW_NAMES = frozenset({"window", "contextwindow", "contextwindowtokens"})
+NUMBERS = WINDOW_NAMES | {
+    "compacttrigger",
+    "compacttarget",
+    "keeplastturns",
+    "maxcompactionattempts",
+    "compactsummarymaxtokens",
+}
+"""Names of what upstream reads from its environment, spelt plainly."""
+
+
+@dataclass(frozen=True, slots=True)
+class PulseSettings:
+    """Everything that can be set. Tokens unless the name says otherwise."""
+
+    context_window_tokens: int = window_setting(64_000)
+    window_from: WindowFrom = field(default="own", metadata=DERIVED)
+    compact_trigger: int = setting(
+        48_000, "compacts from here on; default 75 % of the window", names=["COMPACT_TRIGGER"], low=0
+    )
+    compact_target: int = setting(
+        32_000, "a compacted list may be so large; default 50 % of the window", names=["COMPACT_TARGET"], low=1
+    )
+    keep_last_turns: int = setting(6, "newest user turns that stay word for word", names=["KEEP_LAST_TURNS"], low=1)
+    max_compaction_attempts: int = setting(
+        2, "compactions in one call of the loop", names=["MAX_COMPACTION_ATTEMPTS"], low=1
+    )
+    compact_summary_max_tokens: int = setting(
+        1_200, "longest summary that is asked for", names=["COMPACT_SUMMARY_MAX_TOKENS"], low=1
+    )
+    prune_on_oversize: bool = setting(
+        False, "a summary that is too large: prune before the newest turns are taken, too"
+    )
+    estimator: Literal["chars4", "roku", "tiktoken", "tiktoken-cl100k"] = setting(
+        "chars4", "what counts tokens: characters / 4, or a tokenizer", names=["tokenizer"]
+    )
+    summary_part_tokens: int = setting(
+        0, "summarise the old part in parts of this size, then the summaries; 0 = all at once", low=0
+    )
+    summary_role: Literal["assistant", "user"] = setting("assistant", "who seems to have written the summary")
+    length_ratio: float = setting(
+        0.0, "`length` is trouble with the context only above this share of the window; 0 = always", low=0, high=1
+    )
+    write_back: bool = setting(True, "the caller takes the new list over; off = its callback forgets to")
+    mode: Literal["faithful", "safe"] = setting("faithful", "as upstream, bugs and all; or with the safety proposals")
+
+    @property
+    def safe(self) -> bool:
+        return self.mode == "safe"
+
+
+def _usable(key: str, text: str) -> bool:
+    name = plain(key)
+    if name not in NUMBERS or (name in WINDOW_NAMES and plain(text) == MODEL):
+        return True
+    try:
+        number = int(text.replace("_", "").replace(",", ""))
+    except ValueError:
+        return False
+    return number > 0 or (number == 0 and name == "compacttrigger")
+
+
+@dataclass(frozen=True, slots=True)
+class PulseState:
+    """How often the running call of its loop has compacted: a call of the loop begins with a prompt of the user."""
+
+    attempts: int = 0
+    prompt: str = ""
+    """Id of the user message that the counted attempts belong to."""
+
+    def at(self, messages: Sequence[Message]) -> "PulseState":
+        """With a prompt that was not there before, a new call of the loop has begun."""
+        newest = next((m.id for m in reversed(messages) if m.role == "user" and not m.summary), "")
+        return self if newest == self.prompt else PulseState(0, newest)
 
 
 def turn_starts(messages: Sequence[Message]) -> list[int]:
@@ -184,7 +277,10 @@ def compact(
     if reason:
         after = _without_summary(parts, reason, settings)
     event = _event(reason, trigger, before, tokens(after, settings), parts, why)
-    changed = _fates(messages, after, "dropped" if reason else "summarised")
+    kept = {message.id: message for message in after}
+    gone: FateName = "dropped" if reason else "summarised"
+    changed: dict[str, FateName] = {m.id: "cut" for m in messages if kept.get(m.id) is not m}
+    changed |= {message.id: gone for message in messages if message.id not in kept}
     return Outcome(TIER, buffer.with_messages(after), running, (event,), True, reason, changed)
 
 
@@ -207,28 +303,16 @@ def _event(reason: str, trigger: Trigger, before: int, after: int, parts: Split,
 
     `summaries` = how many earlier summaries were summarised again.
     """
-    return Event(
-        "Compacted",
-        ({"reason": reason} if reason else {})
-        | {
-            "trigger": trigger,
-            "tokens_before": before,
-            "tokens_after": after,
-            "ratio": round(after / before, 4) if before else 1.0,
-            "summaries": sum(message.summary for message in parts.old),
-        }
-        | ({"why": why} if why else {}),
-    )
-
-
-def _fates(before: Sequence[Message], after: Sequence[Message], gone: FateName) -> dict[str, FateName]:
-    kept = {message.id: message for message in after}
-    changed: dict[str, FateName] = {}
-    for message in before:
-        then = kept.get(message.id)
-        if then is not message:
-            changed[message.id] = gone if then is None else "cut"
-    return changed
+    fields: dict[str, Json] = {
+        "reason": reason,
+        "trigger": trigger,
+        "tokens_before": before,
+        "tokens_after": after,
+        "ratio": round(after / before, 4) if before else 1.0,
+        "summaries": sum(message.summary for message in parts.old),
+        "why": why,
+    }
+    return Event("Compacted", {name: value for name, value in fields.items() if value != ""})
 
 
 def is_trouble(finish: str, usage: Usage | None, settings: PulseSettings) -> bool:
@@ -259,3 +343,110 @@ def attempt(buffer: Buffer, settings: PulseSettings, running: PulseState, trigge
     if not settings.write_back:
         return (Outcome(TIER, buffer, running, outcome.events, True, outcome.error),)
     return (replace(outcome, running=running),)
+
+
+Context: TypeAlias = TurnContext[PulseState]
+
+
+class PulsePolicy(Policy[PulseSettings, PulseState]):
+    """See `Policy`. It never looks at what the provider reports."""
+
+    name = "pulse"
+    title = "Pulse Coder"
+    tiers: Sequence[TierName] = (
+        TierName(TIER, "Compact", "Has a model summarise all but the newest user turns.", calls_model=True),
+    )
+    settings_type = PulseSettings
+    state_type = PulseState
+
+    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> PulseSettings:
+        """Trigger and target follow the window unless they are given; the window is its own, whatever the model's is.
+        Safe mode refuses a target that a compaction could reach and still be due again."""
+        usable = [pair for pair in values if _usable(*pair)]
+        first, others = windowed(PulseSettings(), usable, window, follows=False)
+        trigger = math.floor(first.context_window_tokens * TRIGGER_SHARE)
+        target = max(1, math.floor(first.context_window_tokens * TARGET_SHARE))
+        found = apply(replace(first, compact_trigger=trigger, compact_target=target), others)
+        trigger, target = found.compact_trigger, found.compact_target
+        if found.safe and 0 < trigger <= target:
+            raise InspectorError(f"compact_target ({target:,}) must lie below compact_trigger ({trigger:,}).")
+        return found
+
+    def measure(self, buffer: Buffer, settings: PulseSettings, running: PulseState) -> tuple[int, int]:
+        total = tokens(buffer.messages, settings)
+        return total, total
+
+    def watermarks(self, settings: PulseSettings) -> tuple[Watermark, ...]:
+        limit = settings.compact_trigger
+        share = share_of(limit, settings.context_window_tokens, settings.window_from)
+        return (Watermark(f"{share} compact", limit, "compact_trigger", (TIER,), fires_on=True),)
+
+    def due(self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput) -> Verdicts:
+        total, limit = tokens(buffer.messages, settings), settings.compact_trigger
+        window = settings.context_window_tokens
+        share = f"{per_cent(limit / window)} of {of_window(window, settings.window_from)}"
+        why = measured(total, limit, share, fires_on=True)
+        by_force = forced(moment, settings)
+        due = total >= limit or by_force
+        if by_force and total < limit:
+            why += f" · forced: the last call ended with {moment.finish or 'an overflow'}"
+        most = settings.max_compaction_attempts
+        if running.at(buffer.messages).attempts >= most:
+            why, due = f"{why} · all {most} attempts of this loop are used up", False
+        elif not split(buffer.messages, settings).old:
+            turns = len(turn_starts(buffer.messages))
+            why += f" · nothing older than the {settings.keep_last_turns} turns kept (there are {turns})"
+            due = False
+        return (Verdict(TIER, due, why, total, limit),)
+
+    def tier(
+        self, name: str, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput
+    ) -> Done[PulseState]:
+        """Forced, by hand: it costs no attempt of the loop."""
+        if name.lower() != TIER:
+            raise self.unknown(name)
+        return (yield from compact(buffer, settings, running, "forced"))
+
+    def before_call(
+        self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput
+    ) -> AllDone[PulseState]:
+        """The way from the end of one model call to the next: forced where that one ended with `length`
+        (`moment.finish`), then while it is due."""
+        running = running.at(buffer.messages)
+        done: tuple[Outcome[PulseState], ...] = ()
+        if forced(moment, settings):
+            done = yield from attempt(buffer, settings, running, "length-retry")
+        while True:
+            last = done[-1] if done else Outcome(TIER, buffer, running)
+            more = yield from attempt(last.buffer, settings, last.running, "pre-loop")
+            if not more:
+                return done
+            done += more
+
+    def recover(self, turn: Context, settings: PulseSettings, moment: PolicyInput, error: str) -> Conversation[str]:
+        """Safe mode treats a refusal like `length`; upstream fails."""
+        if settings.safe:
+            done = len(turn.outcomes)
+            yield from self.compact(turn, settings, replace(moment, overflow=error))
+            return error if len(turn.outcomes) == done else ""
+        return error
+
+    def accept(
+        self, turn: Context, settings: PulseSettings, moment: PolicyInput, answer: Answer
+    ) -> Conversation[Answer | None]:
+        """After an answer that was cut off it compacts and asks again, while it may. Nobody runs such an answer's
+        calls."""
+        if not is_trouble(answer.finish, answer.usage, settings):
+            turn.add(answer.messages)
+            return answer
+        cut_off = replace(answer, messages=without(answer.messages, lambda part: isinstance(part, ToolCall)))
+        turn.add(cut_off.messages)
+        done = len(turn.outcomes)
+        yield from self.compact(turn, settings, replace(moment, usage=answer.usage, finish=answer.finish))
+        if len(turn.outcomes) > done:
+            return None
+        said = "\n".join(message.text for message in cut_off.messages)
+        return replace(cut_off, text=said or "Context limit reached.")
+
+
+POLICY = PulsePolicy()
