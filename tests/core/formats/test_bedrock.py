@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Head
-from inspector.core.formats.traffic.event_stream import DamagedMessage, StreamMessage, stream_messages
+from inspector.core.formats.traffic.bedrock import DamagedMessage, StreamMessage, stream_messages
 from inspector.core.session import Session
 from tests.core.formats.feeding import told
 from tests.core.formats.test_traffic import buffers, prompts

@@ -5,22 +5,27 @@ from functools import partial
 
 from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.traffic import cassette, frames, har, logs
-from inspector.core.formats.traffic.log import Capture, TrafficLog, TrafficReader
+from inspector.core.formats.traffic.log import TrafficReader
 
 
 def _format(
-    name: str, title: str, more: str, sniff: Callable[[Head], float], start: Callable[[TrafficLog], Capture]
+    name: str,
+    title: str,
+    more: str,
+    sniff: Callable[[Head], float],
+    reader: type[TrafficReader],
+    *,
+    grows: bool = False,
 ) -> Format:
-    reader = partial(TrafficReader, name, start)
     told = Contents(tokens="where there is a response", system="yes", tools="yes", more=more)
-    return Format(name, title, sniff, reader, is_many=True, grows=start in _GROW, contents=told)
+    return Format(name, title, sniff, partial(reader, name), is_many=True, grows=grows, contents=told)
 
-
-_GROW = (logs.ExchangeRows, frames.FrameRows)
 
 FORMATS = (
-    _format("exchange-log", "log of exchanges", "claude-tap's packets and lines", logs.sniff, logs.ExchangeRows),
-    _format("frames", "log of WebSocket frames", "ccxray's", frames.sniff, frames.FrameRows),
-    _format("har", "HTTP archive (HAR)", "also of Amazon Bedrock", har.sniff, har.HarEntries),
-    _format("cassette", "VCR cassette", "YAML or JSON", cassette.sniff, cassette.Interactions),
+    _format(
+        "exchange-log", "log of exchanges", "claude-tap's packets and lines", logs.sniff, logs.ExchangeRows, grows=True
+    ),
+    _format("frames", "log of WebSocket frames", "ccxray's", frames.sniff, frames.FrameRows, grows=True),
+    _format("har", "HTTP archive (HAR)", "also of Amazon Bedrock", har.sniff, har.HarReader),
+    _format("cassette", "VCR cassette", "YAML or JSON", cassette.sniff, cassette.CassetteReader),
 )

@@ -10,8 +10,8 @@ from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.live import LiveConversation, is_setup
-from inspector.core.formats.traffic.log import TrafficLog, bytes_of
-from inspector.core.formats.traffic.telling import CapturedRequest, asks_model, tell
+from inspector.core.formats.traffic.log import CapturedRequest, TrafficReader, asks_model
+from inspector.core.formats.traffic.plain import bytes_of
 from inspector.core.untyped import fields_of, object_of, objects_of, text_of
 
 
@@ -28,11 +28,7 @@ def _interactions(value: Any) -> list[Mapping[str, Any]]:
 
 def _is_models(one: Mapping[str, Any]) -> bool:
     request = object_of(one, "request")
-    return asks_model(text_of(request.get("method")) or "POST", _address(request), _body(request))
-
-
-def _address(request: Mapping[str, Any]) -> Any:
-    return request.get("uri", request.get("url"))
+    return asks_model(text_of(request.get("method")) or "POST", request.get("uri", request.get("url")), _body(request))
 
 
 def _body(told: Mapping[str, Any]) -> Any:
@@ -44,18 +40,18 @@ def _body(told: Mapping[str, Any]) -> Any:
     return bytes_of(body["base64_string"]) if "base64_string" in body else body.get("string")
 
 
-class Interactions:
-    """A `Capture`."""
+class CassetteReader(TrafficReader):
+    """Of a cassette."""
 
-    def __init__(self, log: TrafficLog) -> None:
-        self._log = log
-        self._live = LiveConversation(log)
+    def __init__(self, format_: str, wanted: str = "") -> None:
+        super().__init__(format_, wanted)
+        self._live = LiveConversation(self)
 
-    def take(self, line: int, value: Any) -> None:
-        """The cassette."""
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the cassette."""
         rows = _interactions(value)
         if not rows:
-            self._log.skip(line, "this is no cassette", value)
+            self.skip(line, "this is no cassette", value)
         others = 0
         for one in rows:
             if one.get("kind") == "message":
@@ -65,15 +61,17 @@ class Interactions:
             else:
                 others += 1
         if others:
-            self._log.note(f"Of the cassette's interactions {others:,} ask no model; they were left out.")
+            self.note(f"Of the cassette's interactions {others:,} ask no model; they were left out.")
 
     def _interaction(self, one: Mapping[str, Any]) -> None:
         request, response = object_of(one, "request"), object_of(one, "response")
         method, time = text_of(request.get("method")) or "POST", _time(one.get("recorded_at"))
-        asked = CapturedRequest(method, _address(request), request.get("headers"), _body(request), time)
+        asked = CapturedRequest(
+            method, request.get("uri", request.get("url")), request.get("headers"), _body(request), time
+        )
         status = response.get("status")
         code = status.get("code") if isinstance(status, Mapping) else response.get("code", status)
-        tell(self._log, asked, code, _body(response), response.get("headers"))
+        self.tell(asked, code, _body(response), response.get("headers"))
 
 
 def _time(value: Any) -> str:

@@ -5,16 +5,14 @@ ends its answer. Logs of frames have one a line (ccxray): `dir` is `c2u` from th
 """
 
 from collections import deque
-from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.dialects.catalogue import event_of, is_terminal
 from inspector.core.formats.format import Head
-from inspector.core.formats.traffic.log import TrafficLog
+from inspector.core.formats.traffic.log import TrafficReader
 from inspector.core.untyped import fields_of, text_of
 
 _KEYS = frozenset(("ts", "dir", "text"))
-_PATH = "/v1/responses"
 
 
 def sniff(head: Head) -> float:
@@ -31,7 +29,9 @@ def is_create(frame: Any) -> bool:
 class FramePairs:
     """The exchanges of one connection."""
 
-    def __init__(self, log: TrafficLog, method: str = "WEBSOCKET", path: Any = _PATH, headers: Any = None) -> None:
+    def __init__(
+        self, log: TrafficReader, method: str = "WEBSOCKET", path: Any = "/v1/responses", headers: Any = None
+    ) -> None:
         self._log, self._method, self._path, self._headers = log, method, path, headers
         self._waiting: deque[int] = deque()
         self._events: list[Any] = []
@@ -67,23 +67,20 @@ class FramePairs:
         self._log.answer(number, 101, events, line=line, ended=ended)
 
 
-class FrameRows:
-    """A `Capture` of a log with a frame a line."""
+class FrameRows(TrafficReader):
+    """Of a log with a frame a line."""
 
-    def __init__(self, log: TrafficLog) -> None:
-        self._log = log
+    def __init__(self, format_: str, wanted: str = "") -> None:
+        super().__init__(format_, wanted)
         self._connections: dict[str, FramePairs] = {}
 
-    def take(self, line: int, value: Any) -> None:
-        """A frame, or a list of them."""
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a frame, or a list of them."""
         for row in value if isinstance(value, list) else [value]:
             if fields_of(row).keys() >= _KEYS:
-                self._frame(line, row)
+                session, name = text_of(row.get("sessionId")), text_of(row.get("id"))
+                headers = [["session-id", session]] * bool(session)
+                pairs = self._connections.setdefault(f"{session} {name}", FramePairs(self, headers=headers))
+                (pairs.up if row.get("dir") == "c2u" else pairs.down)(row["text"], line)
             else:
-                self._log.skip(line, "this is no frame of a WebSocket; it was left out", row)
-
-    def _frame(self, line: int, row: Mapping[str, Any]) -> None:
-        session, name = text_of(row.get("sessionId")), text_of(row.get("id"))
-        headers = [["session-id", session]] * bool(session)
-        pairs = self._connections.setdefault(f"{session} {name}", FramePairs(self._log, path=_PATH, headers=headers))
-        (pairs.up if row.get("dir") == "c2u" else pairs.down)(row["text"], line)
+                self.skip(line, "this is no frame of a WebSocket; it was left out", row)

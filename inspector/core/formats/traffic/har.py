@@ -8,8 +8,8 @@ from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.frames import FramePairs, is_create
-from inspector.core.formats.traffic.log import TrafficLog, bytes_of, plain_body
-from inspector.core.formats.traffic.telling import CapturedRequest, asks_model, tell
+from inspector.core.formats.traffic.log import CapturedRequest, TrafficReader, asks_model
+from inspector.core.formats.traffic.plain import bytes_of, plain_body
 from inspector.core.untyped import object_of, objects_of, text_of
 
 
@@ -38,29 +38,26 @@ def _posted(request: Mapping[str, Any]) -> Any:
     return plain_body(_unpacked(posted.get("text")) if posted.get("encoding") == "base64" else posted.get("text"))
 
 
-class HarEntries:
-    """A `Capture`."""
+class HarReader(TrafficReader):
+    """Of an archive."""
 
-    def __init__(self, log: TrafficLog) -> None:
-        self._log = log
-
-    def take(self, line: int, value: Any) -> None:
-        """The archive."""
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the archive."""
         entries = entries_of(value)
         if not entries:
-            self._log.skip(line, "this is no HTTP archive", value)
+            self.skip(line, "this is no HTTP archive", value)
         found = [entry for entry in entries if _is_models(entry)]
         for entry in found:
             self._entry(entry)
         if others := len(entries) - len(found):
-            self._log.note(f"Of the archive's entries {others:,} ask no model; they were left out.")
+            self.note(f"Of the archive's entries {others:,} ask no model; they were left out.")
 
     def _entry(self, entry: Mapping[str, Any]) -> None:
         request, response = object_of(entry, "request"), object_of(entry, "response")
         url, headers, time = request.get("url"), request.get("headers"), text_of(entry.get("startedDateTime"))
         frames = objects_of(entry.get("_webSocketMessages"))
         if any(is_create(one.get("data")) for one in frames):
-            pairs = FramePairs(self._log, "WEBSOCKET", url, headers)
+            pairs = FramePairs(self, "WEBSOCKET", url, headers)
             for one in frames:
                 (pairs.up if one.get("type") == "send" else pairs.down)(one.get("data"), 0)
             pairs.end(0)
@@ -73,7 +70,7 @@ class HarEntries:
         status = response.get("status") or None
         method, size = text_of(request.get("method")), request.get("bodySize")
         asked = CapturedRequest(method, url, headers, _posted(request), time, size)
-        tell(self._log, asked, status, body, response.get("headers"), **came)
+        self.tell(asked, status, body, response.get("headers"), **came)
 
 
 def _unpacked(text: Any) -> bytes:

@@ -8,7 +8,7 @@ Audio is left out; what was said is what the provider transcribed. https://ai.go
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.core.formats.traffic.log import TrafficLog
+from inspector.core.formats.traffic.log import TrafficReader
 from inspector.core.untyped import list_of, object_of, objects_of, text_at, text_of
 
 _COUNTS = {"promptTokenCount": "promptTokenCount", "responseTokenCount": "candidatesTokenCount"}
@@ -23,7 +23,7 @@ def is_setup(message: Any) -> bool:
 class LiveConversation:
     """Fed with the messages of one connection, in order."""
 
-    def __init__(self, log: TrafficLog) -> None:
+    def __init__(self, log: TrafficReader) -> None:
         self._log = log
         self._setup: Mapping[str, Any] = {}
         self._contents: list[Mapping[str, Any]] = []

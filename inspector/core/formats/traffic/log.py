@@ -1,101 +1,28 @@
-"""What a capture tells, exchange by exchange, told on as the records that our own proxy writes."""
+"""A capture, exchange by exchange, told on as the records that our own proxy writes."""
 
 import re
-from base64 import b64decode
-from binascii import Error
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from inspector.core.dialects.catalogue import DIALECTS, Endpoint, event_of
-from inspector.core.dialects.decoding import decoded
+from inspector.core.dialects.catalogue import DIALECTS, Endpoint
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.keys import ClientKey, key_of, read_headers
 from inspector.core.formats.proxy.reader import ProxyReader, named_endpoint
+from inspector.core.formats.traffic.bedrock import (
+    AGENT,
+    CONVERSE,
+    DamagedMessage,
+    StreamMessage,
+    agent_calls,
+    converse_request,
+    converse_response,
+    stream_events,
+    stream_messages,
+)
+from inspector.core.formats.traffic.plain import content_of, header, header_pairs, path_of, plain_body
 from inspector.core.session import HeldSession, Problem, Session
-from inspector.core.untyped import fields_of, list_of, object_of, text_of, value_in
-
-_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
-_STREAMS = ("data:", "event:", ": ", "id:")
-
-
-def path_of(url: Any) -> str:
-    """The path of an address, with its query; a path stays what it is."""
-    text = text_of(url)
-    found = _HOST.match(text)
-    return (text[found.end() :] or "/") if found else text
-
-
-def header_pairs(value: Any) -> list[list[str]]:
-    """Headers as a recording has them, of an object (a text or a list each), of pairs, of `{name, value}`."""
-    if isinstance(value, Mapping):
-        return [[str(name), text] for name, told in value.items() for text in _texts(told)]
-    pairs: list[list[str]] = []
-    for one in list_of(value):
-        match one:
-            case {"name": str(name), "value": str(text)} | [str(name), str(text)]:
-                pairs.append([name, text])
-    return pairs
-
-
-def _texts(told: Any) -> Iterable[str]:
-    return (text for text in (told if isinstance(told, list) else [told]) if isinstance(text, str))
-
-
-def header(pairs: Sequence[Sequence[str]], wanted: str) -> str:
-    """The first header of that name (lower case); empty where there is none."""
-    return next((text for name, text in pairs if name.lower() == wanted), "")
-
-
-def plain_body(data: Any, headers: Sequence[Sequence[str]] = ()) -> Any:
-    """A body out of its chunks and its content encoding and, where it is JSON, parsed; else its text. Other values as
-    they are."""
-    if isinstance(data, str | bytes) and "chunked" in header(headers, "transfer-encoding"):
-        data = _without_chunks(data)
-    if isinstance(data, bytes):
-        data = decoded(data, header(headers, "content-encoding")).data.decode("utf-8", "replace")
-    if isinstance(data, str) and data.lstrip()[:1] in ("{", "["):
-        return value_in(data, data)
-    return data
-
-
-_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")
-
-
-def _without_chunks(data: str | bytes) -> str | bytes:
-    """A body as it went over the line, put together; most captures did that already."""
-    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    found, at = list[bytes](), 0
-    while head := _CHUNK.match(raw, at):
-        end = head.end() + int(head[1], 16)
-        found.append(raw[head.end() : end])
-        at = end + 2
-        if raw[end:at] not in (b"\r\n", b""):
-            return data
-    whole = b"".join(found)
-    return data if not found else whole.decode("utf-8", "replace") if isinstance(data, str) else whole
-
-
-def bytes_of(text: Any) -> bytes:
-    """What a text in base64 stands for; empty where it is none."""
-    try:
-        return b64decode(text, validate=False) if isinstance(text, str) else b""
-    except (Error, ValueError):
-        return b""
-
-
-def content_of(value: Any) -> dict[str, Any]:
-    """The fields of a recorded response that hold this body: JSON, events, an event stream, any other text."""
-    match value:
-        case Mapping():
-            return {"body": value}
-        case list():
-            return {"frames": [event for one in value if (event := event_of(one)) is not None]}
-        case str() if value.lstrip().startswith(_STREAMS):
-            return {"stream": value.lstrip()}
-        case str():
-            return {"text": value[:4000]}
-    return {}
+from inspector.core.untyped import fields_of, object_of, text_of
 
 
 def traffic_endpoint(record: Mapping[str, Any]) -> Endpoint:
@@ -105,33 +32,48 @@ def traffic_endpoint(record: Mapping[str, Any]) -> Endpoint:
         return Endpoint("call", named, model)
     found = named_endpoint(record)
     if found.dialect is None and isinstance(body, Mapping) and "anthropic_version" in body:  # Bedrock, Vertex
-        return Endpoint("call", DIALECTS["anthropic"], model or model_in(text_of(record.get("path"))))
+        return Endpoint("call", DIALECTS["anthropic"], model or _model_in(text_of(record.get("path"))))
     return found
 
 
 _MODEL = re.compile(r"/models?/([^/?]+?)(?:/|:\w*rawPredict|\?|$)", re.IGNORECASE)
 
 
-def model_in(path: str) -> str:
+def _model_in(path: str) -> str:
     """The model that a path of Bedrock or Vertex names; empty where it names none."""
     found = _MODEL.search(path)
     return found[1].replace("%3A", ":") if found else ""
 
 
-def is_call(method: str, url: Any, body: Any) -> bool:
-    """Is a model asked?"""
-    record = {"method": method, "path": path_of(url), "body": body}
-    return traffic_endpoint(record).dialect is not None
+def asks_model(method: str, url: Any, body: Any) -> bool:
+    """Is a model asked, or an agent that asks one?"""
+    path = path_of(url)
+    is_call = traffic_endpoint({"method": method, "path": path, "body": body}).dialect is not None
+    return is_call or bool(CONVERSE.search(path) or AGENT.search(path))
 
 
-class TrafficLog:
-    """Exchanges on their way into the reader of recordings.
+@dataclass(frozen=True, slots=True)
+class CapturedRequest:
+    """A request, as the capture has it. `size`: bytes on the wire."""
+
+    method: str
+    url: Any
+    headers: Any
+    body: Any
+    time: str = ""
+    size: Any = None
+    line: int = 0
+
+
+class TrafficReader:
+    """A `Reader` (see `format.py`) of captures; each kind has a `feed` of its own, which tells their exchanges.
 
     Where clients name several sessions, that of `wanted` is read (its id or its number), else the first. Exchanges that
     name none go with the first, those in front of all with any.
     """
 
-    def __init__(self, wanted: str = "") -> None:
+    def __init__(self, format_: str, wanted: str = "") -> None:
+        self._format = format_
         self._reader = ProxyReader(traffic_endpoint)
         self._wanted, self._chosen = wanted, ""
         self._held: dict[str, HeldSession] = {}
@@ -143,6 +85,53 @@ class TrafficLog:
         self._notes: dict[str, None] = {}
         self._problems: list[Problem] = []
 
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a document, or a line. Never raises for what it holds."""
+        raise NotImplementedError
+
+    def tell(self, asked: CapturedRequest, status: Any, body: Any, headers: Any, **came: Any) -> None:
+        """An exchange over HTTP: nothing came back where there is neither `status` nor `body`. What Amazon Bedrock says
+        in words of its own becomes Anthropic's."""
+        path, pairs = path_of(asked.url), header_pairs(headers)
+        binary = isinstance(body, bytes) and "vnd.amazon.eventstream" in header(pairs, "content-type")
+        messages = self._messages(body) if binary else []
+        if AGENT.search(path):
+            self._agent(asked, messages)
+            return
+        question, more = plain_body(asked.body), dict[str, Any]()
+        if binary:
+            body = stream_events(messages)
+        if found := CONVERSE.search(path):
+            more = {"dialect": "anthropic", "model": _model_in(path)}
+            question = converse_request(fields_of(question))
+            told = plain_body(body, pairs)
+            body = converse_response(told) if not found[2] and isinstance(told, Mapping) else body
+        more |= {"size": asked.size, "line": asked.line}
+        number = self.ask(asked.method, asked.url, asked.headers, question, asked.time, **more)
+        if status or body:
+            self.answer(number, status, body, headers, **came)
+
+    def _messages(self, data: bytes) -> list[StreamMessage]:
+        found: list[StreamMessage] = []
+        for one in stream_messages(data):
+            if isinstance(one, DamagedMessage):
+                self.skip(0, f"an event stream is damaged at byte {one.at:,}: {one.why}", "")
+            else:
+                found.append(one)
+        return found
+
+    def _agent(self, asked: CapturedRequest, messages: list[StreamMessage]) -> None:
+        """Calls of models stand in the answer; what was asked of the agent is none."""
+        calls = agent_calls(messages)
+        if not calls:
+            self.note("An agent of Bedrock was asked without traces: what its models were sent is not in this file.")
+        for call in calls:
+            about: dict[str, Any] = {"dialect": "anthropic", "model": call.model, "aside": call.aside}
+            time = call.time or asked.time
+            number = self.ask("POST", asked.url, asked.headers, call.request, time, **about)
+            if call.response is not None:
+                self.answer(number, 200, call.response)
+
     def ask(self, method: str, url: Any, headers: Any, body: Any, time: str = "", *, line: int = 0, **more: Any) -> int:
         """A request; its number. `line` 0: the file is one value; the number of the exchange (from 1) stands for it.
 
@@ -151,8 +140,7 @@ class TrafficLog:
         """
         number, self._count = self._count, self._count + 1
         pairs = header_pairs(headers)
-        told = plain_body(body, pairs)
-        fields = fields_of(told)
+        fields = fields_of(plain_body(body, pairs))
         if before := self._ends.get(text_of(fields.get("previous_response_id"))):
             pairs.append(["session-id", before])  # it is of the session that it goes on, if it says nothing else
         key = key_of(read_headers(pairs), fields)
@@ -192,41 +180,16 @@ class TrafficLog:
         """Something that could not be read."""
         self._problems.append(Problem(line, what, excerpt(value)))
 
-    def session(self, format_: str) -> Session:
+    def session(self) -> Session:
         """The session so far; one without threads where the wanted one is not in the file."""
         found = self._reader.session()
         held = tuple(self._held.values()) if len(self._held) > 1 else ()
         if not self._chosen and self._wanted not in ("", "0"):
-            return Session(format_, held=held)
+            return Session(self._format, held=held)
         return replace(
             found,
-            format=format_,
+            format=self._format,
             problems=(*found.problems, *self._problems),
             notes=(*found.notes, *self._notes),
             held=held,
         )
-
-
-class Capture(Protocol):
-    """The way that one format tells its exchanges."""
-
-    def take(self, line: int, value: Any) -> None:
-        """The value that stood on `line`. Never raises for what it holds."""
-        ...
-
-
-class TrafficReader:
-    """A `Reader` (see `format.py`)."""
-
-    def __init__(self, format_: str, start: Callable[[TrafficLog], Capture], wanted: str = "") -> None:
-        self._format, self._log = format_, TrafficLog(wanted)
-        self._capture = start(self._log)
-
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a document, or a line."""
-        del file  # captures have no companions
-        self._capture.take(line, value)
-
-    def session(self) -> Session:
-        """The session so far; one without threads where the wanted one is not in the file."""
-        return self._log.session(self._format)

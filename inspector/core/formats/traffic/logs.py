@@ -14,8 +14,8 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.times import iso_time
 from inspector.core.formats.traffic.bedrock import CONVERSE
 from inspector.core.formats.traffic.frames import FramePairs, is_create
-from inspector.core.formats.traffic.log import TrafficLog, path_of, plain_body
-from inspector.core.formats.traffic.telling import CapturedRequest, asks_model, tell
+from inspector.core.formats.traffic.log import CapturedRequest, TrafficReader, asks_model
+from inspector.core.formats.traffic.plain import path_of, plain_body
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import fields_of, list_of, object_of, text_of
 
@@ -30,12 +30,8 @@ def sniff(head: Head) -> float:
     rows: Sequence[Any] = head.document if isinstance(head.document, list) else head.values
     rows = list_of(fields_of(head.document).get("packets")) or rows
     found = [row for row in map(_plain, rows[:60]) if is_exchange(row)]
-    return 0.96 if 2 * len(found) > len(rows[:60]) and any(map(_asks, found)) else 0.0
-
-
-def _asks(row: Mapping[str, Any]) -> bool:
-    request = row["request"]
-    return asks_model(_method(row), _address(row), plain_body(_named(request, _BODIES)))
+    asked = (asks_model(_method(row), _address(row), plain_body(_named(row["request"], _BODIES))) for row in found)
+    return 0.96 if 2 * len(found) > len(rows[:60]) and any(asked) else 0.0
 
 
 def _method(row: Mapping[str, Any]) -> str:
@@ -82,23 +78,20 @@ def is_exchange(row: Any) -> bool:
     return ("method" in row or "method" in request or "headers" in request) and _address(row) is not None
 
 
-class ExchangeRows:
-    """A `Capture`."""
+class ExchangeRows(TrafficReader):
+    """Of rows of exchanges."""
 
-    def __init__(self, log: TrafficLog) -> None:
-        self._log = log
-
-    def take(self, line: int, value: Any) -> None:
-        """A document of packets, a list of exchanges, or the exchange of a line."""
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a document of packets, a list of exchanges, or the exchange of a line."""
         packets = value.get("packets") if isinstance(value, Mapping) else value
         rows, at = (packets, 0) if isinstance(packets, list) else ([value], line)
         for row in map(_plain, rows):
             if is_exchange(row):
                 self._exchange(row, at)
             else:
-                self._log.skip(line, "this is no exchange; it was left out", row)
+                self.skip(line, "this is no exchange; it was left out", row)
         if shortened := dumps(value).count(_SHORTENED):
-            self._log.note(f"The capture shortened texts, in {shortened:,} places: buffers weigh less than was sent.")
+            self.note(f"The capture shortened texts, in {shortened:,} places: buffers weigh less than was sent.")
 
     def _exchange(self, row: Mapping[str, Any], line: int) -> None:
         request, response = row["request"], object_of(row, "response")
@@ -109,22 +102,24 @@ class ExchangeRows:
         came = {"elapsed_ms": row.get("duration_ms"), "error": text_of(row.get("error") or response.get("error"))}
         asked, said = list_of(request.get("ws_events")), _named(response, _STREAMS)
         if any(map(is_create, asked)):
-            pairs, events = FramePairs(self._log, method, address, request.get("headers")), iter(list_of(said))
+            pairs, events = FramePairs(self, method, address, request.get("headers")), iter(list_of(said))
             for frame in filter(is_create, asked):
                 pairs.up(frame, line, time)
                 any(pairs.down(event, line) for event in events)
             pairs.end(line)
             return
-        body = _body(response)
+        body = _named(response, _BODIES)
         content = body if body not in (None, "", {}, []) else said
         if CONVERSE.search(path_of(address)):
-            question = CapturedRequest(method, address, request.get("headers"), _body(request), time, line=line)
-            tell(self._log, question, status, content, response.get("headers"), line=line, **came)
+            question = CapturedRequest(
+                method, address, request.get("headers"), _named(request, _BODIES), time, line=line
+            )
+            self.tell(question, status, content, response.get("headers"), line=line, **came)
             return
         more = {"transport": "websocket"} if is_socket else {}
-        number = self._log.ask(method, address, request.get("headers"), _body(request), time, line=line, **more)
+        number = self.ask(method, address, request.get("headers"), _named(request, _BODIES), time, line=line, **more)
         if response:
-            self._log.answer(number, status, content, response.get("headers"), line=line, **came)
+            self.answer(number, status, content, response.get("headers"), line=line, **came)
 
 
 _TIMES = ("timestamp", "time", "created_at", "recorded_at")
@@ -132,15 +127,8 @@ _STATUSES = ("status", "status_code", "http_status", "statusCode")
 
 
 def _time(value: Any) -> str:
-    return value if isinstance(value, str) else iso_time(value, 1 if _is_seconds(value) else 1000)
-
-
-def _is_seconds(value: Any) -> bool:
-    return isinstance(value, int | float) and value < 1e11
-
-
-def _body(told: Mapping[str, Any]) -> Any:
-    return _named(told, _BODIES)
+    is_seconds = isinstance(value, int | float) and value < 1e11
+    return value if isinstance(value, str) else iso_time(value, 1 if is_seconds else 1000)
 
 
 def _named(told: Mapping[str, Any], names: Sequence[str]) -> Any:
