@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from inspector.core.buffer import Prompt, Stretch, View
+from inspector.core.buffer import EMPTY_VIEW, Prompt, View
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
@@ -46,8 +46,8 @@ class PayloadReader:
         self._sides: list[tuple[int, str]] = []
         self._held: list[BodyPair] = []
         """Side calls of a file that has nothing else so far: should it stay like that, they are its steps."""
-        self._loose = Stretch()
-        self._loose_seen: dict[str, int] = {}
+        self._loose = EMPTY_VIEW
+        """Single messages that stand between the bodies."""
         self._problems: list[Problem] = []
         self._named = ""
         self._partial: set[str] = set()
@@ -59,9 +59,8 @@ class PayloadReader:
         del file  # payloads have no companions
         if self._dialect.is_message(value) or self._is_saved_chat(value):
             items = value if isinstance(value, list) else [value]
-            units = self._dialect.units(items, line, before=self._loose.view())
-            for message in self._pool.messages(units, self._loose_seen):
-                self._loose.append(message)
+            units = self._dialect.units(items, line, before=self._loose)
+            self._loose = self._pool.after(self._loose, units)
             return
         if self._is_stream(value):
             self._take_events(value, line)
@@ -135,7 +134,7 @@ class PayloadReader:
             steps, singles = steps_and_singles(self._threads.all)
             sides = [*((one.steps[0].line, "call without tools") for one in singles), *self._sides]
             left = [f"Side calls that are no steps of the conversation were left out: {_told(sides)}."] if sides else []
-            if self._loose.own:
+            if self._loose:
                 left.append(f"{len(self._loose)} single messages between the request bodies were left out.")
             return self._session(named_threads(steps), left)
         if self._stream:
@@ -147,7 +146,7 @@ class PayloadReader:
             for one in self._held:
                 alone.add(one)
             return self._session(named_threads(alone.all), [f"Not a step of a conversation: {_told(self._sides)}."])
-        return self._session((self._loose_thread(),) if self._loose.own else (), [])
+        return self._session((self._loose_thread(),) if self._loose else (), [])
 
     def _session(self, threads: tuple[Thread, ...], more: list[str]) -> Session:
         notes = sorted(self._partial)
@@ -159,17 +158,17 @@ class PayloadReader:
         return Session(self._dialect.name, threads, Prefix(self._problems), id=self._named, notes=(*notes, *more))
 
     def _loose_thread(self) -> Thread:
-        own, view = self._loose.own, self._loose.view()
-        ends = [view.length]
+        own = self._loose.messages()
+        ends = [len(own)]
         if self._dialect is GEMINI:
             turns = [
                 n for n, one in enumerate(own) if one.role == "assistant" and not (n and _is_same_item(own[n - 1], one))
             ]
             ends = turns or ends
-        requests = tuple(
-            Request(n, View(self._loose, end), line=own[min(end, len(own) - 1)].line) for n, end in enumerate(ends)
-        )
-        return Thread("main", requests=requests, messages=Prefix(own), end=view, prompt=Prompt())
+        lines = [own[min(end, len(own) - 1)].line for end in ends]
+        views = [View(self._loose.stretch, end) for end in ends]
+        requests = tuple(Request(n, view, line=line) for n, (view, line) in enumerate(zip(views, lines, strict=True)))
+        return Thread("main", requests=requests, messages=own, end=self._loose, prompt=Prompt())
 
 
 def _is_same_item(before: Message, message: Message) -> bool:

@@ -9,7 +9,7 @@ from inspector.core.dialects.catalogue import Endpoint
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.openai_responses import RESPONSES
 from inspector.core.formats.payload.exchange import BodyPair
-from inspector.core.formats.proxy.bodies import Bodies, Body, BodyBase
+from inspector.core.formats.proxy.bodies import Bodies, Body, Likeness
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange
@@ -57,7 +57,7 @@ class BodyThreads:
             self.missing.append(pair.line)
         start = self._ends.get(pair.previous, EMPTY_VIEW)
         body = self._read(pair, start)
-        body = replace(body, prompt=self._pool.prompt(_prompt(self._dialect, pair)))
+        body = replace(body, prompt=self._prompt(pair, body.prompt))
         reply = reply_of(self._dialect, pair.response) if pair.response is not None else Reply()
         where = Endpoint("call", self._dialect)
         one = Exchange(
@@ -74,16 +74,15 @@ class BodyThreads:
     def _read(self, pair: BodyPair, start: View) -> Body:
         """What it shares with the body before it at its beginning is not read again."""
         request, key = pair.request or {}, self._dialect.key
-        items, like = request.get(key), None
+        items, other, like = request.get(key), None, None
         if isinstance(items, list) and not start.length and self._before is not None:
+            before, other = self._before
             same = 0
-            for one, other in zip(items, self._before[0], strict=False):
-                if one is not other and one != other:
-                    break
+            while same < min(len(items), len(before)) and items[same] == before[same]:
                 same += 1
             if same and self._dialect is not RESPONSES:
-                like, request = BodyBase(self._before[1], frozenset(), {key: same}), {**request, key: items[same:]}
-        body = self._bodies.read(self._dialect, request, like, start, pair.line, pair.time)
+                like, request = Likeness(0, frozenset(), {key: same}), {**request, key: items[same:]}
+        body = self._bodies.read(self._dialect, request, other, like, start=start, line=pair.line, time=pair.time)
         if isinstance(items, list) and not start.length:
             self._before = items, body
         return body
@@ -99,10 +98,11 @@ class BodyThreads:
         self._bare.add(one)
         return self._bare
 
-
-def _prompt(dialect: Dialect, pair: BodyPair) -> Prompt:
-    """A body that names a model is complete: what it does not hold was not sent. A bare list holds no prompt."""
-    prompt = dialect.prompt(pair.request if pair.request is not None else pair.response or {})
-    if pair.request is not None and "model" in pair.request:
-        return prompt
-    return Prompt(prompt.system or None, prompt.tools or None)
+    def _prompt(self, pair: BodyPair, told: Prompt) -> Prompt:
+        """A body that names a model is complete: what it does not hold was not sent. A bare list holds no prompt."""
+        if pair.request is not None and "model" in pair.request:
+            return told
+        if pair.request is None:
+            told = self._dialect.prompt(pair.response or {})
+        told = Prompt(told.system or None, told.tools or None)
+        return self._pool.prompt(told, lambda: told)

@@ -14,7 +14,8 @@ from inspector.core.dialects.anthropic import is_summary
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_responses import RESPONSES, is_compaction, join, read_item, read_parts, responses
-from inspector.core.formats.proxy.pool import Counts, Pool, extended
+from inspector.core.formats.proxy.pool import Pool, extended
+from inspector.core.identity import SameObject
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolResult
 from inspector.core.quick import quick
@@ -43,22 +44,32 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class BodyBase:
-    """The body that another is like, and how far."""
+class Likeness:
+    """How far a body is like another."""
 
-    body: Body
+    exchange: int
+    """Whose body the other is."""
     all: frozenset[str]
+    """Fields that are wholly the same."""
     first: Mapping[str, int]
+    """So many first items of these lists are the same."""
+
+    def fields(self, known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of the body: those of the other, `known`, where they are the same objects, and its own."""
+        found = {key: value for key, value in known.items() if key in self.all} | dict(own)
+        for key, count in self.first.items():
+            if isinstance(before := known.get(key), list):
+                found[key] = before[:count] + list_of(own.get(key))
+        return found
 
 
-def read_like(value: Any) -> tuple[int, frozenset[str], Mapping[str, int]] | None:
-    """Exchange, whole fields and beginnings of a recorded `like`; None where it is not one."""
+def read_like(value: Any) -> Likeness | None:
+    """A recorded `like`; None where it is not one."""
     match value:
         case {"exchange": int(number)}:
-            every, first = value.get("all"), value.get("first")
-            names = frozenset(key for key in every if isinstance(key, str)) if isinstance(every, list) else frozenset()
-            counts = first if isinstance(first, Mapping) else {}
-            return number, names, {key: n for key, n in counts.items() if isinstance(n, int) and n > 0}
+            names = frozenset(key for key in list_of(value.get("all")) if isinstance(key, str))
+            counts = object_of(value, "first").items()
+            return Likeness(number, names, {key: n for key, n in counts if isinstance(n, int) and n > 0})
     return None
 
 
@@ -67,33 +78,40 @@ class Bodies:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._counts = Counts()
         self._wire: dict[str, Sequence[Any]] = {}
         """The items that a message was made of, by its id (Responses: several items are one message)."""
-        self._emptied: dict[int, tuple[Message, Message]] = {}
-        """Tool results that the provider cleared, and what stands for them, by identity."""
-        self._told: tuple[tuple[Dialect, Sequence[Any], Sequence[Any]], Prompt] | None = None
-        """What the last body told of its prompt, and that prompt."""
+        self._emptied: dict[SameObject, Message] = {}
+        """What stands for the tool results that the provider cleared."""
 
     def read(
-        self, dialect: Dialect | None, body: Mapping[str, Any], like: BodyBase | None, start: View, line: int, time: str
+        self,
+        dialect: Dialect | None,
+        body: Mapping[str, Any],
+        other: Body | None = None,
+        like: Likeness | None = None,
+        *,
+        start: View = EMPTY_VIEW,
+        line: int = 0,
+        time: str = "",
     ) -> Body:
-        """The body; `start` is what it continues (`previous_response_id`). O(what it does not share)."""
+        """The body. `like`: how far it is like the `other`; `start` is what it continues (`previous_response_id`).
+        O(what it does not share)."""
         if dialect is None:
-            return Body(None, _fields(body, like, ""))
+            return Body(None, _fields(body, other, like, ""))
         if (inner := dialect.unwrapped(body)) is not body:
             body = {**{key: value for key, value in body.items() if key != dialect.wrapper}, **inner}
-        fields, own = _fields(body, like, dialect.key), list(_messages(dialect, body))
-        lead: Sequence[Any] = ()
+        fields, own = _fields(body, other, like, dialect.key), list(_messages(dialect, body))
+        lead: Sequence[Any] = []
         base = start
-        if like is not None and like.body.dialect is dialect:
-            lead, base, before = self._shared(dialect, like, start, own)
+        if other is not None and like is not None and other.dialect is dialect:
+            lead, base, before = self._shared(dialect, other, like, start, own)
             own = before + own
         if base.length == start.length:
             count = dialect.head(own)
             lead, own = [*lead, *own[:count]], own[count:]
-        view = self.add(dialect, base, own, line, time)
-        return Body(dialect, fields, self._prompt(dialect, fields, lead, like), view, start.length, lead)
+        told = dialect, [fields.get(key) for key in _PROMPTS], lead
+        prompt = self._pool.prompt(told, lambda: dialect.prompt({**fields, dialect.key: lead} if lead else fields))
+        return Body(dialect, fields, prompt, self.add(dialect, base, own, line, time), start.length, lead)
 
     def cleared(self, body: Body, edits: Sequence[Mapping[str, Any]]) -> Body | None:
         """What the model read of a body of which the provider says how many tool uses it cleared: the oldest ones, but
@@ -101,7 +119,8 @@ class Bodies:
         count = sum(one for edit in edits if type(one := edit.get("cleared_tool_uses")) is int)
         if count <= 0:
             return None
-        excluded = {name for edit in _edits_asked(body) for name in list_of(edit.get("exclude_tools"))}
+        asked = objects_of(object_of(body.fields, "context_management").get("edits"))
+        excluded = {name for edit in asked for name in list_of(edit.get("exclude_tools"))}
         spared = {call.id for message in body.view for call in message.calls if call.name in excluded}
         results = (
             (at, message)
@@ -113,41 +132,32 @@ class Bodies:
 
     def _without_content(self, message: Message) -> Message:
         """The same object each time, so that buffers share it."""
-        known = self._emptied.get(id(message))
-        if known is None or known[0] is not message:
+        known = self._emptied.get(same := SameObject(message))
+        if known is None:
             result = message.result
             assert result is not None
             parts = (ToolResult(result.call_id, CLEARED, result.is_error),)
-            known = self._emptied[id(message)] = message, replace(message, parts=parts, mark="placeholder")
-        return known[1]
+            known = self._emptied[same] = replace(message, parts=parts, mark="placeholder")
+        return known
 
     def add(self, dialect: Dialect, base: View, wire: Sequence[Any], line: int, time: str) -> View:
         """The messages of `wire` after those of `base`."""
         if not wire:
             return base
-        counts = self._counts.take(base)
-        if dialect is RESPONSES:
-            said = self._responses(wire, counts, line, time)
-        else:
-            said = self._pool.messages(dialect.units(wire, line, time, base), counts)
-        view = extended(base, said)
-        self._counts.give(view, counts)
+        if dialect is not RESPONSES:
+            return self._pool.after(base, dialect.units(wire, line, time, base))
+        said = list(responses(read_item(item, id="", line=line, time=time) for item in wire))
+        view = self._pool.after(base, [(join(one),) for one in said])
+        at = 0
+        for message, one in zip(view.tail(base.length), said, strict=True):
+            self._wire[message.id] = wire[at : at + len(one)]
+            at += len(one)
         return view
 
-    def _responses(self, wire: Sequence[Any], counts: dict[str, int], line: int, time: str) -> list[Message]:
-        said: list[Message] = []
-        at = 0
-        for one in responses(read_item(item, id="", line=line, time=time) for item in wire):
-            said += self._pool.messages([(join(one),)], counts)
-            self._wire[said[-1].id] = wire[at : at + len(one)]
-            at += len(one)
-        return said
-
     def _shared(
-        self, dialect: Dialect, like: BodyBase, start: View, own: Sequence[Any]
+        self, dialect: Dialect, other: Body, like: Likeness, start: View, own: Sequence[Any]
     ) -> tuple[Sequence[Any], View, list[Any]]:
         """What the body shares with the one it is like: prompt messages, view, items that stand before its own."""
-        other = like.body
         count = like.first.get(dialect.key, 0)
         if dialect.key in like.all:
             count = len(other.lead) + self._items(other.view, other.view.length) - self._items(other.view, other.start)
@@ -160,9 +170,10 @@ class Bodies:
             told = [item for one in View(other.view.stretch, end).tail(other.start) for item in self._items_of(one)]
             return lead, start, told + rest
         before = View(other.view.stretch, end)
-        if dialect is RESPONSES and not rest and own and end > start.length and _said(own[0]):
-            last = before.tail(end - 1)[0]
-            if last.role == "assistant" and not last.summary:  # the items after it belong to the same message
+        if dialect is RESPONSES and not rest and own and end > start.length:
+            last, (role, parts) = before.tail(end - 1)[0], read_parts(own[0])
+            is_answer = role == "assistant" and not is_compaction(parts)
+            if is_answer and last.role == "assistant" and not last.summary:  # both are one message
                 return lead, View(before.stretch, end - 1), list(self._items_of(last))
         return lead, before, rest
 
@@ -190,24 +201,6 @@ class Bodies:
     def _items_of(self, message: Message) -> Sequence[Any]:
         return self._wire.get(message.id, ())
 
-    def _prompt(
-        self, dialect: Dialect, fields: Mapping[str, Any], lead: Sequence[Any], like: BodyBase | None
-    ) -> Prompt:
-        if like is not None and like.body.dialect is dialect and len(lead) == len(like.body.lead):
-            known = like.body
-            same = all(fields.get(key) is known.fields.get(key) for key in _PROMPTS)
-            if same and all(one is other for one, other in zip(lead, known.lead, strict=True)):
-                return known.prompt
-        told = dialect, [fields.get(key) for key in _PROMPTS], lead
-        if self._told is None or self._told[0] != told:  # most bodies tell the same as the one before
-            self._told = told, self._pool.prompt(dialect.prompt({**fields, dialect.key: lead} if lead else fields))
-        return self._told[1]
-
-
-def _edits_asked(body: Body) -> Sequence[Mapping[str, Any]]:
-    """How the client asked for its buffer to be edited."""
-    return objects_of(object_of(body.fields, "context_management").get("edits"))
-
 
 def read_by_model(body: Body) -> Body | None:
     """What the model reads of a body in whose history the provider compacted inside a call: nothing before the last
@@ -233,18 +226,10 @@ def beginning(view: View, start: int, end: int) -> View:
     return extended(EMPTY_VIEW, list(view.tail(start)[: end - start]))
 
 
-def _fields(body: Mapping[str, Any], like: BodyBase | None, key: str) -> Mapping[str, Any]:
+def _fields(body: Mapping[str, Any], other: Body | None, like: Likeness | None, key: str) -> Mapping[str, Any]:
     """The fields but for the messages: those that are the same elsewhere are the same objects."""
     own = {name: value for name, value in body.items() if name != key}
-    if like is None:
-        return own
-    known = like.body.fields
-    found = {name: known[name] for name in like.all if name != key and name in known}
-    for name, count in like.first.items():
-        before, rest = known.get(name), own.get(name)
-        if name != key and isinstance(before, list):
-            own[name] = before[:count] + (rest if isinstance(rest, list) else [])
-    return found | own
+    return own if other is None or like is None else like.fields(other.fields, own)
 
 
 def _messages(dialect: Dialect, body: Mapping[str, Any]) -> Sequence[Any]:
@@ -256,8 +241,3 @@ def _messages(dialect: Dialect, body: Mapping[str, Any]) -> Sequence[Any]:
         one if type(one) is dict or isinstance(one, Mapping) else {"role": "user", "content": dumps(one)}
         for one in found
     ]
-
-
-def _said(item: Any) -> bool:
-    role, parts = read_parts(item)
-    return role == "assistant" and not is_compaction(parts)

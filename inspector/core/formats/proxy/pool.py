@@ -7,7 +7,7 @@ stretch, not counted anew.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
@@ -26,9 +26,12 @@ SUMMARY_LEADS = (
 )
 """How the summaries of known clients begin, once they stand in the buffer; the last three are Roku's."""
 
-
 _SUMMARIES = 64
 """Summaries that are waited for in the buffers after them."""
+_STRETCHES = 1_000
+"""Whose counts are kept; those of another are counted anew when it goes on."""
+_TOLD = 16
+"""Prompts that are known by what was told of them."""
 
 
 class Pool:
@@ -37,15 +40,38 @@ class Pool:
     def __init__(self) -> None:
         self._messages: dict[tuple[str, int], tuple[Message, ...]] = {}
         self._prompts: dict[str, Prompt] = {}
+        self._told: deque[tuple[object, Prompt]] = deque(maxlen=_TOLD)
+        """What was told of the latest prompts, the last one first."""
+        self._counts: OrderedDict[int, tuple[Stretch, int, dict[str, int]]] = OrderedDict()
+        """By identity of a stretch: how often each content stands in so many messages of it."""
         self.summaries: deque[str] = deque(maxlen=_SUMMARIES)
         """Beginnings of texts that are known to be summaries (a call for one was answered so), newest last."""
 
-    def messages(self, units: Units, seen: dict[str, int]) -> list[Message]:
-        """The messages of `units`, after those counted in `seen` (which is brought up to date)."""
-        found: list[Message] = []
+    def after(self, base: View, units: Units) -> View:
+        """`base` and these messages after it."""
+        counts = self._counted(base)
+        made: list[Message] = []
         for unit in units:
-            found += self._unit(unit, seen)
-        return found
+            made += self._unit(unit, counts)
+        view = extended(base, made) if made else base
+        self._counts[id(view.stretch)] = (view.stretch, view.length, counts)
+        if len(self._counts) > _STRETCHES:
+            self._counts.popitem(last=False)
+        return view
+
+    def _counted(self, view: View) -> dict[str, int]:
+        """How often each content stands in a view. Usually O(1)."""
+        stretch, length = view.stretch, view.length
+        if not length:
+            return {}
+        below = stretch.base.length if stretch.base else 0
+        _, known, counts = self._counts.pop(id(stretch), (None, -1, {}))
+        if known == length:
+            return counts
+        if min(known, length) < below:
+            return _recounted({}, view.messages(), 1)
+        between = stretch.own[min(known, length) - below : max(known, length) - below]
+        return _recounted(counts, between, 1 if known < length else -1)
 
     def _unit(self, unit: Sequence[Message], seen: dict[str, int]) -> tuple[Message, ...]:
         name, exact = content_hashes(unit)
@@ -62,15 +88,18 @@ class Pool:
             return message
         return replace(message, summary=True)
 
-    def prompt(self, prompt: Prompt) -> Prompt:
-        """The same prompt as one object."""
-        key = hash_of((prompt.system, [tool.definition for tool in prompt.tools or ()], prompt.tools is None), 8)
-        return self._prompts.setdefault(key, prompt)
-
-
-def counted(messages: Iterable[Message]) -> dict[str, int]:
-    """How often each content stands in a buffer, as `Pool.messages` counts it."""
-    return _recounted({}, messages, 1)
+    def prompt(self, told: object, read: Callable[[], Prompt]) -> Prompt:
+        """What `read` makes of what was told of a prompt; equal ones are one object. Most are told as before."""
+        for at, (before, prompt) in enumerate(self._told):
+            if before == told:
+                if at:
+                    self._told.rotate(-at)
+                return prompt
+        made = read()
+        key = hash_of((made.system, [tool.definition for tool in made.tools or ()], made.tools is None), 8)
+        prompt = self._prompts.setdefault(key, made)
+        self._told.appendleft((told, prompt))
+        return prompt
 
 
 def _recounted(counts: dict[str, int], messages: Iterable[Message], by: int) -> dict[str, int]:
@@ -82,57 +111,17 @@ def _recounted(counts: dict[str, int], messages: Iterable[Message], by: int) -> 
 
 
 def _named(unit: Sequence[Message], name: str) -> tuple[Message, ...]:
-    if len(unit) == 1:
-        (one,) = unit
-        is_summary = one.summary or _leads(one)
-        return (Message(name, one.role, one.parts, "", is_summary, one.mark, one.line, one.time),)
-    made = [
-        Message(
-            f"{name}-{n}" if n else name, one.role, one.parts, name, one.summary or _leads(one), one.mark, one.line,
-            one.time,
-        )
-        for n, one in enumerate(unit)
-    ]  # fmt: skip
+    together = name if len(unit) > 1 else ""
+    made: list[Message] = []
+    for n, one in enumerate(unit):
+        own, is_summary = f"{name}-{n}" if n else name, one.summary or _leads(one)
+        made.append(Message(own, one.role, one.parts, together, is_summary, one.mark, one.line, one.time))
     return tuple(made)
 
 
 def _leads(message: Message) -> bool:
     texts = [part.text for part in message.parts if type(part) is Text]
     return bool(texts) and any(text.lstrip().startswith(SUMMARY_LEADS) for text in texts)
-
-
-_LINES = 1_000
-"""Stretches whose counts are kept; another is counted anew when it goes on."""
-
-
-class Counts:
-    """How often each content stands in a view, for many views of few stretches."""
-
-    def __init__(self) -> None:
-        self._lines: OrderedDict[int, tuple[Stretch, int, dict[str, int]]] = OrderedDict()
-
-    def take(self, view: View) -> dict[str, int]:
-        """The counts of `view`: the caller may change them, and gives them back with `give`. Usually O(1)."""
-        if not view.length:
-            return {}
-        stretch = view.stretch
-        found = self._lines.pop(id(stretch), None)
-        if found is None or found[0] is not stretch:
-            return counted(view.messages())
-        below = stretch.base.length if stretch.base else 0
-        _, length, counts = found
-        if length == view.length:
-            return counts
-        low, high = min(length, view.length) - below, max(length, view.length) - below
-        if low < 0:
-            return counted(view.messages())
-        return _recounted(counts, stretch.own[low:high], 1 if view.length >= length else -1)
-
-    def give(self, view: View, counts: dict[str, int]) -> None:
-        """`counts` are those of `view`."""
-        self._lines[id(view.stretch)] = (view.stretch, view.length, counts)
-        while len(self._lines) > _LINES:
-            self._lines.popitem(last=False)
 
 
 def trimmed(view: View) -> View:

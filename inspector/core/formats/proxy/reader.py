@@ -10,7 +10,6 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.bodies import (
     Bodies,
     Body,
-    BodyBase,
     beginning,
     last_summary,
     read_by_model,
@@ -158,28 +157,20 @@ class ProxyReader:
     def _body(self, line: int, value: Mapping[str, Any], where: Endpoint, own: Body | None) -> tuple[Body, str]:
         """The body of a request (`own`: of what was sent in its place), and the response that is missing before it."""
         body = object_of(value, "body")
-        like = None
-        if (named := read_like(value.get("like"))) is not None:
-            number, every, first = named
-            known = own if own is not None and number == value.get("exchange") else self._asked(number)
-            if known is None:
-                what = (
-                    f"the request is like that of exchange {number}, which is not in the file: what they share is lost"
-                )
-                self._problem(line, what, value)
-            else:
-                like = BodyBase(known, every, first)
+        other = None
+        if (like := read_like(value.get("like"))) is not None:
+            former = self._exchanges.get(like.exchange)
+            other = own if like.exchange == value.get("exchange") and own else former.asked if former else None
+            if other is None:
+                what = f"the request is like that of exchange {like.exchange}, which is not in the file"
+                self._problem(line, f"{what}: what they share is lost", value)
         previous = body.get("previous_response_id")
-        if previous is None and like is not None and "previous_response_id" in like.all:
-            previous = like.body.fields.get("previous_response_id")
-        name = text_of(previous)
+        if previous is None and other is not None and like is not None and "previous_response_id" in like.all:
+            previous = other.fields.get("previous_response_id")
+        name, time = text_of(previous), text_of(value.get("time"))
         start = self._ends.get(name, EMPTY_VIEW)
-        read = self._bodies.read(where.dialect, body, like, start, line, text_of(value.get("time")))
+        read = self._bodies.read(where.dialect, body, other, like, start=start, line=line, time=time)
         return read, name if name and name not in self._ends else ""
-
-    def _asked(self, number: int) -> Body | None:
-        one = self._exchanges.get(number)
-        return one.asked if one is not None else None
 
     def _sent(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
         sent, _ = self._body(line, value, one.endpoint, one.asked)

@@ -3,9 +3,11 @@ what is new in it (`like`)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from inspector.core.dialects.catalogue import endpoint
+from inspector.core.dialects.dialect import Dialect
 from inspector.core.formats.proxy.bodies import read_like
 from inspector.core.formats.proxy.replies import read_reply
 from inspector.core.message import Message
@@ -30,25 +32,20 @@ class WholeExchange:
     def messages(self, forwarded: bool = True) -> tuple[Message, ...]:
         """What the request says: as it went on to the provider, or as the client sent it."""
         record = self.sent if forwarded and self.sent is not None else self.request
-        dialect, body = self._endpoint.dialect, record.get("body")
-        if dialect is None or not isinstance(body, Mapping):
+        body = record.get("body")
+        if self._dialect is None or not isinstance(body, Mapping):
             return ()
-        return _flat(dialect.units(dialect.conversation(body)))
+        return tuple(chain.from_iterable(self._dialect.units(self._dialect.conversation(body))))
 
     def answer(self) -> tuple[Message, ...]:
         """What came back, where it is an answer of a model."""
-        dialect = self._endpoint.dialect
-        if dialect is None or self.response is None:
+        if self._dialect is None or self.response is None:
             return ()
-        return _flat(dialect.units(read_reply(dialect, self.response).wire))
+        return tuple(chain.from_iterable(self._dialect.units(read_reply(self._dialect, self.response).wire)))
 
     @property
-    def _endpoint(self) -> Any:
-        return endpoint(text_of(self.request.get("method")), text_of(self.request.get("path")))
-
-
-def _flat(units: Any) -> tuple[Message, ...]:
-    return tuple(message for unit in units for message in unit)
+    def _dialect(self) -> Dialect | None:
+        return endpoint(text_of(self.request.get("method")), text_of(self.request.get("path"))).dialect
 
 
 class WholeExchanges:
@@ -93,14 +90,7 @@ class WholeExchanges:
         self._open = {}
 
     def _whole(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        named = read_like(record.get("like"))
-        if named is None or named[0] not in self._bodies:
+        like = read_like(record.get("like"))
+        if like is None or like.exchange not in self._bodies:
             return record
-        number, every, first = named
-        known, own = self._bodies[number], dict(object_of(record, "body"))
-        for key, count in first.items():
-            before, rest = known.get(key), own.get(key)
-            if isinstance(before, list):
-                own[key] = before[:count] + (rest if isinstance(rest, list) else [])
-        body = {key: value for key, value in known.items() if key in every} | own
-        return {**record, "body": body}
+        return {**record, "body": like.fields(self._bodies[like.exchange], object_of(record, "body"))}

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
-from inspector.core.buffer import EMPTY_VIEW, Prompt, View
-from inspector.core.formats.proxy.pool import Counts, Pool, extended
+from inspector.core.buffer import EMPTY_VIEW, Prompt, Tool, View
+from inspector.core.formats.proxy.pool import Pool
 from inspector.core.formats.traces.payloads import Logged, read_input, read_output
 from inspector.core.formats.traces.span import Span, parsed
 from inspector.core.formats.traces.wire import is_answer_item, read_tools, read_wire, role_of, unwrapped
@@ -57,13 +57,8 @@ class InputReader:
 
     def __init__(self) -> None:
         self._pool = Pool()
-        self._counts = Counts()
         self._lines: OrderedDict[str, InputLine] = OrderedDict()
         """By run, the latest last."""
-        self._told: OrderedDict[str, tuple[Sequence[Any], Sequence[Any], Prompt]] = OrderedDict()
-        """System prompt and tools as the last call of a run logged them, and what they are."""
-        self._latest: tuple[Sequence[Any], Sequence[Any], Prompt] | None = None
-        """Those of the last call."""
 
     def read(self, span: Span, run: str) -> SpokenCall:
         """The messages of a call of that run."""
@@ -76,35 +71,18 @@ class InputReader:
         response = read_output(span.output)
         answer = self._units(response.items, span)
         told = [span.system, logged.system, *line.lead]
+        told = told if any(told) else [response.system]
         tools = (span.tools, logged.tools, response.tools)
-        prompt = self._prompt(told if any(told) else [response.system], tools, run)
+        prompt = self._pool.prompt((told, tools), lambda: Prompt(_system(told), _offered(tools)))
         return SpokenCall(line.view, prompt, answer, response, logged.is_text)
-
-    def _prompt(self, told: Sequence[Any], tools: Sequence[Any], run: str) -> Prompt:
-        """Most calls tell the same as the one before."""
-        for before in (self._told.get(run), self._latest):
-            if before is not None and before[:2] == (told, tools):
-                break
-        else:
-            offered = next((one for each in tools if (one := read_tools(each)) is not None), None)
-            before = told, tools, self._pool.prompt(Prompt(_system(told), offered))
-        self._latest = self._told[run] = before
-        if len(self._told) > _LINES:
-            self._told.popitem(last=False)
-        return before[2]
 
     def prompt(self, prompt: Prompt) -> Prompt:
         """The same prompt as one object."""
-        return self._pool.prompt(prompt)
+        return self._pool.prompt(prompt, lambda: prompt)
 
     def after(self, base: View, units: Sequence[Sequence[Message]]) -> View:
         """`base` and these messages after it."""
-        if not units:
-            return base
-        counts = self._counts.take(base)
-        view = extended(base, self._pool.messages(units, counts))
-        self._counts.give(view, counts)
-        return view
+        return self._pool.after(base, units)
 
     def _continued(self, span: Span, run: str) -> tuple[InputLine, Logged] | None:
         """An input that begins as one that was read."""
@@ -178,6 +156,10 @@ def _system(told: Sequence[Any]) -> str | None:
         if said := "\n\n".join(words):
             texts[said] = None
     return "\n\n".join(texts) if texts else None
+
+
+def _offered(told: Sequence[Any]) -> tuple[Tool, ...] | None:
+    return next((tools for one in told if (tools := read_tools(one)) is not None), None)
 
 
 def _instructions(block: Any) -> list[str]:
