@@ -6,8 +6,7 @@ from typing import Any
 
 from inspector import __version__
 from inspector.core.errors import InspectorError
-from inspector.core.formats.proxy.har import har_text
-from inspector.core.formats.proxy.whole import WholeExchange, WholeExchanges
+from inspector.core.formats.proxy.whole import WholeExchange, WholeExchanges, har_text
 from inspector.core.session import Session
 from inspector.transcripts.feeder import Feeder
 from inspector.transcripts.saving import save_text

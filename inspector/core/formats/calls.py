@@ -54,14 +54,9 @@ class CallList:
         """The next call."""
         self._threads.add(call)
 
-    def threads(self) -> tuple[tuple[Thread, ...], tuple[SideCall, ...]]:
+    def threads(self) -> tuple[tuple[Thread, ...], Sequence[SideCall]]:
         """The threads, and single calls beside them that offered no tools where the others did."""
         if not self._threads.all:
             return (), ()
         steps, singles = steps_and_singles(self._threads.all)
-        return named_threads(steps), tuple(_side_call(one.thread("", "", "", "")) for one in singles)
-
-
-def _side_call(thread: Thread) -> SideCall:
-    one = thread.requests[0]
-    return SideCall("call without tools", "main", 0, None, "", one.model, one.usage, None, one.line, one.time)
+        return named_threads(steps), [one.steps[0].side_call("main", 0, None) for one in singles]

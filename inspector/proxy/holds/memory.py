@@ -20,8 +20,8 @@ from inspector.core.buffer import EMPTY_VIEW, Buffer, Prompt
 from inspector.core.cuts import BufferCut
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.rewrite import read_items
+from inspector.core.formats.proxy.exchange import Reply, read_reply
 from inspector.core.formats.proxy.keys import client_of
-from inspector.core.formats.proxy.replies import Reply, read_reply
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import estimator, weight
 from inspector.core.tokens.prediction import Addition, Learner, Prediction, prior

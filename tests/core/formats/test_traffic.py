@@ -12,8 +12,7 @@ from inspector.core.dialects.catalogue import endpoint
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import FORMATS, detect
 from inspector.core.formats.format import Head
-from inspector.core.formats.proxy.har import har_text
-from inspector.core.formats.proxy.whole import WholeExchanges
+from inspector.core.formats.proxy.whole import WholeExchanges, har_text
 from inspector.core.session import Session, Thread
 from inspector.transcripts.files import open_transcript, path_of
 from inspector.transcripts.follow import Follower

@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.core.dialects.catalogue import assemble, event_of
 from inspector.core.dialects.dialect import Dialect, StreamAssembler, answer_schema
-from inspector.core.formats.proxy.replies import unwrapped
+from inspector.core.formats.proxy.exchange import unwrapped
 from inspector.core.untyped import object_of, text_of
 
 

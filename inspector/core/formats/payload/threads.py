@@ -12,10 +12,9 @@ from inspector.core.formats.payload.exchange import BodyPair
 from inspector.core.formats.proxy.bodies import Bodies, Body, Likeness
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.conversations import Conversations
-from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.formats.proxy.exchange import Exchange, Reply, reply_of
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.pool import Pool
-from inspector.core.formats.proxy.replies import Reply, reply_of
 from inspector.core.session import Thread
 
 
@@ -66,8 +65,7 @@ class BodyThreads:
         thread = self._place(one, pair) if step else None
         end = self._bodies.add(self._dialect, one.body.view, reply.wire, pair.line, pair.time)
         if thread is not None:
-            thread.answered(one, end)
-            self._conversations.saw(thread, end, one.body.view.length)
+            self._conversations.answered(thread, one, end)
         if pair.response_id:
             self._ends[pair.response_id] = end
 

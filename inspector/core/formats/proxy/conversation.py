@@ -4,7 +4,7 @@ What was handed out is never changed: a list of which somebody holds a beginning
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 from typing import TypeAlias
@@ -90,38 +90,35 @@ Scope: TypeAlias = tuple[str, str, str]
 """Within which threads are told apart by what they say."""
 
 
+@dataclass(slots=True, eq=False)
 class Conversation:
     """The steps of one thread."""
 
-    __slots__ = ("_given", "_ids", "_messages", "_requests", "_thread", "compacting", "connections", "key", "label",
-                 "made", "number", "parent", "parent_call", "scope", "steps", "system", "tried",
-                 "worked")  # fmt: skip
-
-    def __init__(self, key: ClientKey, number: int, scope: Scope) -> None:
-        self.key = key
-        self.number = number
-        self.scope = scope
-        self.parent: Conversation | None = None
-        self.parent_call = ""
-        self.steps: list[Exchange] = []
-        self.made: list[ShownCompaction] = []
-        self.label = ""
-        """What the call that started it says of it."""
-        self.connections: set[tuple[int, int]] = set()
-        """Those that its requests came on."""
-        self.system: str | None = None
-        """The system prompt of its last request, refused ones too."""
-        self.compacting: list[Exchange] = []
-        """Calls for a summary of which nothing has come yet."""
-        self.tried = EMPTY_VIEW
-        """The buffer of the last request that the provider refused."""
-        self.worked = False
-        """Some request of it offered tools."""
-        self._requests: list[Request] = []
-        self._messages: list[Message] = []
-        self._ids: set[str] = set()
-        self._given = 0
-        self._thread: tuple[tuple[str, str, str, str], Thread] | None = None
+    key: ClientKey
+    number: int
+    scope: Scope
+    parent: "Conversation | None" = None
+    parent_call: str = ""
+    steps: list[Exchange] = field(default_factory=list)
+    made: list[ShownCompaction] = field(default_factory=list)
+    label: str = ""
+    """What the call that started it says of it."""
+    connections: set[tuple[int, int]] = field(default_factory=set)
+    """Those that its requests came on."""
+    system: str | None = None
+    """The system prompt of its last request, refused ones too."""
+    compacting: list[Exchange] = field(default_factory=list)
+    """Calls for a summary of which nothing has come yet."""
+    tried: View = EMPTY_VIEW
+    """The buffer of the last request that the provider refused."""
+    worked: bool = False
+    """Some request of it offered tools."""
+    _messages: list[Message] = field(default_factory=list)
+    _ids: set[str] = field(default_factory=set)
+    _requests: list[Request] = field(default_factory=list)
+    """The steps as they were handed out: those from `_stale` on are others now."""
+    _stale: int = 0
+    _thread: tuple[tuple[str, str, str, str], Thread] | None = None
 
     @property
     def end(self) -> View:
@@ -144,8 +141,7 @@ class Conversation:
         self.steps.append(one)
         self.connections.add(one.connection)
         self.system = prompt.system
-        self._requests.append(one.request(len(self._requests), view))
-        self.collect(view.tail(same))
+        self._collect(view.tail(same))
         self._thread = None
 
     def change(self, one: Exchange) -> None:
@@ -156,16 +152,16 @@ class Conversation:
         self._settle(one, view)
         self.made = [made for made in self.made if made.by is not one]
         self._compare(last, view, same, one)
-        self.collect(view.messages())
-        self._again(at)
+        self._collect(view.messages())
+        self._changed(at)
 
     def known(self, one: Exchange) -> None:
         """More is known of a step than its messages and its answer."""
-        self._again(self.index(one))
+        self._changed(self.index(one))
 
     def answered(self, one: Exchange, end: View) -> None:
         """The answer to a step is known (see `known`); `end` is the buffer with it."""
-        self.collect(end.tail(one.body.view.length))
+        self._collect(end.tail(one.body.view.length))
         one.end = end
         self._thread = None
 
@@ -173,10 +169,9 @@ class Conversation:
         """It was no step after all: the provider refused it."""
         at = self.index(one)
         self.tried = one.body.view
-        self._own()
-        del self.steps[at], self._requests[at]
+        del self.steps[at]
         self.made = [made for made in self.made if made.by is not one]
-        self._again(at)
+        self._changed(at)
 
     def index(self, one: Exchange) -> int:
         """Where a step stands: near the end."""
@@ -186,8 +181,7 @@ class Conversation:
         """Did the message stand in one of its buffers?"""
         return message.id in self._ids
 
-    def collect(self, messages: Sequence[Message]) -> None:
-        """Remember messages of the thread, each once."""
+    def _collect(self, messages: Sequence[Message]) -> None:
         for message in messages:
             if message.id not in self._ids:
                 self._ids.add(message.id)
@@ -202,15 +196,17 @@ class Conversation:
         else:
             one.asked = replace(one.asked, view=view)
 
-    def _again(self, at: int) -> None:
-        """Write the requests from `at` on anew."""
-        self._own()
-        self._requests[at:] = [one.request(n, one.body.view) for n, one in enumerate(self.steps[at:], at)]
-        self._thread = None
+    def _changed(self, at: int) -> None:
+        self._stale, self._thread = min(self._stale, at), None
 
-    def _own(self) -> None:
-        if self._given:
-            self._requests, self._given = list(self._requests), 0
+    def _as_requests(self) -> Sequence[Request]:
+        """Somebody may hold a beginning of the list: it is appended to, or left to them."""
+        if self._stale < len(self._requests):
+            self._requests = self._requests[: self._stale]
+        for n, one in enumerate(self.steps[self._stale :], self._stale):
+            self._requests.append(one.request(n, one.body.view))
+        self._stale = len(self.steps)
+        return Prefix(self._requests)
 
     def _compare(self, last: Exchange | None, view: View, same: int, one: Exchange) -> None:
         """A buffer that lost messages where a summary stands now, or after a call for one: a compaction. `same`: so
@@ -239,12 +235,11 @@ class Conversation:
         if self._thread is not None and self._thread[0] == about:
             return self._thread[1]
         last = self.steps[-1] if self.steps else None
-        self._given = len(self._requests)
         made = Thread(
             id=name,
             title=title,
             model=last.model if last else "",
-            requests=Prefix(self._requests),
+            requests=self._as_requests(),
             messages=Prefix(self._messages),
             end=self.end,
             prompt=self.prompt,

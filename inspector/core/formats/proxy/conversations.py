@@ -16,6 +16,8 @@ from inspector.core.message import Message, Opaque, Text, ToolCall
 _BACK = 400
 """Messages that are looked at, from the last one back, for one that a known thread has seen."""
 _NEAR = 8
+_EARLY = 51
+"""Side calls that wait for their thread, at most."""
 _HOLDERS = 64
 """Threads that are known to hold one and the same message, before the latest."""
 _LINES = 400
@@ -45,24 +47,56 @@ class Conversations:
         self._looked = 0
         self._begun: set[tuple[int, str]] = set()
         """Calls of which a sub-agent is known."""
+        self._early: deque[Exchange] = deque(maxlen=_EARLY)
+        """The latest side calls whose thread has not begun yet: a title, a prewarm, a router."""
 
     def place(self, one: Exchange, known: Conversation | None = None) -> Conversation:
         """The thread that the exchange is a step of, where it is not `known`; it is added there."""
         found = known or self._thread_of(one)
         found.add(one)
+        one.thread = found.number
         for working in (self._working[None], self._working.setdefault(found.scope, {})):
             working.pop(found.number, None)
             working[found.number] = found
         view = one.body.view
         self._stood(found, view)
-        self.saw(found, view)
+        self._saw(found, view)
+        if self._early and len(found.steps) == 1:
+            self._claim(found)
         return found
+
+    def aside(self, one: Exchange, thread: Conversation | None) -> None:
+        """The exchange is a side call, made for that thread, or for one that is not known yet."""
+        one.known = len(self.all)
+        if thread is not None:
+            one.thread = thread.number
+        elif one.endpoint.dialect is not None:
+            self._early.append(one)
+
+    def _claim(self, begun: Conversation) -> None:
+        """The early side calls that were made for a thread. Of a kind those that came on one connection: two clients
+        may be given the same task."""
+        taken: dict[str, tuple[int, int]] = {}
+        for early in sorted(self._early, key=lambda one: one.connection not in begun.connections):
+            if taken.get(early.kind, early.connection) == early.connection and self.owner(early, begun):
+                taken[early.kind] = early.connection
+                early.thread = begun.number
+        self._early = deque((early for early in self._early if early.thread is None), _EARLY)
+
+    def thread_of(self, one: Exchange) -> Conversation | None:
+        """The thread that the exchange belongs to, as far as it is known."""
+        return None if one.thread is None else self.all[one.thread]
+
+    def answered(self, found: Conversation, one: Exchange, end: View) -> None:
+        """The answer to a step of that thread is known; `end` is the buffer with it."""
+        found.answered(one, end)
+        self._saw(found, end, one.body.view.length)
 
     def change(self, found: Conversation, one: Exchange) -> None:
         """Something came for a step of that thread: what was really sent, or what it continues."""
         found.change(one)
         self._stood(found, one.body.view)
-        self.saw(found, one.body.view)
+        self._saw(found, one.body.view)
 
     def owner(self, one: Exchange, begun: Conversation | None = None) -> Conversation | None:
         """The thread that a side call was made for, as far as it can be known. `begun`: is it this one, the newest?"""
@@ -80,12 +114,12 @@ class Conversations:
             return told
         return among[-1] if among and one.kind == "compaction" and begun is None else None
 
-    def named_by(self, one: Exchange, known: int) -> Conversation | None:
+    def named_by(self, one: Exchange) -> Conversation | None:
         """The thread that a title names by its words alone: a client may have a session of its own for it. It begins
         about then, when so many threads were known; else it may be any whose first words are a line of it."""
         if one.kind != "title":
             return None
-        near = self.all[max(0, known - _HOLDERS) : known + _HOLDERS]
+        near = self.all[max(0, one.known - _HOLDERS) : one.known + _HOLDERS]
         return _spoken_of(one, _of_client(one, near)) or _spoken_of(one, _of_client(one, self._asked_in(one)))
 
     def _asked_in(self, one: Exchange) -> Sequence[Conversation]:
@@ -105,7 +139,7 @@ class Conversations:
         working = self._working[None if among is self.all else among[0].scope]
         return sorted(islice(reversed(working.values()), _HOLDERS), key=lambda each: each.number)
 
-    def saw(self, found: Conversation, view: View, start: int = 0) -> None:
+    def _saw(self, found: Conversation, view: View, start: int = 0) -> None:
         """The messages of `view` from `start` on stand in that thread."""
         if (seen := self._seen.get(found.scope)) is None:
             seen = self._seen[found.scope] = {}

@@ -16,12 +16,11 @@ from inspector.core.formats.proxy.bodies import (
     read_like,
 )
 from inspector.core.formats.proxy.conversations import Conversations
-from inspector.core.formats.proxy.exchange import DROPPED, REFUSED, Exchange
+from inspector.core.formats.proxy.exchange import DROPPED, REFUSED, Exchange, Reply, read_reply
 from inspector.core.formats.proxy.keys import key_of, read_headers
 from inspector.core.formats.proxy.pool import Pool, extended
-from inspector.core.formats.proxy.replies import Reply, read_reply
-from inspector.core.formats.proxy.session import RecordingSession, gist
-from inspector.core.formats.proxy.side import plain_kind, side_kind, signs_of, trigger_of
+from inspector.core.formats.proxy.session import recorded_session
+from inspector.core.formats.proxy.side import gist, plain_kind, side_kind, signs_of, trigger_of
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
 from inspector.core.untyped import object_of, text_of
@@ -53,7 +52,9 @@ class ProxyReader:
         """What a response leads to, by its id: `previous_response_id` continues there."""
         self._waiting: dict[str, list[Exchange]] = {}
         self._problems: list[Problem] = []
-        self._builder = RecordingSession(self._conversations)
+        self._id = ""
+        self._notes: list[str] = []
+        """What the proxy wants said."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a record. Types that are not known say nothing to us."""
@@ -63,20 +64,19 @@ class ProxyReader:
             return
         if kind == "proxy":
             self._runs += 1
-            self._builder.begins(value)
+            self._id = self._id or text_of(value.get("id"))
             self._window = _int(value.get("window"))
             self._former |= self._exchanges.keys()  # another run of the proxy may count from 0 again
         elif kind == "rule":
             self._window = _int(value.get("window"))
         elif kind == "note":
-            self._builder.note(value)
+            self._notes += [what] if isinstance(what := value.get("what"), str) else []
         elif kind in _EXCHANGED:
             self._exchanged(kind, line, value)
 
     def session(self) -> Session:
         """The session so far."""
-        found = self._builder.session(Prefix(self._problems))
-        return replace(found, exchanges=tuple([one.summary for one in self._all]))
+        return recorded_session(self._all, self._conversations, self._id, Prefix(self._problems), self._notes)
 
     def exchange(self, number: int) -> Exchange | None:
         """One exchange of the latest run of the proxy, as it stands; None where it is not known."""
@@ -136,7 +136,6 @@ class ProxyReader:
         if missing:
             one.record = value
             self._waiting.setdefault(missing, []).append(one)
-            self._builder.missing[number] = line
         self._sort_in(one, method, headers)
 
     def _sort_in(self, one: Exchange, method: str, headers: Mapping[str, str]) -> None:
@@ -148,11 +147,11 @@ class ProxyReader:
         elif not one.kind:
             one.kind = side_kind(signs_of(asked, headers))
         if not one.kind:
-            self._builder.placed(one, self._conversations.place(one))
+            self._conversations.place(one)
             return
         if one.kind == "compaction":
             one.trigger = trigger_of(headers, asked.fields)
-        self._builder.aside(one, self._conversations.owner(one) if where.dialect else None)
+        self._conversations.aside(one, self._conversations.owner(one) if where.dialect else None)
 
     def _body(self, line: int, value: Mapping[str, Any], where: Endpoint, own: Body | None) -> tuple[Body, str]:
         """The body of a request (`own`: of what was sent in its place), and the response that is missing before it."""
@@ -175,13 +174,12 @@ class ProxyReader:
     def _sent(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
         sent, _ = self._body(line, value, one.endpoint, one.asked)
         one.sent = read_by_model(sent) or sent
-        self._builder.rewritten[one.line] = one
         self._changed(one)
 
     def _changed(self, one: Exchange) -> None:
         """Its buffer is another one."""
         one.end = one.body.view
-        thread = self._builder.thread_of(one)
+        thread = self._conversations.thread_of(one)
         if thread is not None and not one.kind:
             self._conversations.change(thread, one)
         if one.reply is not None:
@@ -189,7 +187,6 @@ class ProxyReader:
 
     def _held(self, one: Exchange, value: Mapping[str, Any]) -> None:
         one.held = text_of(value.get("why")) or "by hand"
-        self._builder.held.append(one)
         match value:
             case {"tokens": int(tokens), "band": [int(low), int(high)]} if 0 <= low <= tokens <= high <= MOST:
                 one.predicted = tokens, low, high
@@ -197,7 +194,7 @@ class ProxyReader:
 
     def _know(self, one: Exchange) -> None:
         """Its step says what is known of it now."""
-        thread = self._builder.thread_of(one)
+        thread = self._conversations.thread_of(one)
         if thread is not None and not one.kind:
             thread.known(one)
 
@@ -230,7 +227,7 @@ class ProxyReader:
         if dialect is None:
             return
         compacted = one.endpoint.purpose == "compact"
-        thread = self._builder.thread_of(one)
+        thread = self._conversations.thread_of(one)
         if (
             reply.edits
             and not one.kind
@@ -255,8 +252,7 @@ class ProxyReader:
             end = extended(before, rest)
         if not one.kind and thread is not None:
             thread.known(one)
-            thread.answered(one, end)
-            self._conversations.saw(thread, end, before.length)
+            self._conversations.answered(thread, one, end)
         one.end = end
         if reply.id and not compacted:
             self._ends[reply.id] = end
@@ -268,18 +264,17 @@ class ProxyReader:
         assert one.record is not None
         one.asked, _ = self._body(one.line, one.record, one.endpoint, None)
         one.record = None
-        self._builder.missing.pop(one.number, None)
         self._changed(one)
 
     def _away(self, one: Exchange, kind: str) -> None:
         """It was no step after all."""
         if one.kind:
             return
-        thread = self._builder.thread_of(one)
+        thread = self._conversations.thread_of(one)
         one.kind = kind
         if thread is not None:
             thread.remove(one)
-        self._builder.aside(one, thread)
+        self._conversations.aside(one, thread)
 
     def _problem(self, line: int, what: str, value: Any) -> None:
         self._problems.append(Problem(line, what, excerpt(value)))

@@ -5,7 +5,8 @@ Trap: texts that stand in the buffer *after* a compaction speak of summaries, to
 prompt begins, never by a word somewhere.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -212,3 +213,14 @@ def _is_trigger(part: object) -> bool:
 def trigger_of(headers: Mapping[str, str], fields: Mapping[str, Any]) -> str:
     """Why the client compacts, in its own word (Codex says it); empty where it does not say."""
     return text_of(object_of(turn_metadata(headers, fields), "compaction").get("trigger"))
+
+
+_INNER = re.compile(r"<(summary|state_snapshot)>\s*(.*)", re.DOTALL)
+
+
+def gist(messages: Sequence[Message]) -> str:
+    """How a summary begins, so that it is known again in the buffer it becomes part of; empty for a short answer."""
+    text = "\n".join(message.text for message in messages if message.role == "assistant").strip()
+    inner = _INNER.search(text)
+    begun = (inner[2] if inner else text).partition("</")[0].strip()[:160]
+    return begun if len(begun) >= 20 else ""

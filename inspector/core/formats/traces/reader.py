@@ -20,9 +20,8 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.conversations import Conversations
-from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.formats.proxy.exchange import Exchange, Reply
 from inspector.core.formats.proxy.keys import ClientKey
-from inspector.core.formats.proxy.replies import Reply
 from inspector.core.formats.proxy.session import steps_and_singles
 from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.buffers import InputReader, SpokenCall
@@ -247,7 +246,6 @@ class _TraceSession:
             threads = [thread for run in spans.runs if (thread := self._tools_only(run)) is not None]
             threads = [replace(one, id=f"thread-{n}" if n > 1 else "main") for n, one in enumerate(threads, 1)]
         sides = [each.side_call("", 0, None) for one in singles for each in one.steps]
-        sides = [replace(side, kind="call without tools", what="") for side in sides]
         whose = next((call.conversation for call, _ in calls if call.conversation), "")
         notes = tuple(self._notes(len(calls), passed))
         return Session(name, tuple(threads) or (Thread("main"),), problems, id=whose, notes=notes, side_calls=sides)
@@ -277,8 +275,7 @@ class _TraceSession:
         )
         view = one.asked.view
         end = self._inputs.after(view, spoken.answer)
-        thread.answered(one, end)
-        self._conversations.saw(thread, end, view.length)
+        self._conversations.answered(thread, one, end)
         written = call.input if base is None else None
         if usage is not None and not (isinstance(written, str) and len(written) <= _WORDY * usage.prompt):
             self._wordy[thread.number] = thread
