@@ -21,7 +21,7 @@ sys.path[0] = os.getcwd()
 import anthropic, openai, openai.resources.chat, openai.resources.responses
 import inspector.agent.runner, inspector.cli.run
 from inspector.__main__ import main
-from inspector.core.tokens.tokenizer import count_tokens
+from inspector.core.tokens.counted import count_tokens
 
 count_tokens("words", "o200k_base")
 for line in sys.stdin:

@@ -7,7 +7,7 @@ from inspector.cli.output import number, picked, table, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
-from inspector.core.tokens.fit import Fit, PredictionErrors, Sample, calibration_report, prediction_errors
+from inspector.core.tokens.fit import Fit, PredictionErrors, calibration_report, prediction_errors
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.words import per_cent
 
@@ -42,45 +42,21 @@ def describe(thread: Thread, names: list[str]) -> dict[str, Any]:
 
 
 def _prediction(found: PredictionErrors) -> dict[str, Any]:
-    return {
-        "requests": found.requests,
-        "median": _rounded(found.median),
-        "p90": _rounded(found.p90),
-        "after_compaction": {
-            "count": len(found.after),
-            "median": _rounded(found.after_median),
-            "inside_band": _rounded(found.inside_band),
-        },
-    }
+    after = {"count": len(found.after), **picked(found, "median=after_median:6 inside_band:6")}
+    return {**picked(found, "requests median:6 p90:6"), "after_compaction": after}
 
 
 def _fit(fit: Fit) -> dict[str, Any]:
+    samples = [picked(sample, "request estimated reported scale:6 predicted error:6") for sample in fit.samples]
     return {
-        "name": fit.name,
-        "kind": fit.kind,
-        "samples": [_sample(sample) for sample in fit.samples],
+        **picked(fit, "name kind"),
+        "samples": samples,
         "refused": list(fit.refused),
-        "median_abs_error": _rounded(fit.median_abs_error),
-        "p90_abs_error": _rounded(fit.p90_abs_error),
-        "r2": _rounded(fit.r2),
-        "r2_by_model": _rounded(fit.r2_by_model),
+        **picked(fit, "median_abs_error:6 p90_abs_error:6 r2:6 r2_by_model:6"),
         "overhead": round(fit.line.overhead) if fit.line else None,
-        "slope": _rounded(fit.line.slope) if fit.line else None,
+        **picked(fit.line, "slope:6"),
         "prediction": _prediction(fit.prediction),
     }
-
-
-def _sample(sample: Sample) -> dict[str, Any]:
-    return {
-        **picked(sample, "request estimated reported"),
-        "scale": _rounded(sample.scale),
-        "predicted": sample.predicted,
-        "error": _rounded(sample.error),
-    }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
 
 
 def _lines(document: dict[str, Any]) -> list[str]:

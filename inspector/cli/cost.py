@@ -2,15 +2,14 @@
 
 import argparse
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
 
 from inspector.cli.output import listing, picked, write_answer
-from inspector.cli.replay import economics_fields
+from inspector.cli.replay import ECONOMICS
 from inspector.cli.select import add_selection, select
-from inspector.core.findings.breaks import Rebilling
-from inspector.core.findings.spending import ThreadCost, session_cost
+from inspector.core.findings.spending import session_cost
+from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import BILL_KINDS
 from inspector.core.words import dollars, plural
@@ -39,53 +38,32 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
     found = session_cost(session, thread)
     bill = found.bill.rounded() if found.bill is not None else None
     used = any(one.used for one in found.bills)
+    breaks = "thread request tokens missed usd:6 avoidable_usd:6 cause inferred evidence message place diff pause_s"
     return {
         "currency": "USD",
         "catalogue": f"genai-prices {version('genai-prices')}",
         "thread": None if thread is None else thread.id,
-        "total": _usd(bill.total) if bill is not None and used else None,
-        **{kind: _usd(getattr(bill, kind)) if bill is not None and used else None for kind in BILL_KINDS},
-        "output_is_final": found.output_is_final,
-        "calls_beside_usd": _usd(found.beside),
-        "estimated_usd": _usd(found.estimated),
-        "breaks": [_break(one) for one in found.breaks],
-        "breaks_usd": _usd(found.breaks_usd),
-        "avoidable_usd": _usd(found.avoidable),
-        "compactions": [row for one in found.threads for row in _compactions(one)],
-        "what_if": [
-            {"name": one.name, "usd": _usd(one.usd), "saved_usd": _usd(one.saved_usd)} for one in found.what_ifs
-        ],
+        **picked(bill if used else None, f"total:6 {' '.join(f'{kind}:6' for kind in BILL_KINDS)}"),
+        **picked(found, "output_is_final calls_beside_usd=beside:6 estimated_usd=estimated:6"),
+        "breaks": [picked(one, breaks) for one in found.breaks],
+        **picked(found, "breaks_usd:6 avoidable_usd=avoidable:6"),
+        "compactions": [_compaction(one.thread, step) for one in found.threads for step in one.compactions],
+        "what_if": [picked(one, "name usd:6 saved_usd:6") for one in found.what_ifs],
         "thrash": [
-            {"thread": one.thread.id, "from": run.first, "to": run.last, "compactions": run.compactions}
+            {"thread": one.thread.id, **picked(run, "from=first to=last compactions")}
             for one in found.threads
             for run in one.thrash
         ],
     }
 
 
-def _usd(amount: Decimal | None) -> float | None:
-    return None if amount is None else float(round(amount, 6))
-
-
-def _break(one: Rebilling) -> dict[str, Any]:
+def _compaction(thread: Thread, step: Compacted) -> dict[str, Any]:
     return {
-        **picked(one, "thread request tokens missed"),
-        "usd": _usd(one.usd),
-        "avoidable_usd": _usd(one.avoidable_usd),
-        **picked(one, "cause inferred evidence message place diff pause_s"),
+        "thread": thread.id,
+        **picked(step, "before_request=at.before_request trigger=at.tier kind tokens_before tokens_after"),
+        **picked(step.economics, ECONOMICS),
+        "estimated": step.is_estimated,
     }
-
-
-def _compactions(one: ThreadCost) -> Iterator[dict[str, Any]]:
-    for step in one.compactions:
-        yield {
-            "thread": one.thread.id,
-            "before_request": step.at.before_request,
-            "trigger": step.at.tier,
-            **picked(step, "kind tokens_before tokens_after"),
-            **economics_fields(step.economics),
-            "estimated": step.is_estimated,
-        }
 
 
 def cost_lines(document: dict[str, Any]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.cli.output import number, pairs, write_answer
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
-from inspector.core.tokens.roku import classify
+from inspector.core.tokens.harnesses import classify
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 

@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from inspector.cli.output import listing, number, pairs, picked, plain, table, write_answer
+from inspector.cli.output import CellColumn, listing, number, pairs, picked, plain, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.findings.answers import short_answers
+from inspector.core.findings.recorded_step import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.findings.spending import ThreadBill, session_bills, sum_bills
-from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
@@ -19,7 +19,7 @@ from inspector.core.policies.start import believed_at
 from inspector.core.session import Compaction, Request, SideCall, Thread, compaction_sizes
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
-from inspector.core.tokens.prices import cost, side_model
+from inspector.core.tokens.prices import billed, side_model
 from inspector.core.words import dollars
 from inspector.extensions.policies import find_policy
 from inspector.transcripts.exchanges import save_har
@@ -61,10 +61,7 @@ def describe(
     threads, bills = {one.id: one for one in session.threads}, session_bills(session)
     believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
     return {
-        "format": session.format,
-        "path": session.path,
-        "client": session.client,
-        "session": session.id,
+        **picked(session, "format path client session=id"),
         "sessions": [picked(one, "id title path") for one in session.held],
         "notes": list(session.notes),
         "summary": [one.text for one in short_answers(session, thread, chosen.at, estimator("roku"))],
@@ -137,9 +134,7 @@ def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
         **picked(compaction, "before_request trigger kind"),
         "tokens_before": before,
         "tokens_after": after,
-        "tokens_before_recorded": compaction.tokens_before,
-        "tokens_after_recorded": compaction.tokens_after,
-        "kept": compaction.kept,
+        **picked(compaction, "tokens_before_recorded=tokens_before tokens_after_recorded=tokens_after kept"),
         "cleared": len(compaction.cleared),
         "inferred": bool(compaction.evidence),
         "evidence": compaction.evidence,
@@ -150,14 +145,11 @@ def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
 
 def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
     """The cost is null where nothing was reported or the model has no price."""
-    usage = call.usage
-    price = cost(side_model(call, of), usage, call.time) if usage else None
+    bill = billed(side_model(call, of), call.usage, call.time) if call.usage else None
     return {
-        **picked(call, "kind thread before_request"),
-        "compaction": call.made,
-        **picked(call, "what model status"),
-        **picked(usage, "input cache_read cache_write cache_write_1h output"),
-        "cost_usd": None if price is None else float(round(price, 6)),
+        **picked(call, "kind thread before_request compaction=made what model status"),
+        **picked(call.usage, "input cache_read cache_write cache_write_1h output"),
+        **picked(bill, "cost_usd=total:6"),
         **picked(call, "line time"),
     }
 
@@ -171,28 +163,57 @@ def _totals(bills: Sequence[ThreadBill]) -> dict[str, Any]:
         "calls": len(used),
         **{name: sum(getattr(usage, name) for usage in used) for name in counts},
         "output_is_final": all(one.output_is_final for one in bills),
-        "cost_usd": float(round(bill.total, 6)) if used and bill is not None else None,
+        **picked(bill if used else None, "cost_usd=total:6"),
     }
+
+
+_LISTED, _CUT = 60, ("sessions", "threads", "changes of the buffer", "side calls")
+"""So many, of each of these, are shown to people; in JSON all are."""
 
 
 def info_lines(document: dict[str, Any]) -> list[str]:
     """The whole document."""
-    return [
-        *(plain(sentence) for sentence in document["summary"]),
-        "",
-        *_head(document),
-        *_section("sessions", _sessions(document)),
-        *_section("threads", _threads(document)),
-        *_section(f"requests of {plain(document['thread'])}", _requests(document)),
-        *_section("compactions", _compactions(document)),
-        *_section("changes of the buffer", _drops(document)),
-        *_section("side calls", _side_calls(document)),
-        *_section("problems", _problems(document)),
-    ]
+    sessions = [{"session": n, **one} for n, one in enumerate(document["sessions"])]
+    counts = ("reported", "predicted", "believed", "estimated", "output", "cache_read", "cache_write", "messages")
+    sizes = (">before_request", ">tokens_before", ">tokens_after")
+    time = ("time", lambda one: one["time"][:19])
+    loss = ("loss", lambda one: "yes" if one["loss"] else "no")
+    cost = (">cost", lambda one: "-" if one["cost_usd"] is None else dollars(one["cost_usd"]))
+    named = ("kind", "thread/24?", ">before_request", "model/32")
+    sections: dict[str, tuple[Sequence[dict[str, Any]], Sequence[CellColumn]]] = {
+        "sessions": (sessions, (">session", "id/60", "title/60")),
+        "threads": (_largest(document["threads"]), ("id/40=thread", ">requests", ">messages", "model/32", "title/50")),
+        f"requests of {plain(document['thread'])}": (
+            document["requests"],
+            (">index=request", *(f">{name}" for name in counts), "finish", time),
+        ),
+        "compactions": (document["compactions"], ("kind", "trigger?", *sizes, ">kept", ">summary_chars")),
+        "changes of the buffer": (
+            document["drops"],
+            ("thread/24", ">request", "kind", loss, ">lost", ">changed", *sizes[1:], "marker/60=evidence"),
+        ),
+        "side calls": (
+            document["side_calls"],
+            (*named, ">input", ">cache_read", ">output", cost, ">status", "what/60"),
+        ),
+        "problems": (document["problems"], ("file/40", ">line", "what/60", "excerpt/60")),
+    }
+    lines = [*(plain(sentence) for sentence in document["summary"]), "", *_head(document)]
+    for title, (documents, columns) in sections.items():
+        most = _LISTED if title in _CUT else len(documents)
+        rows = listing(documents[:most], *columns) if documents else []
+        if len(documents) > most:
+            rows.append(f"and {len(documents) - most:,} more (all with --json)")
+        lines += ["", f"{title}:", *(f"  {row}" for row in rows)] if rows else []
+    return lines
 
 
-def _section(title: str, rows: list[str]) -> list[str]:
-    return ["", f"{title}:", *(f"  {row}" for row in rows)] if len(rows) > 1 else []
+def _largest(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that are shown in front: of many the first, and of the others the largest."""
+    first = _LISTED // 2
+    others = sorted(threads[first:], key=lambda one: (one["requests"], one["messages"]), reverse=True)
+    shown = {id(one) for one in (*threads[:first], *others[: _LISTED - first])}
+    return sorted(threads, key=lambda one: id(one) not in shown)
 
 
 def _head(document: dict[str, Any]) -> list[str]:
@@ -204,73 +225,16 @@ def _head(document: dict[str, Any]) -> list[str]:
         f"{number(totals['cache_write'])} cache write{hourly},{at_least} {number(totals['output'])} output"
     )
     price = "" if totals["cost_usd"] is None else f"; {dollars(totals['cost_usd'])}"
+    known = ": ".join(word for word in (window["source"], window["basis"]) if word)
     words = trigger_words([ObservedTrigger(**one) for one in document["observed_triggers"]])
     rows = [
         ("file", plain(document["path"])),
         ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
         ("model", plain(document["model"]) or "not recorded"),
-        ("window", _window(window)),
+        ("window", f"{number(window['tokens'])} tokens ({known})" if window["tokens"] else "unknown"),
         *((("agent", words),) if words else ()),
         *(("warning", plain(warning)) for warning in window["warnings"]),
         *(("note", plain(sentence)) for sentence in document["notes"]),
         ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
     ]
     return pairs(rows)
-
-
-def _window(window: dict[str, Any]) -> str:
-    known = ": ".join(word for word in (window["source"], window["basis"]) if word)
-    return f"{number(window['tokens'])} tokens ({known})" if window["tokens"] else "unknown"
-
-
-_LISTED = 60
-"""Sessions, threads, changes and side calls, each, that a person is shown; in JSON all are."""
-
-
-def _more(told: Sequence[Any]) -> list[str]:
-    return [f"and {len(told) - _LISTED:,} more (all with --json)"] if len(told) > _LISTED else []
-
-
-def _sessions(document: dict[str, Any]) -> list[str]:
-    told = document["sessions"]
-    rows = [(str(n), plain(one["id"], 60), plain(one["title"], 60)) for n, one in enumerate(told[:_LISTED])]
-    return [*table((">session", "id", "title"), rows), *_more(told)]
-
-
-def _threads(document: dict[str, Any]) -> list[str]:
-    """Of many the first, and of the others the largest."""
-    told, first = document["threads"], _LISTED // 2
-    others = sorted(told[first:], key=lambda one: (one["requests"], one["messages"]), reverse=True)[: _LISTED - first]
-    chosen = {id(one) for one in (*told[:first], *others)}
-    shown = [one for one in told if id(one) in chosen]
-    return [*listing(shown, "id/40=thread", ">requests", ">messages", "model/32", "title/50"), *_more(told)]
-
-
-def _requests(document: dict[str, Any]) -> list[str]:
-    names = ("reported", "predicted", "believed", "estimated", "output", "cache_read", "cache_write", "messages")
-    counts = (f">{name}" for name in names)
-    return listing(document["requests"], ">index=request", *counts, "finish", ("time", lambda one: one["time"][:19]))
-
-
-def _compactions(document: dict[str, Any]) -> list[str]:
-    counts = (">before_request", ">tokens_before", ">tokens_after", ">kept", ">summary_chars")
-    return listing(document["compactions"], "kind", "trigger?", *counts)
-
-
-def _drops(document: dict[str, Any]) -> list[str]:
-    loss = ("loss", lambda one: "yes" if one["loss"] else "no")
-    counts = (">lost", ">changed", ">tokens_before", ">tokens_after")
-    told = document["drops"]
-    rows = listing(told[:_LISTED], "thread/24", ">request", "kind", loss, *counts, "marker/60=evidence")
-    return [*rows, *_more(told)]
-
-
-def _side_calls(document: dict[str, Any]) -> list[str]:
-    cost = (">cost", lambda one: "-" if one["cost_usd"] is None else dollars(one["cost_usd"]))
-    named, counts = ("kind", "thread/24?", ">before_request", "model/32"), (">input", ">cache_read", ">output")
-    told = document["side_calls"]
-    return [*listing(told[:_LISTED], *named, *counts, cost, ">status", "what/60"), *_more(told)]
-
-
-def _problems(document: dict[str, Any]) -> list[str]:
-    return listing(document["problems"], "file/40", ">line", "what/60", "excerpt/60")

@@ -8,7 +8,7 @@ from typing import Any
 from inspector.cli.output import number, picked, plain, table, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.errors import InspectorError
-from inspector.core.findings.lost import CompactionLoss, LostRow, lost_by_compactions
+from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
 from inspector.core.words import dollars, plural
 
 SHOWN = 20
@@ -35,26 +35,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 def describe(one: CompactionLoss) -> dict[str, Any]:
     """One of the `compactions` of cli.md's `lost`."""
-    cost, saved = one.economics.cost_usd, one.economics.saved_per_request_usd
+    row = "kind=fact.kind text=fact.text message rank=fact.rank fate"
     return {
         **picked(one, "index thread before_request kind trigger tokens_before tokens_after"),
         **({} if one.is_readable else {"summary_readable": False}),
         **({} if one.is_shown else {"loss_shown": False}),
         "facts": picked(one, "before kept paraphrased lost needed_again"),
-        "lost": [_row(row) for row in one.rows],
-        "cost_usd": None if cost is None else float(cost),
-        "saved_per_request_usd": None if saved is None else float(saved),
-        "paid_after_requests": one.economics.paid_after_requests,
-    }
-
-
-def _row(row: LostRow) -> dict[str, Any]:
-    return {
-        **picked(row.fact, "kind text"),
-        **picked(row, "message"),
-        **picked(row.fact, "rank"),
-        **picked(row, "fate"),
-        "needed_again": [asdict(use) | {"how": HOW[use.how]} for use in row.needed],
+        "lost": [
+            {**picked(lost, row), "needed_again": [asdict(use) | {"how": HOW[use.how]} for use in lost.needed]}
+            for lost in one.rows
+        ],
+        **picked(one.economics, "cost_usd saved_per_request_usd paid_after_requests"),
     }
 
 

@@ -10,7 +10,9 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from decimal import Decimal
+from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from inspector.core.jsontext import dumps
@@ -54,9 +56,24 @@ def write_answer(document: D, json: bool, lines: Callable[[D], Iterable[str]]) -
         write_lines(lines(document))
 
 
-def picked(value: object, names: str) -> dict[str, Any]:
-    """The fields of these names, in this order, for a document; each null where there is no value."""
-    return {name: None if value is None else getattr(value, name) for name in names.split()}
+def picked(value: object, fields: str) -> dict[str, Any]:
+    """Fields for a document, in this order; each null where there is no value.
+
+    A field is the name of an attribute; `key=thread.id` has another key, `usd:6` is rounded to so many places.
+    """
+    found: dict[str, Any] = {}
+    for key, attribute, places in _fields(fields):
+        one = attribute(value) if value is not None else None
+        found[key] = float(one) if isinstance(one, Decimal) and places is None else one
+        if places is not None and one is not None:
+            found[key] = float(round(one, places))
+    return found
+
+
+@cache
+def _fields(named: str) -> list[tuple[str, Callable[[object], Any], int | None]]:
+    split = [re.fullmatch(r"(\w+)(?:=([\w.]+))?(?::(\d))?", one) for one in named.split()]
+    return [(one[1], attrgetter(one[2] or one[1]), int(one[3]) if one[3] else None) for one in split if one]
 
 
 def ratio(tokens: int | None, window: int | None) -> float | None:
@@ -184,7 +201,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     right = [head.startswith(">") for head in heads]
     names = [head.removeprefix(">") for head in heads]
     widths = [max([columns(name), *(columns(row[n]) for row in rows)]) for n, name in enumerate(names)]
-    return [_row(row, widths, right) for row in (names, *rows)]
+    return ["  ".join(map(_pad, row, widths, right)).rstrip() for row in (names, *rows)]
 
 
 CellColumn: TypeAlias = str | tuple[str, Callable[[Mapping[str, Any]], str]]
@@ -210,10 +227,6 @@ def _column(spec: CellColumn) -> tuple[str, Callable[[Mapping[str, Any]], str]]:
         return f">{head}", lambda one: number(len(one[key]) if isinstance(one[key], list | tuple) else one[key])
     empty = "-" if named.endswith("?") else ""
     return head, lambda one: plain(one[key], int(width or 0)) or empty
-
-
-def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    return "  ".join(map(_pad, cells, widths, right)).rstrip()
 
 
 def _pad(text: str, width: int, right: bool) -> str:

@@ -18,9 +18,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import harness_of
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
-from inspector.core.replay.costs import Spending
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.economics import Economics
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, RequestRow, recorded, report
@@ -171,6 +169,11 @@ def _progress() -> Callable[[str, int, int], None]:
     return show
 
 
+_COUNTS = "input cache_read cache_write cache_write_1h output"
+ECONOMICS = "cost_usd:6 saved_per_request_usd:6 saved_usd:6 paid_after_requests paid"
+"""Did it pay: the fields of cli.md's `cost`. Dollars to a ten-thousandth of a cent."""
+
+
 def describe(found: ReplayReport) -> dict[str, Any]:
     """One of the `policies` of cli.md's `replay`."""
     regretted = Counter((one.at.before_request, one.at.tier) for one in found.losses.regrets)
@@ -181,7 +184,13 @@ def describe(found: ReplayReport) -> dict[str, Any]:
         "compactions": [
             _compaction(one) | {"regret": regretted[one.at.before_request, one.at.tier]} for one in found.compactions
         ],
-        "totals": _totals(found),
+        "totals": {
+            "compactions": len(found.compactions),
+            "micro": sum(one.kind == "micro" for one in found.compactions),
+            **picked(found, "failures peak overflows over"),
+            **picked(found.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"),
+            **picked(found.spent, "cost_usd estimated_usd"),
+        },
         "loss": _loss(found.losses),
         "pins": dict(zip(("kept", "of"), pins_kept(found.pins), strict=True)),
     }
@@ -191,65 +200,30 @@ def _row(row: RequestRow) -> dict[str, Any]:
     return {
         **picked(row, "index tokens kind messages fired"),
         "refused": row.refused or None,
-        **picked(row.spent, f"{_COUNTS} summariser_input summariser_output"),
-        **_dollars(row.spent),
+        **picked(row.spent, f"{_COUNTS} summariser_input summariser_output cost_usd"),
     }
-
-
-_COUNTS = "input cache_read cache_write cache_write_1h output"
-
-
-def _dollars(spent: Spending) -> dict[str, float | None]:
-    return {"cost_usd": None if spent.cost_usd is None else float(spent.cost_usd)}
 
 
 def _compaction(one: Compacted) -> dict[str, Any]:
     return {
-        "before_request": one.at.before_request,
-        "tier": one.at.tier,
+        **picked(one, "before_request=at.before_request tier=at.tier"),
         **({} if one.at.is_readable else {"summary_readable": False}),
         **picked(one, "kind tokens_before tokens_after messages_before messages_after"),
-        **economics_fields(one.economics),
-    }
-
-
-def economics_fields(one: Economics) -> dict[str, Any]:
-    """Did it pay: the fields of cli.md's `cost`. Dollars to a ten-thousandth of a cent."""
-    return {
-        **{
-            name: None if (value := getattr(one, name)) is None else float(round(value, 6))
-            for name in ("cost_usd", "saved_per_request_usd", "saved_usd")
-        },
-        **picked(one, "paid_after_requests paid"),
-    }
-
-
-def _totals(found: ReplayReport) -> dict[str, Any]:
-    return {
-        "compactions": len(found.compactions),
-        "micro": sum(one.kind == "micro" for one in found.compactions),
-        **picked(found, "failures peak overflows over"),
-        **picked(found.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"),
-        **_dollars(found.spent),
-        "estimated_usd": None if (part := found.spent.estimated_usd) is None else float(part),
+        **picked(one.economics, ECONOMICS),
     }
 
 
 def _loss(losses: Losses) -> dict[str, Any]:
+    regret = (
+        "kind=fact.kind text=fact.text before_request=at.before_request tier=at.tier needed_by message how repaired "
+        "tokens=price"
+    )
     return {
         **({} if losses.is_readable else {"summary_readable": False}),
         **picked(losses, "facts kept paraphrased lost needed_later"),
         "regret": len(losses.regrets),
         **picked(losses, "rereads reread_tokens"),
-        "regrets": [
-            {
-                **picked(one.fact, "kind text"),
-                **picked(one.at, "before_request tier"),
-                **picked(one, "needed_by message how repaired"),
-                "tokens": one.price,
-            }
-            for one in losses.regrets
-        ],
+        "regrets": [picked(one, regret) for one in losses.regrets],
     }
 
 

@@ -18,7 +18,7 @@ from inspector.agent.resume import resume
 from inspector.agent.runner import Runner
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.cli.asking import ask
-from inspector.cli.output import note, number, plain, progress_line, write_json, write_lines
+from inspector.cli.output import note, number, picked, plain, progress_line, write_json, write_lines
 from inspector.cli.select import Selection, add_setting, add_window, place_of, policy_name, positive, thread_of
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import said
@@ -211,22 +211,10 @@ class _TurnPrinter:
 def document(report: TurnReport) -> dict[str, Any]:
     """A turn as JSON."""
     return {
-        "turn": report.turn,
-        "thread": report.thread,
-        "reported": report.reported,
-        "estimated": report.estimated,
-        "calibrated": report.calibrated,
+        **picked(report, "turn thread reported estimated calibrated"),
         "predicted": report.expected.predicted.tokens if report.expected.predicted else None,
         "band": report.expected.band if report.reported is None else None,
-        "believed": report.calibrated,
-        "tokens": report.tokens,
-        "kind": report.kind,
-        "output": report.output,
-        "window": report.window,
-        "ratio": round(report.ratio, 6) if report.ratio is not None else None,
-        "fired": list(report.fired),
-        "tools": list(report.tools),
-        "finish": report.finish,
+        **picked(report, "believed=calibrated tokens kind output window ratio:6 fired tools finish"),
         "text": report.text[:TEXT],
         "error": report.error,
     }

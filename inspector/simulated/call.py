@@ -8,8 +8,7 @@ from typing import Any
 from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps
 from inspector.core.message import ToolCall
-from inspector.core.tokens.counted import CALL_FRAMING, Tiktoken
-from inspector.core.tokens.tokenizer import TokenizerRefused
+from inspector.core.tokens.counted import CALL_FRAMING, Tiktoken, TokenizerRefused
 
 COUNTED = Tiktoken()
 

@@ -17,8 +17,7 @@ from typing import Any
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
-from inspector.core.tokens.counted import Tiktoken
-from inspector.core.tokens.tokenizer import TokenizerRefused
+from inspector.core.tokens.counted import Tiktoken, TokenizerRefused
 from inspector.core.validity import ANTHROPIC
 from inspector.simulated.call import COUNTED, SimulatedAnswer, SimulatedCall, TokensSpent
 from inspector.simulated.faults import FaultQueue

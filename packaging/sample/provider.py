@@ -9,7 +9,7 @@ from typing import Any
 
 from sample.dice import Dice
 
-from inspector.core.tokens.tokenizer import count_tokens
+from inspector.core.tokens.counted import count_tokens
 
 PROMPT = 18_236
 """System prompt and tools, which no transcript of this format holds."""

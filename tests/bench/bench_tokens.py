@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
+from inspector.core.tokens.counted import count_tokens, load
 from inspector.core.tokens.estimators import ESTIMATORS
-from inspector.core.tokens.roku import estimate
-from inspector.core.tokens.tokenizer import count_tokens, load
+from inspector.core.tokens.harnesses import estimate
 
 MEGABYTES = 50
 COUNTED = 5

@@ -6,8 +6,8 @@ from decimal import Decimal
 from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Thread
-from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.estimators import messages_weight
+from inspector.core.tokens.harnesses import Pi
 from inspector.core.tokens.prices import cost, named_models, sum_prices
 from inspector.core.usage import Usage
 from tests.core.policies.build import build

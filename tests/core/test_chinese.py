@@ -16,7 +16,7 @@ import pytest
 
 from inspector.core.facts.reading import facts
 from inspector.core.facts.wording import Saying, Speech
-from inspector.core.findings.bans import banned_by, find_ban
+from inspector.core.findings.pins import banned_by, find_ban
 from inspector.core.message import Message, Role, Text, ToolCall, ToolResult
 
 ENGLISH = Path(__file__).parent.parent / "data" / "english"

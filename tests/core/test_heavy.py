@@ -28,8 +28,8 @@ _HOLDERS = (
     "core.facts.pasted",
     "core.facts.rules",
     "core.facts.sentences",
-    "core.findings.bans",
-    "core.findings.client_text",
+    "core.findings.pins",
+    "core.findings.composition",
     "gui.look.visible",
 )
 

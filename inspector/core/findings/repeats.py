@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from inspector.core.buffer import Buffer
-from inspector.core.findings.breakdown import ToolCalls
-from inspector.core.findings.naming import subject_of
+from inspector.core.findings.breakdown import ToolCalls, subject_of
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.tokens.sizing import Sizer
 

@@ -43,7 +43,7 @@ from inspector.core.policies.replacements import cleared, inserted
 from inspector.core.policies.settings import SettingPairs, setting, share_of
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
-from inspector.core.tokens.characters import u16
+from inspector.core.tokens.harnesses import u16
 
 MICRO, AUTO = "micro", "auto"
 SECTIONS = (

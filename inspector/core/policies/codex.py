@@ -26,7 +26,7 @@ from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdicts, Watermark
-from inspector.core.tokens.roku import utf8_length
+from inspector.core.tokens.harnesses import utf8_length
 from inspector.core.words import per_cent
 
 TIER = "compact"

@@ -33,8 +33,8 @@ from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
-from inspector.core.tokens.characters import Chars4, u16
 from inspector.core.tokens.estimators import buffer_tokens, weight
+from inspector.core.tokens.harnesses import Chars4, u16
 from inspector.core.words import per_cent
 
 TRUNCATE, COMPRESS = "truncate", "compress"

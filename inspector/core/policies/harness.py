@@ -28,9 +28,9 @@ from inspector.core.policies.verdict import (
     Watermark,
 )
 from inspector.core.tokens.calibration import MAX_SAMPLES
-from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.estimators import buffer_tokens
+from inspector.core.tokens.harnesses import Pi
 from inspector.core.validity import repair
 from inspector.core.words import per_cent
 

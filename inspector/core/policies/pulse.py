@@ -35,8 +35,8 @@ from inspector.core.policies.settings import (
 )
 from inspector.core.policies.turn import AllDone, Done, TurnContext
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
-from inspector.core.tokens.characters import Chars4, ToolNames
 from inspector.core.tokens.estimators import estimator, messages_weight
+from inspector.core.tokens.harnesses import Chars4, ToolNames
 from inspector.core.usage import Usage
 from inspector.core.words import per_cent
 

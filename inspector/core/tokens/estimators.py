@@ -9,11 +9,9 @@ from inspector.core.buffer import NOT_IN_FILE, Prompt, View
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
-from inspector.core.tokens.characters import Chars4, LearnClaudeCode, Pi
-from inspector.core.tokens.counted import Tiktoken
+from inspector.core.tokens.counted import Tiktoken, TokenizerRefused
 from inspector.core.tokens.estimator import Estimator
-from inspector.core.tokens.roku import Roku, utf8_length
-from inspector.core.tokens.tokenizer import TokenizerRefused
+from inspector.core.tokens.harnesses import Chars4, LearnClaudeCode, Pi, Roku, utf8_length
 
 __all__ = ["ESTIMATORS", "Estimator", "UnknownEstimator", "buffer_tokens", "count", "estimator", "refusals", "weight"]
 

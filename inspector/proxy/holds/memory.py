@@ -23,9 +23,9 @@ from inspector.core.dialects.rewrite import read_items
 from inspector.core.formats.proxy.exchange import Reply, read_reply
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.counted import TokenizerRefused
 from inspector.core.tokens.estimators import estimator, weight
 from inspector.core.tokens.prediction import Addition, Learner, Prediction, prior
-from inspector.core.tokens.tokenizer import TokenizerRefused
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
 from inspector.proxy.gate import PendingRequest

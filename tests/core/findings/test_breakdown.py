@@ -6,10 +6,16 @@ import pytest
 
 from inspector.cli.select import Selection
 from inspector.core.buffer import Buffer, Prompt, Stretch, Tool
-from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, forget, tool_calls
-from inspector.core.findings.client_text import pieces
-from inspector.core.findings.composition import sized
-from inspector.core.findings.naming import server_of, subject_of
+from inspector.core.findings.breakdown import (
+    Breakdown,
+    BreakdownNode,
+    breakdown,
+    forget,
+    server_of,
+    subject_of,
+    tool_calls,
+)
+from inspector.core.findings.composition import pieces, sized
 from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator, prompt_tokens

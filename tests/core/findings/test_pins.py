@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from inspector.core.answering import offline
 from inspector.core.buffer import Stretch
-from inspector.core.findings.bans import find_ban
 from inspector.core.findings.lost import lost_by_compactions
-from inspector.core.findings.pins import PinFinding, pin_findings
+from inspector.core.findings.pins import PinFinding, find_ban, pin_findings
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.driver import Ground

@@ -12,7 +12,7 @@ from inspector.core.policies.pi.entries import CutPoint, Preparation, find_cut_p
 from inspector.core.policies.pi.settings import PiState
 from inspector.core.policies.pi.usage import estimates, tokens_before
 from inspector.core.policies.start import moment_at
-from inspector.core.tokens.characters import u16
+from inspector.core.tokens.harnesses import u16
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import Script
 from tests.core.policies.pi_entries import RealSession, read_session

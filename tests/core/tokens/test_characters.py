@@ -11,8 +11,8 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.policies.pulse import POLICY
-from inspector.core.tokens.characters import Chars4, LearnClaudeCode, Pi, u16
 from inspector.core.tokens.estimators import buffer_tokens, count
+from inspector.core.tokens.harnesses import Chars4, LearnClaudeCode, Pi, u16
 
 
 def message(role: Role, *parts: Part) -> Message:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch
 from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.tokens.counted import TokenizerRefused
 from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import (
     ESTIMATORS,
@@ -17,7 +18,6 @@ from inspector.core.tokens.estimators import (
     messages_weight,
     refusals,
 )
-from inspector.core.tokens.tokenizer import TokenizerRefused
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=40)
 JSON = st.recursive(

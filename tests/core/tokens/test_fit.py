@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text
 from inspector.core.session import Request, Thread
-from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.fit import calibration_report, fit, line
+from inspector.core.tokens.harnesses import Pi, Roku
 from inspector.core.tokens.prediction import quantile
-from inspector.core.tokens.roku import Roku
 from inspector.core.usage import Usage
 
 

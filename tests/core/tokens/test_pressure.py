@@ -15,9 +15,9 @@ from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool
 from inspector.core.message import Message, Text
 from inspector.core.session import Attached, Compaction, Request, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator, prompt_tokens
+from inspector.core.tokens.harnesses import Roku
 from inspector.core.tokens.prediction import prior
 from inspector.core.tokens.pressure import Pressures, is_prefix, known_pressures, thread_pressures
-from inspector.core.tokens.roku import Roku
 from inspector.core.usage import Usage
 
 ROKU = Roku()

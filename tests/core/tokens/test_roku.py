@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import NOT_IN_FILE, Prompt
 from inspector.core.message import Image, Message, Text, ToolCall, ToolResult
 from inspector.core.tokens.estimators import buffer_tokens
-from inspector.core.tokens.roku import Roku, classify, estimate, utf8_length
+from inspector.core.tokens.harnesses import Roku, classify, estimate, utf8_length
 
 CASES = [
     ("R-EST-1", "", 0, "empty", 0),

@@ -9,14 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
-from inspector.core.tokens import tokenizer
-from inspector.core.tokens.counted import CALL_FRAMING, MESSAGE_FRAMING, RESULT_FRAMING, Tiktoken, opaque_tokens
-from inspector.core.tokens.tokenizer import (
+from inspector.core.tokens import counted
+from inspector.core.tokens.counted import (
+    CALL_FRAMING,
+    MESSAGE_FRAMING,
     PIECE,
+    RESULT_FRAMING,
     VOCABULARIES,
+    Tiktoken,
     TokenizerRefused,
     VocabularyMissing,
     count_tokens,
+    opaque_tokens,
     pieces,
 )
 from inspector.resources import resource
@@ -39,7 +43,7 @@ def test_same_as_the_library_puts_it_together(name: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     theirs = tiktoken.get_encoding(name)
     for text in ("It's 1,234.5 km\r\n\n  to 北京 – naïve\t😀!", "def f(x):\n    return {'a': [1, 2]}\n" * 5, " " * 50):
-        assert tokenizer.load(name)(text) == theirs.encode_ordinary(text)
+        assert counted.load(name)(text) == theirs.encode_ordinary(text)
 
 
 def test_shipped_vocabularies_are_whole() -> None:
@@ -51,10 +55,10 @@ def test_shipped_vocabularies_are_whole() -> None:
 def test_a_damaged_vocabulary_is_told_and_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     damaged = tmp_path / "vocabulary"
     damaged.write_bytes(b"QQ== 0\n")
-    monkeypatch.setattr(tokenizer, "resource", lambda name: damaged)
-    tokenizer.load.cache_clear()
+    monkeypatch.setattr(counted, "resource", lambda name: damaged)
+    counted.load.cache_clear()
     with pytest.raises(VocabularyMissing, match="damaged"):
-        tokenizer.load("o200k_base")
+        counted.load("o200k_base")
     assert damaged.exists()
 
 
@@ -76,7 +80,7 @@ def test_a_panic_is_a_refusal() -> None:
         raise PanicException("stack overflow")
 
     with pytest.raises(TokenizerRefused, match="gave up"):
-        tokenizer._encoded_length(panic, "x")
+        counted._encoded_length(panic, "x")
 
 
 def test_other_base_exceptions_pass() -> None:
@@ -84,7 +88,7 @@ def test_other_base_exceptions_pass() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tokenizer._encoded_length(stop, "x")
+        counted._encoded_length(stop, "x")
 
 
 @settings(max_examples=20)
@@ -98,7 +102,7 @@ def test_pieces_are_the_text(unit: str, times: int) -> None:
 
 def test_cuts_before_words_change_nothing() -> None:
     text = "the quick brown fox jumps over the lazy dog and " * 3000
-    whole = len(tokenizer.load("o200k_base")(text))
+    whole = len(counted.load("o200k_base")(text))
     assert abs(count_tokens(text, "o200k_base") - whole) <= 1
 
 

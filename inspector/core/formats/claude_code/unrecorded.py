@@ -11,7 +11,7 @@ from functools import lru_cache
 from inspector.core.buffer import Stretch, View
 from inspector.core.message import Image, Message, Opaque, Part, Thinking
 from inspector.core.session import Compaction
-from inspector.core.tokens.characters import u16
+from inspector.core.tokens.harnesses import u16
 from inspector.core.usage import Usage
 
 CLEARED = "[Old tool result content cleared]"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.tokens.characters import u16
+from inspector.core.tokens.harnesses import u16
 from inspector.core.untyped import count_of, list_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage, is_absurd
 

@@ -28,7 +28,7 @@ from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Problem, Record, Request, Session, SideCall, Sign, Thread
-from inspector.core.tokens.characters import u16
+from inspector.core.tokens.harnesses import u16
 from inspector.core.untyped import text_of
 from inspector.core.usage import ABSURD, MOST, Usage, is_absurd
 

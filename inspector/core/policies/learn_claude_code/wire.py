@@ -12,9 +12,9 @@ from typing import TypeAlias
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.anthropic import same_wire_message, write_messages
 from inspector.core.message import Message, Text
-from inspector.core.tokens.characters import python_json
 from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import weight
+from inspector.core.tokens.harnesses import python_json
 
 Wire: TypeAlias = tuple[Message, ...]
 """The neutral messages of one wire message, at least one."""

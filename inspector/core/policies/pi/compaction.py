@@ -24,7 +24,7 @@ from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.settings import WHOSE
 from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import PolicyInput, Verdict, measured
-from inspector.core.tokens.characters import u16
+from inspector.core.tokens.harnesses import u16
 from inspector.core.words import plural
 
 TIER = "compact"

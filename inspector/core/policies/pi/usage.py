@@ -15,10 +15,10 @@ from inspector.core.policies.replacements import inserted
 from inspector.core.policies.start import FAILED
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.session import NOTHING_FILED, Filed, Record
-from inspector.core.tokens.characters import Pi, u16
 from inspector.core.tokens.counted import Tiktoken
 from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import buffer_tokens, weight
+from inspector.core.tokens.harnesses import Pi, u16
 from inspector.core.usage import Usage
 
 OVERHEAD = 10

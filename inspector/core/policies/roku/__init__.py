@@ -29,7 +29,7 @@ from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
 from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
 from inspector.core.recording import from_json
 from inspector.core.tokens.calibration import Calibration
-from inspector.core.tokens.roku import estimate
+from inspector.core.tokens.harnesses import estimate
 from inspector.core.words import per_cent, plural
 
 TRUNCATED = ("max_tokens", "length")

@@ -14,7 +14,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, Thinking
 from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.roku.settings import RokuSettings, StepRecord
-from inspector.core.tokens.roku import estimate, utf8_length
+from inspector.core.tokens.harnesses import estimate, utf8_length
 
 PLACEHOLDER_TOKENS = estimate(PLACEHOLDER)
 TEXT_BYTES = 120

@@ -17,7 +17,7 @@ from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting
 from inspector.core.policies.verdict import Watermark
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.estimators import buffer_tokens
-from inspector.core.tokens.roku import Roku
+from inspector.core.tokens.harnesses import Roku
 from inspector.core.words import per_cent
 
 MAX_WINDOW = 2_000_000

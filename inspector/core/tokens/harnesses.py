@@ -1,17 +1,84 @@
-"""The estimators of harnesses that count characters: Pulse and Pi in UTF-16 units, learn-claude-code in code points.
+"""The estimators of harnesses: Roku counts bytes, Pulse and Pi UTF-16 units, learn-claude-code code points.
 
-Each counts what its harness counts, in the shape in which that harness holds a message, and of the messages alone: the
-prompt stands outside Pulse's list and Pi's sum, and a fixed reserve stands for it in learn-claude-code.
+Each counts what its harness counts, in the shape in which that harness holds a message. Roku counts the system prompt,
+too (spec 1.2); of the others it stands outside Pulse's list and Pi's sum, and learn-claude-code has a fixed reserve.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from inspector.core.buffer import Prompt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.tokens.estimator import Estimator, Kind
+
+TextClass: TypeAlias = Literal["empty", "structured", "cjk", "text"]
+
+SAMPLE = 256
+"""Bytes at the start that decide whether a text is CJK."""
+FRAMING = 4
+"""Tokens per message on top of its content."""
+
+_DIVISOR: dict[TextClass, int] = {"empty": 1, "structured": 2, "cjk": 3, "text": 4}
+_STRUCTURED = re.compile(r'[ \t\r\n]*+(?:\{|\[[ \t\r\n]*+["\[\]{0-9]|<[ \t\r\n]*+[/!?A-Za-z])')
+_HIGH = bytes(range(128, 256))
+_PIECE = 1 << 16
+"""Characters encoded at a time: the bytes then stay in the processor's cache."""
+
+
+def utf8_length(text: str) -> int:
+    """Bytes of the text in UTF-8. A lone surrogate counts as the three bytes of its replacement."""
+    if text.isascii():
+        return len(text)
+    if len(text) <= _PIECE:
+        return len(text.encode("utf-8", "surrogatepass"))
+    pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+    return sum(len(piece.encode("utf-8", "surrogatepass")) for piece in pieces)
+
+
+def classify(text: str) -> TextClass:
+    """The class of a text; the first rule that matches wins. Looks at the first 256 bytes and leading white space."""
+    if not text:
+        return "empty"
+    if _STRUCTURED.match(text):
+        return "structured"
+    if text.isascii():
+        return "text"
+    sample = text[:SAMPLE].encode("utf-8", "surrogatepass")[:SAMPLE]
+    high = len(sample) - len(sample.translate(None, _HIGH))
+    return "cjk" if 2 * high >= len(sample) else "text"
+
+
+def estimate(text: str) -> int:
+    """Tokens of a text: UTF-8 bytes by the divisor of its class, rounded up."""
+    return -(-utf8_length(text) // _DIVISOR[classify(text)])
+
+
+@dataclass(frozen=True, slots=True)
+class Roku(Estimator):
+    """`raw` of spec 1.2: system prompt + messages + 4 a message. Tool schemas are not counted."""
+
+    name: str = "roku"
+    kind: Kind = "estimated"
+
+    def text(self, text: str) -> int:
+        return estimate(text)
+
+    def weigh(self, message: Message) -> int:
+        total = FRAMING + estimate(message.text)
+        for part in message.parts:
+            if isinstance(part, ToolCall):  # arguments always as structured text; the id costs nothing
+                total += estimate(part.name) + -(-utf8_length(dumps(part.arguments)) // 2)
+            elif isinstance(part, ToolResult):
+                total += estimate(part.content)
+        return total
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        return estimate(prompt.system or "") + prompt.unseen
+
 
 PI_IMAGE = 4800
 """Characters that Pi counts for an image."""
