@@ -1,9 +1,9 @@
 """Claude Code session JSONL, versions 1.0.98 to 2.1.330, and its sub-agents' files.
 
 `reader` routes records to agents; `chain` puts a record into an agent's `chain_state`: what its next call sends;
-`chain_nodes` stand or fall together in it; `compaction`, `attachments` and `records` read single kinds of records;
-`unrecorded`: rules by which something leaves the buffer without a record; `sent` lays the buffers that the file
-says were sent, `pieces` finds the records of their messages.
+`chain_nodes` stand or fall together in it; `attachments` and `records` read single kinds of records; `unrecorded`:
+rules by which something leaves the buffer without a record; `sent` lays the buffers that the file says were sent,
+`pieces` finds the records of their messages.
 """
 
 from collections.abc import Sequence

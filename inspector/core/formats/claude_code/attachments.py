@@ -10,7 +10,7 @@ from typing import Any
 from inspector.core.dialects.anthropic import read_messages
 from inspector.core.formats.claude_code.records import ChainRecord
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Role, Text
+from inspector.core.message import Image, Message, Part, Role, Text
 from inspector.core.untyped import object_of, text_at, texts_at
 
 
@@ -19,24 +19,23 @@ def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None
     value = record.value
     attachment = object_of(value, "attachment")
     kind = text_at(attachment, "type")
-    if kind == "queued_command":
-        return _typed(record, id_, attachment)
+    if kind == "queued_command":  # typed while the agent worked: a prompt like any other, with no `user` record
+        prompt = attachment.get("prompt")
+        return read_messages("user", prompt, id=id_, line=record.line, time=record.time) if prompt else ()
     if kind == "file" and (picture := _picture(attachment)) is not None:
-        return (Message(id_, "user", (picture,), "", False, "attachment", record.line, record.time),)
+        return _attached(record, id_, picture)
     rendered = value.get("rendered")
     if isinstance(rendered, list):
         said = "\n".join(content for one in rendered if (content := text_at(one, "content")))
-        return _reminder(record, id_, said, "system" if value.get("renderedRole") == "system" else "user")
-    known = _SENT.get(kind)
-    if known is not None:
-        return _reminder(record, id_, known(attachment))
+        role: Role = "system" if value.get("renderedRole") == "system" else "user"
+        return _attached(record, id_, Text(said), role) if said else ()
+    if (known := _SENT.get(kind)) is not None:
+        return _attached(record, id_, Text(said)) if (said := known(attachment)) else ()
     return () if kind in _NOT_SENT else None
 
 
-def _reminder(record: ChainRecord, id_: str, said: str, role: Role = "user") -> tuple[Message, ...]:
-    if not said:
-        return ()
-    return (Message(id_, role, (Text(said),), "", False, "attachment", record.line, record.time),)
+def _attached(record: ChainRecord, id_: str, part: Part, role: Role = "user") -> tuple[Message, ...]:
+    return (Message(id_, role, (part,), "", False, "attachment", record.line, record.time),)
 
 
 def _picture(attachment: Mapping[str, Any]) -> Image | None:
@@ -44,14 +43,6 @@ def _picture(attachment: Mapping[str, Any]) -> Image | None:
     data = text_at(file, "base64")
     is_image = text_at(attachment.get("content"), "type") == "image"
     return Image(text_at(file, "type"), data) if data and is_image else None
-
-
-def _typed(record: ChainRecord, id_: str, attachment: Mapping[str, Any]) -> tuple[Message, ...]:
-    """What the user typed while the agent worked: a prompt like any other, with no `user` record of its own."""
-    prompt = attachment.get("prompt")
-    if not prompt:
-        return ()
-    return read_messages("user", prompt, id=id_, line=record.line, time=record.time)
 
 
 def _labelled(label: str, key: str) -> Callable[[Mapping[str, Any]], str]:

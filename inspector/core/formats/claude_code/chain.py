@@ -2,20 +2,23 @@
 
 Every record with a uuid has a place in the chain, also those that are not sent (`progress`, `system`): they stand for
 the node they hang on. A tool result belongs to the answer that called, wherever it hangs.
+
+Boundaries of compactions were written in three ways: with the trigger alone (2.0.76 to 2.1.42); with a list of records
+that stay word for word, which lie before the boundary (2.1.197 on); with such records appended after the summary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from inspector.core.dialects.anthropic import read_messages, read_part
 from inspector.core.formats.claude_code.attachments import read_attachment
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode
 from inspector.core.formats.claude_code.chain_state import ChainState
-from inspector.core.formats.claude_code.compaction import keep, keep_part, preserved, read_boundary, read_micro
 from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, numbers
 from inspector.core.message import Message, Part, Text, ToolCall
-from inspector.core.session import Compaction
-from inspector.core.untyped import object_of, text_at
+from inspector.core.session import Attached, Compaction
+from inspector.core.untyped import object_of, text_at, texts_at, whole_of
 from inspector.core.usage import ABSURD, is_absurd
 
 _CONTENT = (str, list)
@@ -45,7 +48,7 @@ def take_copy(chain: ChainState, record: ChainRecord) -> None:
     node = chain.nodes[record.uuid]
     parent = chain.nodes.get(record.parent) if record.parent is not None else None
     if node.epoch != chain.epoch and parent is not None and parent.epoch == chain.epoch:
-        keep_part(chain, node, [record.uuid])
+        _keep_part(chain, node, [record.uuid])
 
 
 def is_copy(chain: ChainState, record: ChainRecord) -> bool:
@@ -74,14 +77,9 @@ def _is_known(chain: ChainState, node: ChainNode, call_id: str) -> bool:
 
 
 def _place(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
-    on = chain.nodes.get(record.parent) if record.parent is not None else None
-    if record.parent is None and chain.linked and not isinstance(node, AnswerNode):
-        on = chain.start
-    if on is None or chain.listed:
-        on, node.waits = chain.tail, record.parent or ""
-    else:
-        chain.linked = True
-    chain.place(node, on)
+    if chain.listed or record.parent not in chain.nodes:
+        node.waits = record.parent or ""
+    chain.place(node, (before if isinstance(node, AnswerNode) else _root_or_before)(chain, record))
 
 
 def _take_over(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
@@ -131,12 +129,9 @@ def take_user(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> N
 
 
 def _take_words(chain: ChainState, record: ChainRecord, node: ChainNode, *, typed: bool) -> None:
-    if not typed or chain.listed:
-        _place(chain, record, node)
-    elif record.parent is None and chain.linked:
-        chain.place_prompt(node, chain.start)  # rewound to the very beginning
-    elif record.parent in chain.nodes:
-        chain.place_prompt(node, before(chain, record))
+    is_rewound = record.parent is None and chain.linked  # to the very beginning
+    if typed and not chain.listed and (is_rewound or record.parent in chain.nodes):
+        chain.place_prompt(node, _root_or_before(chain, record))
     else:
         _place(chain, record, node)
     _take_over(chain, record, node)
@@ -148,7 +143,7 @@ def _take_result(chain: ChainState, record: ChainRecord, message: Message) -> bo
     if result is None:
         return False
     call = chain.tools.get(result.call_id)
-    if call is not None and chain.is_open(call):
+    if call is not None and call.stretch is None:
         call.add_result(message)
         chain.nodes[record.uuid] = call
     elif result.call_id in (call.results if call is not None else chain.strays):
@@ -182,13 +177,13 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
         model = text_at(message, "model")
         name = f"{id_}~" if id_ in chain.nodes else id_  # a record is called that
         call = chain.calls[id_] = AnswerNode(name, record.line, record.time, model, real=model != "<synthetic>")
-        call.report.add(message, value.get("version"))  # it tells what the call was sent
+        is_sane = call.add_figures(message, value.get("version"))  # it tells what the call was sent
         _place(chain, record, call)
     elif call.stretch is not None:
         return _take_late_line(chain, record, call)
     else:
-        call.report.add(message, value.get("version"))
-    if call.report.absurd:
+        is_sane = call.add_figures(message, value.get("version"))
+    if not is_sane:
         findings.add(ABSURD, record.line, value, record.file)
     chain.nodes[record.uuid] = call
     parts = _parts(record)
@@ -258,14 +253,17 @@ def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
     """A `system` record: boundaries count, everything else is for the user's eyes."""
     match record.value.get("subtype"):
         case "compact_boundary":
-            uuids = preserved(record, chain)
-            if is_absurd(object_of(record.value, "compactMetadata")):
+            meta = object_of(record.value, "compactMetadata")
+            uuids = _preserved(meta, chain)
+            if is_absurd(meta):
                 findings.add(ABSURD, record.line, record.value, record.file)
-            _cut(chain, read_boundary(record))
+            _cut(chain, _compaction(meta, record))
             chain.nodes[record.uuid] = chain.tail
-            chain.keeping = partial(_restore, chain, record, uuids, findings)
+            chain.keeping = partial(_keep, chain, record, uuids, findings)
         case "microcompact_boundary":
-            chain.clear(*read_micro(record))
+            meta = object_of(record.value, "microcompactMetadata")  # its `preTokens` are no size of the buffer
+            micro = Compaction(0, text_at(meta, "trigger") or "auto", "micro", line=record.line, time=record.time)
+            chain.clear(micro, texts_at(meta, "compactedToolIds") + texts_at(meta, "clearedAttachmentUUIDs"))
             pass_by(chain, record)
         case _:
             pass_by(chain, record)
@@ -274,13 +272,6 @@ def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
 def _cut(chain: ChainState, compaction: Compaction) -> None:
     for node in chain.cut(compaction):
         chain.waiting.setdefault(node.waits, []).append(node)
-
-
-def _restore(chain: ChainState, boundary: ChainRecord, uuids: list[str], findings: ProblemLog) -> None:
-    missing = keep(chain, uuids)
-    if missing:
-        what = f"{missing} of {len(uuids)} records that the compaction kept are not in this file"
-        findings.add(what, boundary.line, object_of(boundary.value, "compactMetadata"), boundary.file)
 
 
 def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Message, ...]) -> None:
@@ -294,3 +285,78 @@ def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Messag
     if keeping is not None:
         keeping()
     _take_over(chain, record, node)
+
+
+# ---- what a boundary says and keeps ----------------------------------------------------------------------------------
+
+_EARLY = (2, 1, 43)
+_EARLY_ATTACHED = Attached(9_300, -100, 27_000)
+"""After 28 compactions of versions 2.0.76 to 2.1.42: files read again and reminders that the file does not hold."""
+_ATTACHED = Attached(1_000, -100, 27_000)
+"""Later versions record what they attach, nearly."""
+
+
+def _compaction(meta: Mapping[str, Any], record: ChainRecord) -> Compaction:
+    """As a boundary tells. `before_request`, `summary` and `kept` are found later."""
+    return Compaction(
+        before_request=0,
+        trigger=text_at(meta, "trigger"),
+        tokens_before=whole_of(meta.get("preTokens")),
+        tokens_after=whole_of(meta.get("postTokens")),
+        line=record.line,
+        time=record.time,
+        attached=_EARLY_ATTACHED if () < numbers(text_at(record.value, "version")) < _EARLY else _ATTACHED,
+    )
+
+
+def _preserved(meta: Mapping[str, Any], chain: ChainState) -> list[str]:
+    """uuids of the records that a boundary keeps. Ask before the chain is cut."""
+    listed = texts_at(object_of(meta, "preservedMessages"), "uuids")
+    segment = object_of(meta, "preservedSegment")
+    return listed or _segment(chain, text_at(segment, "headUuid"), text_at(segment, "tailUuid"))
+
+
+def _segment(chain: ChainState, head: str, tail: str) -> list[str]:
+    """The records from `head` to `tail`, both included, along the chain."""
+    first, node = chain.nodes.get(head), chain.nodes.get(tail)
+    uuids: list[str] = []
+    while node is not None and first is not None:
+        uuids += reversed(node.uuids())
+        if node is first:
+            return uuids[uuids.index(head) :: -1] if head in uuids else uuids[::-1]
+        node = node.prev
+    return []
+
+
+def _keep(chain: ChainState, boundary: ChainRecord, uuids: Sequence[str], findings: ProblemLog) -> None:
+    """Put what these records hold at the end of the chain again."""
+    groups: dict[int, tuple[ChainNode, list[str]]] = {}
+    missing = 0
+    for uuid in uuids:
+        node = chain.nodes.get(uuid)
+        if node is None:
+            missing += 1
+        elif node.epoch != chain.epoch:
+            groups.setdefault(id(node), (node, []))[1].append(uuid)
+    for node, group in groups.values():
+        _keep_part(chain, node, group)
+    if missing:
+        what = f"{missing} of {len(uuids)} records that the compaction kept are not in this file"
+        findings.add(what, boundary.line, object_of(boundary.value, "compactMetadata"), boundary.file)
+
+
+def _keep_part(chain: ChainState, node: ChainNode, uuids: list[str]) -> None:
+    """Put these records of a node at the end of the chain again, together with other lines of the same answer."""
+    copy = node.part(set(uuids))
+    if isinstance(copy, AnswerNode):
+        there = chain.calls.get(copy.id)
+        if there is not None and there.again and there.epoch == chain.epoch and there.stretch is None:
+            there.absorb(copy)
+            copy = there
+        elif copy.drafts():
+            chain.keep(copy)
+            chain.calls[copy.id] = copy
+        chain.tools.update((part.id, copy) for part in copy.parts if isinstance(part, ToolCall))
+    elif copy.drafts():
+        chain.keep(copy)
+    chain.nodes.update((uuid, copy) for uuid in uuids)

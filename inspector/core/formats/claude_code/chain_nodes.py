@@ -4,11 +4,14 @@ The records of a file hang on each other by `parentUuid`; every record with a uu
 stand in a chain. A node is open until it is laid into a stretch; after that its messages do not change.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View
-from inspector.core.formats.claude_code.records import AnswerReport
+from inspector.core.dialects.anthropic import has_counts, read_counts, read_edits
+from inspector.core.formats.claude_code.records import numbers
 from inspector.core.message import Message, Part, Thinking, ToolCall
+from inspector.core.usage import Usage, is_absurd
 
 
 class ChainNode:
@@ -59,10 +62,17 @@ def _uuid(message: Message) -> str:
     return message.id.partition(".")[0]
 
 
+_FINAL_AT_LAST = (2, 1, 8)
+"""Up to this version the last line holds the final output although no stop reason was written."""
+
+
 class AnswerNode(ChainNode):
     """One answer of the model, collected from its lines, and the results of its tool calls."""
 
-    __slots__ = ("id", "line", "lines", "model", "parts", "prompt", "real", "report", "results", "time")
+    __slots__ = (
+        *("edits", "finish", "id", "line", "lines", "model", "parts", "prompt", "real", "results", "time", "version"),
+        *("_counts", "_grew", "_output", "_usage"),
+    )
 
     def __init__(self, id_: str, line: int, time: str, model: str, real: bool) -> None:
         super().__init__()
@@ -72,8 +82,16 @@ class AnswerNode(ChainNode):
         """uuid of each line, and how many parts there were before it."""
         self.results: dict[str, Message] = {}
         """By tool call. A call that was answered late is here too, its result is a node of its own."""
-        self.report = AnswerReport()
         self.prompt: Prompt = NOT_IN_FILE
+        self.finish = self.version = ""
+        self.edits: Sequence[Mapping[str, Any]] = ()
+        """What the provider says it cleared before the model read it."""
+        self._counts: dict[str, Any] | None = None
+        self._output = -1
+        self._grew = False
+        """Has the output grown from one line to the next?"""
+        self._usage: Usage | None = None
+        """What the counts come to, once somebody asked."""
 
     def drafts(self) -> Sequence[Message]:
         if self.messages:
@@ -83,10 +101,41 @@ class AnswerNode(ChainNode):
         return (self._answer(), *self.results.values())
 
     def _answer(self) -> Message:
-        parts, tokens = tuple(self.parts), self.report.thinking()
-        if tokens:
+        parts = tuple(self.parts)
+        details = self._counts.get("output_tokens_details") if self._counts is not None else None
+        tokens = details.get("thinking_tokens") if isinstance(details, dict) else None
+        if tokens and type(tokens) is int:  # from 2.1.330 on
             parts = _with_thinking_tokens(parts, tokens)
         return Message(self.id, "assistant", parts, "", False, "", self.line, self.time)
+
+    def add_figures(self, message: dict[str, Any], version: Any) -> bool:
+        """Take what one more line reports of the call. False where it holds counts that there cannot be."""
+        stop, counts = message.get("stop_reason"), message.get("usage")
+        if isinstance(stop, str):
+            self.finish = stop
+        if isinstance(version, str):
+            self.version = version
+        if message.get("context_management"):
+            self.edits = read_edits(message)
+        if counts == self._counts and not isinstance(stop, str) and counts is not None:
+            return True  # most lines repeat the one before
+        self._usage = None
+        if counts != self._counts and is_absurd(counts):
+            return False
+        if isinstance(counts, dict):
+            output = counts.get("output_tokens")
+            output = output if type(output) is int else 0
+            if self._counts is None or output >= self._output:
+                self._grew = self._grew or (self._counts is not None and output > self._output)
+                self._counts, self._output = counts, output
+        return True
+
+    def usage(self) -> Usage | None:
+        """The call's usage; `output_is_final` False where only a lower bound of the output was recorded."""
+        if self._usage is None and self._counts is not None and has_counts(self._counts):
+            is_final = bool(self.finish) or (self._grew and numbers(self.version) <= _FINAL_AT_LAST)
+            self._usage = read_counts(self._counts, output_is_final=is_final)
+        return self._usage
 
     def holds(self, parts: Sequence[Part]) -> bool:
         """Has it all of these blocks?"""

@@ -164,10 +164,6 @@ class ChainState:
         """The message id of a record: its uuid, unless an answer is called that."""
         return f"{uuid}~" if uuid in self.calls else uuid
 
-    def is_open(self, node: ChainNode) -> bool:
-        """Can it still take lines and results?"""
-        return node.stretch is None
-
     def _begin(self, call: AnswerNode) -> None:
         """The model is called: what stands in the chain is what it was sent."""
         former = self._open if self._compaction is None else None
@@ -178,7 +174,7 @@ class ChainState:
             if (
                 former is not None
                 and former[0].model == call.model
-                and VERSIONS[0] <= numbers(call.report.version) <= VERSIONS[1]
+                and VERSIONS[0] <= numbers(call.version) <= VERSIONS[1]
             ):
                 self._infer(former, call)
             self._begin_turn(pending, call.model)
@@ -187,8 +183,8 @@ class ChainState:
 
     def _infer(self, former: tuple[AnswerNode, View], call: AnswerNode) -> None:
         """Were old results cleared since the former call, although nothing was recorded?"""
-        earlier = former[0].report.usage(), former[1]
-        if (told := inferred(earlier, (call.report.usage(), self._laid.stretch.view()))) is not None:
+        earlier = former[0].usage(), former[1]
+        if (told := inferred(earlier, (call.usage(), self._laid.stretch.view()))) is not None:
             self.clear(replace(told[0], line=call.line, time=call.time), told[1])
 
     def _begin_turn(self, laid: Sequence[ChainNode], model: str) -> None:
@@ -215,11 +211,8 @@ class ChainState:
             self._compaction = None
 
     def _request(self, call: AnswerNode, view: View) -> Request:
-        report = call.report
-        number, usage = len(self._requests), report.usage()
-        return Request(
-            number, view, call.prompt, usage, call.model, call.time, report.finish, call.line, edits=report.edits
-        )
+        at, usage = len(self._requests), call.usage()
+        return Request(at, view, call.prompt, usage, call.model, call.time, call.finish, call.line, edits=call.edits)
 
     def _lay(self) -> None:
         """Lay the pending nodes into the stretch: they are complete."""
@@ -305,12 +298,9 @@ class ChainState:
     def clear(self, compaction: Compaction, ids: Sequence[str]) -> None:
         """A micro-compaction: tool results (by call id) and other messages (by id) become a placeholder."""
         cleared = self.rewrite(dict.fromkeys(ids, CLEARED))
-        self._settle_compaction(replace(compaction, before_request=self._next_index(), cleared=cleared))
-
-    def _settle_compaction(self, following: Compaction) -> None:
         if self._compaction is not None:
             self._compactions.append(self._compaction)
-        self._compaction = following
+        self._compaction = replace(compaction, before_request=self._next_index(), cleared=cleared)
 
     def _next_index(self) -> int:
         return len(self._requests) + (self._open is not None)

@@ -14,11 +14,8 @@ from inspector.core.formats.claude_code.chain import (
     take_user,
 )
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode
-from inspector.core.formats.claude_code.chain_state import ChainState
-from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog
+from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, SignLog
 from inspector.core.formats.claude_code.sent import SentRequests, WireRecords, read_replacements, read_snapshot
-from inspector.core.formats.claude_code.signs import SignLog
-from inspector.core.message import ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Session
 from inspector.core.untyped import object_of, text_at
@@ -158,19 +155,24 @@ class ClaudeCodeReader:
         agent.chain.request = reference if isinstance(reference, str) else ""
         for call in take_answer(agent.chain, record, self._findings):
             if call.name in _SPAWNING:
-                self._note_spawn(call, record, agent)
+                words, about, kind = (
+                    text_at(call.arguments, key) for key in ("prompt", "description", "subagent_type")
+                )
+                self._spawns[call.id] = Spawn(call.id, agent.id, words, about, kind, record.time)
             elif agent is self._main:
                 self._signs.take_call(call, record)
-        if reference is not None:
-            self._note_shape(agent.chain, record, reference)
+        if isinstance(reference, str) and isinstance(node := agent.chain.nodes[record.uuid], AnswerNode):
+            node.prompt = self._wire.prompt(reference) or node.prompt
 
     def _take_user(self, record: ChainRecord, agent: AgentRecords) -> None:
         if agent is not self._main:
             agent.began_with(_words(record), record.time)
         take_user(agent.chain, record, self._findings)
         result = record.value.get("toolUseResult")
-        if isinstance(result, dict) and "agentId" in result:
-            self._note_origin(record, text_at(result, "agentId"))
+        if isinstance(result, dict) and (agent_id := text_at(result, "agentId")):
+            content = object_of(record.value, "message").get("content")
+            if isinstance(content, list) and content:
+                self._call_of.setdefault(agent_id, text_at(content[0], "tool_use_id"))
 
     def _take_other(self, kind: str, record: ChainRecord, agent: AgentRecords) -> None:
         match kind:
@@ -214,20 +216,6 @@ class ClaudeCodeReader:
         return agent
 
     # ---- who started whom ------------------------------------------------------------------------------------------
-
-    def _note_spawn(self, call: ToolCall, record: ChainRecord, agent: AgentRecords) -> None:
-        words, about, kind = (text_at(call.arguments, key) for key in ("prompt", "description", "subagent_type"))
-        self._spawns[call.id] = Spawn(call.id, agent.id, words, about, kind, record.time)
-
-    def _note_shape(self, chain: ChainState, record: ChainRecord, reference: Any) -> None:
-        call = chain.nodes[record.uuid]
-        if isinstance(call, AnswerNode) and isinstance(reference, str):
-            call.prompt = self._wire.prompt(reference) or call.prompt
-
-    def _note_origin(self, record: ChainRecord, agent_id: str) -> None:
-        content = object_of(record.value, "message").get("content")
-        if agent_id and isinstance(content, list) and content:
-            self._call_of.setdefault(agent_id, text_at(content[0], "tool_use_id"))
 
     def _take_meta(self, value: Any, file: str) -> None:
         id_ = file.rpartition("/")[2].removesuffix(".meta.json").removeprefix("agent-")

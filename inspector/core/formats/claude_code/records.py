@@ -1,14 +1,18 @@
-"""One line of the file, with the fields that decide where it belongs."""
+"""One line of the file, with the fields that decide where it belongs; what is met on the way: problems and signs.
+
+A sign is something after which the client may call in another way: another version, a session opened again, another
+mode, tools that came or went, commands and skills.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
-from inspector.core.dialects.anthropic import has_counts, read_counts, read_edits
 from inspector.core.jsontext import dumps
-from inspector.core.session import Problem
-from inspector.core.usage import Usage, is_absurd
+from inspector.core.message import ToolCall
+from inspector.core.session import Problem, Sign, SignKind
+from inspector.core.untyped import object_of, text_at, texts_at
 
 
 class ChainRecord:
@@ -23,69 +27,6 @@ class ChainRecord:
         self.parent: str | None = parent if parent is None or isinstance(parent, str) else ""
         """uuid of the record it hangs on; None = on nothing, it is a beginning; empty = it does not say."""
         self.time: str = time if isinstance(time, str) else ""
-
-
-_FINAL_AT_LAST = (2, 1, 8)
-"""Up to this version the last line holds the final output although no stop reason was written."""
-
-
-class AnswerReport:
-    """The usage, the stop reason and the model's own word about one call, line by line."""
-
-    __slots__ = ("_grew", "_known", "_output", "_usage", "absurd", "edits", "finish", "version")
-
-    def __init__(self) -> None:
-        self.finish = ""
-        self.version = ""
-        self.edits: Sequence[Mapping[str, Any]] = ()
-        """What the provider says it cleared before the model read it."""
-        self.absurd = False
-        """The last line held counts that there cannot be; they were left out."""
-        self._usage: dict[str, Any] | None = None
-        self._output = -1
-        self._grew = False
-        self._known: Usage | Literal[False] | None = False
-        """The usage so far; False = to be worked out anew."""
-
-    def add(self, message: dict[str, Any], version: Any) -> None:
-        """Take the figures of one more line."""
-        stop, usage = message.get("stop_reason"), message.get("usage")
-        if isinstance(stop, str):
-            self.finish = stop
-        if isinstance(version, str):
-            self.version = version
-        if message.get("context_management"):
-            self.edits = read_edits(message)
-        self.absurd = False
-        if usage == self._usage and not isinstance(stop, str) and usage is not None:
-            return  # most lines repeat the one before
-        self._known = False
-        self.absurd = usage != self._usage and is_absurd(usage)
-        if self.absurd or not isinstance(usage, dict):
-            return
-        output = usage.get("output_tokens")
-        output = output if type(output) is int else 0
-        if self._usage is None or output >= self._output:
-            self._grew = self._grew or (self._usage is not None and output > self._output)
-            self._usage, self._output = usage, output
-
-    def usage(self) -> Usage | None:
-        """The call's usage; `output_is_final` False where only a lower bound of the output was recorded."""
-        if self._known is False:
-            told = self._usage
-            self._known = None
-            if told is not None and has_counts(told):
-                self._known = read_counts(told, output_is_final=self._is_final())
-        return self._known
-
-    def thinking(self) -> int:
-        """Tokens of its thinking, as far as they were reported (2.1.330 on)."""
-        details = self._usage.get("output_tokens_details") if self._usage is not None else None
-        tokens = details.get("thinking_tokens") if isinstance(details, dict) else None
-        return tokens if type(tokens) is int else 0
-
-    def _is_final(self) -> bool:
-        return bool(self.finish) or (self._grew and numbers(self.version) <= _FINAL_AT_LAST)
 
 
 @lru_cache(maxsize=256)  # a file names a few, on every line
@@ -114,3 +55,71 @@ class ProblemLog:
         if what not in self._kinds:
             self._kinds.add(what)
             self.add(what, line, value, file)
+
+
+_COMMAND = re.compile(r"<command-name>/?([\w:.-]{1,60})</command-name>")
+_COMMANDS: dict[str, SignKind] = {
+    **dict.fromkeys(("exit", "quit", "resume", "continue", "login"), "restart"),
+    **dict.fromkeys(("mcp", "plugin", "reload-plugins", "agents"), "tools"),
+}
+"""Others may change settings, and are told as that. (`/model` shows in the model.)"""
+_TOOLS = {
+    "deferred_tools_delta": "tools",
+    "mcp_instructions_delta": "instructions of MCP servers",
+    "agent_listing_delta": "agents",
+}
+
+
+class SignLog:
+    """The signs of the main agent, in the order of the file."""
+
+    def __init__(self) -> None:
+        self.signs: list[Sign] = []
+        self._version = self._mode = ""
+
+    def take(self, kind: str, record: ChainRecord) -> None:
+        """One record of the chain."""
+        value = record.value
+        version, mode = value.get("version"), value.get("permissionMode")
+        if version != self._version and isinstance(version, str) and version:
+            if self._version:
+                self._add("restart", f"Claude Code {self._version} became {version}", record)
+            self._version = version
+        if mode != self._mode and isinstance(mode, str) and mode:
+            if self._mode:
+                self._add("settings", f"mode {self._mode} became {mode}", record)
+            self._mode = mode
+        if kind == "user":
+            self._take_command(object_of(value, "message").get("content"), record)
+        elif kind == "attachment":
+            self._take_attachment(object_of(value, "attachment"), record)
+        elif kind == "progress":
+            self._take_hook(text_at(object_of(value, "data"), "hookName"), record)
+
+    def take_call(self, call: ToolCall, record: ChainRecord) -> None:
+        """A call of the model."""
+        if call.name == "Skill":
+            self._add("settings", f"the skill {text_at(call.arguments, 'skill')[:60]} was launched", record)
+
+    def _take_command(self, content: Any, record: ChainRecord) -> None:
+        if isinstance(content, str) and "<command-name>" in content and (found := _COMMAND.search(content)):
+            name = found[1]
+            self._add(_COMMANDS.get(name, "settings"), f"the command /{name} was given", record)
+
+    def _take_attachment(self, attachment: Mapping[str, Any], record: ChainRecord) -> None:
+        kind = text_at(attachment, "type")
+        self._take_hook(text_at(attachment, "hookName"), record)
+        if kind not in _TOOLS:
+            return
+        told = (("came", "addedNames"), ("came", "addedTypes"), ("went", "removedNames"), ("went", "removedTypes"))
+        words = ", ".join(f"{', '.join(names[:5])} {how}" for how, key in told if (names := texts_at(attachment, key)))
+        self._add("tools", f"{_TOOLS[kind]}: {words[:160] or 'changed'}", record)
+
+    def _take_hook(self, name: str, record: ChainRecord) -> None:
+        if name in ("SessionStart:resume", "SessionStart:startup"):
+            self._add("restart", f"the client was started ({name})", record)
+
+    def _add(self, kind: SignKind, what: str, record: ChainRecord) -> None:
+        sign = Sign(kind, " ".join(what.split()), record.line)
+        if not self.signs or self.signs[-1] != sign:
+            self.signs.append(sign)

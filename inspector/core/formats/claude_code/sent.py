@@ -31,8 +31,10 @@ class WireRecords:
     def __init__(self) -> None:
         self._shapes: dict[str, Prompt] = {}
         self._of_request: dict[str, str] = {}
-        self._sendings: dict[str, WireRequest] = {}
-        self._blobs: dict[str, Mapping[str, Any]] = {}
+        self.requests: dict[str, WireRequest] = {}
+        """What was sent, by the request's id."""
+        self.blobs: dict[str, Mapping[str, Any]] = {}
+        """Wire messages that are not, word for word, a record of the file; by hash."""
 
     def add_shape(self, value: dict[str, Any]) -> Prompt:
         """Take an `api-request-shape` record."""
@@ -44,25 +46,17 @@ class WireRecords:
         id_, keep, tail = text_at(value, "id"), whole_of(value.get("keep")), value.get("tail")
         self._of_request[id_] = text_at(value, "shapeHash")
         if keep is not None and isinstance(tail, list) and all(isinstance(one, str) for one in tail):
-            self._sendings[id_] = WireRequest(text_at(value, "base"), keep, tail)
+            self.requests[id_] = WireRequest(text_at(value, "base"), keep, tail)
 
     def add_blob(self, value: dict[str, Any]) -> None:
-        """Take an `api-request-blob` record: a wire message that is not, word for word, a record of the file."""
+        """Take an `api-request-blob` record."""
         message = object_of(value, "message")
         if text_at(message, "role"):
-            self._blobs[text_at(value, "hash")] = message
+            self.blobs[text_at(value, "hash")] = message
 
     def prompt(self, request: str) -> Prompt | None:
         """The prompt of the request of that id, if recorded."""
         return self._shapes.get(self._of_request.get(request, ""))
-
-    def sending(self, request: str) -> WireRequest | None:
-        """What the request of that id sent, if recorded."""
-        return self._sendings.get(request)
-
-    def blob(self, hash_: str) -> Mapping[str, Any] | None:
-        """The wire message of that hash, if recorded."""
-        return self._blobs.get(hash_)
 
 
 def read_snapshot(attachment: Mapping[str, Any], before: Prompt) -> Prompt:
@@ -182,9 +176,9 @@ class SentRequests:
 
     def _whole(self, request: str) -> WireRequest | None:
         """The request, on top of one that was answered, or of nothing."""
-        sending, seen = self._wire.sending(request), {request}
+        sending, seen = self._wire.requests.get(request), {request}
         while sending is not None and sending.base and sending.base not in self._laid:
-            under = self._wire.sending(sending.base) if sending.base not in seen else None
+            under = self._wire.requests.get(sending.base) if sending.base not in seen else None
             if under is None:
                 return None
             seen.add(sending.base)
@@ -227,7 +221,7 @@ class SentRequests:
         taken = {message.id for said in found for message in said.messages or ()}
         pieces = Pieces([message for message in came if message.id not in taken], self._where.keys())
         for said in found:
-            if said.messages is None and (blob := self._wire.blob(said.hash)) is not None:
+            if said.messages is None and (blob := self._wire.blobs.get(said.hash)) is not None:
                 said.messages = pieces.of(said.hash, blob)
         unknown = [one for one in found if one.messages is None]
         for one, messages in zip(unknown, pieces.rest([one.role for one in found]), strict=True):
