@@ -5,10 +5,11 @@ Cheap: of each file only the head is read.
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -23,7 +24,7 @@ from inspector.core.message import Message
 from inspector.core.untyped import fields_of, first_of, object_of, objects_of, text_at, text_of, value_in
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import source_of
-from inspector.transcripts.database import SIGN, session_path, transcript_stat
+from inspector.transcripts.database import session_path, transcript_stat
 from inspector.transcripts.stores import StoredSession, sessions_in
 from inspector.transcripts.transcript_file import TranscriptFile
 from inspector.transcripts.unpack import FileStat, found_in, is_packed
@@ -62,19 +63,27 @@ class FoundSession:
 
 def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSession]:
     """The sessions that were changed last, newest first; what cannot be read is left out."""
-    newest: list[tuple[float, Path, int, StoredSession | None]] = []
-    for modified, path, size in transcript_files(home):
-        if path.suffix in _DATABASES:
-            newest += [(one.updated / 1000, session_path(path, one.id), size, one) for one in _main_sessions(path)]
-        else:
-            newest.append((modified, path, size, None))
     found: list[FoundSession] = []
-    for modified, path, size, row in sorted(newest, key=lambda one: one[:2], reverse=True):
+    for modified, path, size, row in sorted(_candidates(home, _main_sessions), key=itemgetter(0, 1), reverse=True):
         if len(found) == limit:
             break
-        if one := _found_in(path, size, modified, row) if row else _look(path, size, modified):
+        when = datetime.fromtimestamp(modified, UTC)
+        if row is not None:
+            found.append(FoundSession(path, row.format, size, when, row.directory, _shortened(row.title)))
+        elif (one := _look(path, size, when)) is not None:
             found.append(one)
     return found
+
+
+def _candidates(
+    home: Path | None, rows: Callable[[Path], list[StoredSession]]
+) -> Iterator[tuple[float, Path, int, StoredSession | None]]:
+    """As `transcript_files`; of a database each session (`rows`), as if it were a file."""
+    for modified, path, size in transcript_files(home):
+        if path.suffix in _DATABASES:
+            yield from ((row.updated / 1000, session_path(path, row.id), size, row) for row in rows(path))
+        else:
+            yield modified, path, size, None
 
 
 def _main_sessions(path: Path) -> list[StoredSession]:
@@ -85,27 +94,18 @@ def _main_sessions(path: Path) -> list[StoredSession]:
         return []
 
 
-def _found_in(path: Path, size: int, modified: float, row: StoredSession) -> FoundSession:
-    title = _shortened(row.title)
-    return FoundSession(path, row.format, size, datetime.fromtimestamp(modified, UTC), row.directory, title)
-
-
 def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
     """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
     for folder in (folder for one in all_formats()[0] for folder in one.folders):
         moved = os.environ.get(folder.variable) if home is None else None
         for path in found_in(Path(moved) if moved else (home or Path.home()) / folder.under, folder.pattern):
             for one in _crush_databases(path) if path.name == _CRUSH_LIST else (path,):
-                yield from _seen(one)
-
-
-def _seen(path: Path) -> Iterator[tuple[float, Path, int]]:
-    try:
-        about = path.stat()
-    except (OSError, ValueError):  # it went away, or is not for us to see
-        return
-    if about.st_size:
-        yield about.st_mtime, path, about.st_size
+                try:
+                    about = one.stat()
+                except (OSError, ValueError):  # it went away, or is not for us to see
+                    continue
+                if about.st_size:
+                    yield about.st_mtime, one, about.st_size
 
 
 def _crush_databases(path: Path) -> Iterator[Path]:
@@ -116,7 +116,7 @@ def _crush_databases(path: Path) -> Iterator[Path]:
                 yield Path(folder) / data / "crush.db"
 
 
-def _look(path: Path, size: int, modified: float) -> FoundSession | None:
+def _look(path: Path, size: int, modified: datetime) -> FoundSession | None:
     try:
         head = TranscriptFile(path).head()
         chosen = detect(head, None, all_formats()[0])
@@ -124,7 +124,7 @@ def _look(path: Path, size: int, modified: float) -> FoundSession | None:
         return None
     title = _title(chosen, head)
     project = project_of(head.values) or project_beside(path)
-    return FoundSession(path, chosen.name, size, datetime.fromtimestamp(modified, UTC), project, title)
+    return FoundSession(path, chosen.name, size, modified, project, title)
 
 
 def _title(chosen: Format, head: Head) -> str:
@@ -208,7 +208,7 @@ class NewestSession:
         self._known: dict[Path, int] = {}
         """Files that need no further look, and how large those were that did not tell their folder yet."""
         self._databases: dict[Path, tuple[FileStat | None, list[StoredSession]]] = {}
-        """By database: how it stood, and its sessions then."""
+        """By database: how it stood, and its sessions of this folder then."""
         self._due = 0.0
 
     def look(self) -> Path | None:
@@ -217,36 +217,30 @@ class NewestSession:
         if begun < self._due:
             return None
         found = None
-        for _, path, size in sorted(self._files(), reverse=True):
+        newest = sorted(_candidates(self._home, self._rows), key=itemgetter(0, 1), reverse=True)
+        for _, path, size, row in newest:
             known = self._known.get(path)
             if known is None or 0 <= known < size:
-                self._known[path] = size if found is None else -1
-                found = found or self._ours(path)
+                self._known[path] = size if found is None and row is None else -1
+                found = found or (self._ours(path) if row is None else path)
         self._due = monotonic() + max(_OFTEN, 10 * (monotonic() - begun))
         return found
-
-    def _files(self) -> Iterator[tuple[float, Path, int]]:
-        """The transcripts; of a database each session of this folder, as if it were a file."""
-        for modified, path, size in transcript_files(self._home):
-            if path.suffix not in _DATABASES:
-                yield modified, path, size
-                continue
-            for row in self._rows(path):
-                if row.directory and Path(row.directory).resolve() == self._folder:
-                    yield row.updated / 1000, session_path(path, row.id), 1
 
     def _rows(self, path: Path) -> list[StoredSession]:
         before, now = self._databases.get(path), transcript_stat(path)
         if before is None or before[0] != now:
-            before = self._databases[path] = now, _main_sessions(path)
+            rows = [row for row in _main_sessions(path) if row.directory and self._is_folder(row.directory)]
+            before = self._databases[path] = now, rows
         return before[1]
+
+    def _is_folder(self, project: str) -> bool:
+        return Path(project).resolve() == self._folder
 
     def _ours(self, path: Path) -> Path | None:
         """The path, where its head says that it is a session of this folder, and no sub-agent's."""
-        is_row = SIGN in path.name and path.name.partition(SIGN)[0].endswith(_DATABASES)
-        if is_row or is_packed(path):  # nobody appends to what is packed
+        if is_packed(path):  # nobody appends to it
             self._known[path] = -1
-            return path if is_row else None
+            return None
         try:
             values = TranscriptFile(path).head().values
         except InspectorError:  # not yet; it is looked at again when it has grown
@@ -258,7 +252,7 @@ class NewestSession:
     def _is_ours(self, path: Path, values: Sequence[Any]) -> bool | None:
         """Is it a session of this folder? None while it does not tell."""
         if project := project_of(values) or project_beside(path):
-            return Path(project).resolve() == self._folder
+            return self._is_folder(project)
         hashed = text_at(next(iter(values), None), "projectHash")
         return hashed in self._hashes if hashed else None
 
