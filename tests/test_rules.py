@@ -111,7 +111,7 @@ def test_a_folder_is_seen_at_a_glance() -> None:
 
 
 SHARED = {
-    "core/formats": "calls detect excerpt format growing many times unread",
+    "core/formats": "calls detect format growing many reading stored unread",
     "core/policies": "catalogue harness replacements settings start turn verdict",
     "gui/panels": "catalogue list_panel panel",
 }

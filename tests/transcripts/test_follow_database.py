@@ -64,7 +64,9 @@ def test_what_is_written_is_told(path: Path, writer: sqlite3.Connection) -> None
     put(writer, SAID)
     follower.look()
     assert [len(session.main.requests) for session in told] == [1, 2]
-    assert told[1].main.requests[0] is told[0].main.requests[0]  # what was known is not read anew
+    put(writer, user("m4", 40, "more"))
+    follower.look()
+    assert told[2].main.requests[0] is told[1].main.requests[0]  # what was known is not laid anew
     assert laid_out(told[-1]) == laid_out(open_transcript(path))
     assert told[-1].path == str(path)
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.formats.calls import CallList, chat_call
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.payload.exchange import BodyPair
+from inspector.core.formats.reading import excerpt
 from inspector.core.session import Problem, Session, Thread
 
 NAME = "aider"

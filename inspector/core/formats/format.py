@@ -7,9 +7,10 @@ can say at any time which session it has seen so far. So the same reader serves 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from inspector.core.session import Problem, Session
+from inspector.core.formats.reading import ProblemList
+from inspector.core.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class BuiltReader:
     that are written anew."""
 
     def __init__(self) -> None:
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._built: Session | None = None
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
@@ -64,6 +65,25 @@ class BuiltReader:
 
     def _build(self) -> Session:
         raise NotImplementedError
+
+
+FedValues: TypeAlias = Sequence[tuple[int, Any, str]]
+"""All that was fed, in order: line, value, file."""
+
+
+class DocumentReader(BuiltReader):
+    """A `Reader` of documents: `read` makes the session of all that was fed, and never raises for what it holds."""
+
+    def __init__(self, read: Callable[[FedValues], Session]) -> None:
+        super().__init__()
+        self._read = read
+        self._fed: list[tuple[int, Any, str]] = []
+
+    def _take(self, line: int, value: Any, file: str) -> None:
+        self._fed.append((line, value, file))
+
+    def _build(self) -> Session:
+        return self._read(self._fed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,16 @@
 Each message is told once; a request is what stands when its answer comes.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
-from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
+from inspector.core.buffer import NOT_IN_FILE, Prompt, Rewritten, Stretch, View
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.message import Message, Text
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Request, Thread
+from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.untyped import objects_of, text_of
 from inspector.core.usage import Usage
 
@@ -29,14 +30,28 @@ class GrowingThread:
         self._ids: dict[str, int] = {}
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
+        self.side_calls: list[SideCall] = []
+
+    def copy(self) -> Self:
+        """Another one that goes on from here, while this one stays."""
+        other = copy(self)
+        other._stretch, other._ids = Stretch(self._stretch.view()), dict(self._ids)
+        other._messages, other._requests = list(self._messages), list(self._requests)
+        other._compactions, other.side_calls = list(self._compactions), list(self.side_calls)
+        return other
 
     def say(self, messages: Iterable[Message]) -> None:
         """They stand in the buffer from now on. An id that was used before is told apart by a number."""
+        self._stretch.append(*self.note(messages))
+
+    def note(self, messages: Iterable[Message]) -> Sequence[Message]:
+        """They do not stand in the buffer. Returns them as they are called from now on."""
+        noted = []
         for message in messages:
             told = self._ids[message.id] = self._ids.get(message.id, 0) + 1
-            one = message if told == 1 else replace(message, id=f"{message.id}.{told}")
-            self._messages.append(one)
-            self._stretch.append(one)
+            noted.append(message if told == 1 else replace(message, id=f"{message.id}.{told}"))
+        self._messages += noted
+        return noted
 
     def repeat(self, messages: Iterable[Message]) -> None:
         """They stood there before, and do again."""
@@ -55,13 +70,34 @@ class GrowingThread:
         finish: str = "",
         line: int = 0,
         sent: View | None = None,
+        elapsed_ms: float | None = None,
+        first_byte_ms: float | None = None,
     ) -> None:
         """A model call: `sent`, or what stands now, was sent."""
         self.model = model or self.model
-        number, view = len(self._requests), self._stretch.view() if sent is None else sent
-        self._requests.append(Request(number, view, self.prompt, usage, model, time, finish, line, self.window))
+        request = Request(
+            index=len(self._requests),
+            view=self._stretch.view() if sent is None else sent,
+            prompt=self.prompt,
+            usage=usage,
+            model=model,
+            time=time,
+            finish=finish,
+            line=line,
+            window=self.window,
+            elapsed_ms=elapsed_ms,
+            first_byte_ms=first_byte_ms,
+        )
+        self._requests.append(request)
 
-    def report(self, usage: Usage) -> None:
+    def aside(
+        self, kind: str, usage: Usage | None, model: str, line: int = 0, time: str = "", made: int | None = None
+    ) -> None:
+        """A call beside the conversation."""
+        at = len(self._requests)
+        self.side_calls.append(SideCall(kind, self.id, at, made, model=model, usage=usage, line=line, time=time))
+
+    def report(self, usage: Usage | None) -> None:
         """What was reported, later, for the newest call."""
         self._requests = [*self._requests[:-1], replace(self._requests[-1], usage=usage)]
 
@@ -80,15 +116,25 @@ class GrowingThread:
         kept = [message for message in self._stretch.view() if message.id not in gone]
         at = offset if type(offset) is int and 0 <= offset <= len(kept) else len(kept)
         made = Message(name, "user", (Text(summary),), summary=True, line=line, time=time) if summary else None
-        self.begin_again(kept[:at], Compaction(0, "", summary=made, kept=len(kept), line=line, time=time))
-        if made is not None:
-            self.say([made])
-        self._stretch.append(*kept[at:])
+        self.begin_again(kept[:at], Compaction(0, "", summary=made, kept=len(kept), line=line, time=time), kept[at:])
 
-    def begin_again(self, kept: Iterable[Message], made: Compaction) -> None:
-        """A compaction: the buffer is these messages of those that stood there; others follow."""
+    def begin_again(self, kept: Iterable[Message], made: Compaction, then: Iterable[Message] = ()) -> None:
+        """A compaction: the buffer is `kept` of the messages that stood there, its summary, and `then` more of them."""
         self._stretch = Stretch(own=tuple(kept))
         self._compactions.append(replace(made, before_request=len(self._requests)))
+        if made.summary is not None:
+            self.say([made.summary])
+        self.repeat(then)
+
+    def clear(self, cleared: Rewritten, trigger: str) -> None:
+        """A micro-compaction: some messages read otherwise from now on."""
+        self._stretch = Stretch(self._stretch.view(), rewritten=cleared)
+        ids = tuple(message.id for message, _ in cleared.values())
+        self._compactions.append(Compaction(len(self._requests), trigger, "micro", cleared=ids))
+
+    def cut(self, length: int) -> None:
+        """The buffer is its first so many messages, others follow."""
+        self._stretch = Stretch(View(self._stretch, length))
 
     def view(self) -> View:
         """The buffer as it stands."""

@@ -9,16 +9,16 @@ the total.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.calls import CallList, chat_call
-from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Contents, Format, Head
+from inspector.core.formats.format import Contents, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured, split_prompt
 from inspector.core.formats.many import ManyReader
-from inspector.core.session import HeldSession, Problem, Session, SideCall, Thread
+from inspector.core.formats.reading import ProblemList
+from inspector.core.session import HeldSession, Session, SideCall, Thread
 from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
@@ -52,95 +52,82 @@ def _said(told: Any) -> str:
     return "" if text.startswith(_ATTACHED) else text.strip().partition("\n")[0][:80]
 
 
-class SampleReader:
-    """A `Reader` of one sample."""
+Told: TypeAlias = tuple[tuple[Thread, ...], Sequence[SideCall], list[str]]
+"""Threads, calls beside them, notes."""
 
-    def __init__(self) -> None:
-        self._threads: tuple[Thread, ...] = (Thread("main"),)
-        self._sides: list[SideCall] = []
-        self._problems: list[Problem] = []
-        self._notes: list[str] = []
-        self._client = "Inspect"
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take what the log says of the evaluation, and the sample. Never raises for what they hold."""
-        about, sample = value
-        version = text_of(object_of(about, "packages").get("inspect_ai"))
-        self._client = f"Inspect {version}".rstrip()
-        model = text_of(about.get("model"))
-        texts = _Texts(sample)
-        events = list_of(sample.get("events")) or list_of(object_of(sample, "transcript").get("events"))
-        calls = [one for one in events if isinstance(one, Mapping) and one.get("event") == "model"]
-        if calls:
-            self._take_calls(line, events, texts, model)
-        else:
-            self._take_messages(line, sample, texts, model)
-        if error := text_of(object_of(sample, "error").get("message")):
-            self._notes.append(f"The sample ended with an error: {error[:200]}")
-        if not sample:
-            self._problems.append(Problem(line, "no sample stands in this log", excerpt(about), file))
+def read(told: FedValues) -> Session:
+    """One sample, with what the log says of the evaluation."""
+    (line, (about, sample), file), *_ = told
+    problems, texts, model = ProblemList(), _Texts(sample), text_of(about.get("model"))
+    events = objects_of(sample.get("events")) or objects_of(object_of(sample, "transcript").get("events"))
+    if any(one.get("event") == "model" for one in events):
+        threads, sides, notes = _from_events(line, events, texts, model, problems)
+    else:
+        threads, sides, notes = _from_messages(line, sample, texts, model)
+    if error := text_of(object_of(sample, "error").get("message")):
+        notes.append(f"The sample ended with an error: {error[:200]}")
+    if not sample:
+        problems.note(line, "no sample stands in this log", about, file)
+    client = f"Inspect {text_of(object_of(about, 'packages').get('inspect_ai'))}".rstrip()
+    return Session(NAME, threads, problems, client=client, notes=tuple(notes), side_calls=sides)
 
-    def _take_calls(self, line: int, events: Sequence[Any], texts: "_Texts", model: str) -> None:
-        calls, spans, cached = CallList(), _Spans(), 0
-        for event in events:
-            if not isinstance(event, Mapping):
-                continue
-            spans.see(event)
-            if event.get("event") != "model":
-                continue
-            output, by = object_of(event, "output"), text_of(event.get("model")) or model
-            usage, time = _usage(output.get("usage")), text_of(event.get("timestamp"))
-            if is_absurd(output.get("usage")):
-                self._problems.append(Problem(line, "a count that can be none: what was reported was left out", time))
-            choice = next(iter(objects_of(output.get("choices"))), {})
-            failed = "" if choice else text_of(event.get("error"))
-            if failed or spans.is_scored(event):
-                before = sum(len(one.requests) for one in calls.threads()[0][:1])
-                kind = "refused" if failed else "scorer"
-                self._sides.append(SideCall(kind, "main", before, None, failed[:200], by, usage, None, line, time))
-                continue
-            cached += event.get("cache") == "read"
-            answer = choice.get("message")
-            calls.add(
-                chat_call(
-                    texts.messages(event),
-                    _wire(texts.whole(answer)) if isinstance(answer, Mapping) else None,
-                    usage,
-                    tools=[_tool(texts.whole(one)) for one in objects_of(event.get("tools"))],
-                    model=text_of(output.get("model")) or by,
-                    finish=text_of(choice.get("stop_reason")),
-                    line=line,
-                    time=time,
-                )
+
+def _from_events(
+    line: int, events: Sequence[Mapping[str, Any]], texts: "_Texts", model: str, problems: ProblemList
+) -> Told:
+    calls, spans, cached = CallList(), _Spans(), 0
+    sides: list[SideCall] = []
+    for event in events:
+        spans.see(event)
+        if event.get("event") != "model":
+            continue
+        output, by = object_of(event, "output"), text_of(event.get("model")) or model
+        usage, time = _usage(output.get("usage")), text_of(event.get("timestamp"))
+        if is_absurd(output.get("usage")):
+            problems.note(line, "a count that can be none: what was reported was left out", time)
+        choice = next(iter(objects_of(output.get("choices"))), {})
+        failed = "" if choice else text_of(event.get("error"))
+        if failed or spans.is_scored(event):
+            before = sum(len(one.requests) for one in calls.threads()[0][:1])
+            kind = "refused" if failed else "scorer"
+            sides.append(SideCall(kind, "main", before, None, failed[:200], by, usage, None, line, time))
+            continue
+        cached += event.get("cache") == "read"
+        answer = choice.get("message")
+        calls.add(
+            chat_call(
+                texts.messages(event),
+                _wire(texts.whole(answer)) if isinstance(answer, Mapping) else None,
+                usage,
+                tools=[_tool(texts.whole(one)) for one in objects_of(event.get("tools"))],
+                model=text_of(output.get("model")) or by,
+                finish=text_of(choice.get("stop_reason")),
+                line=line,
+                time=time,
             )
-        if cached:
-            self._notes.append(f"{cached:,} answers came from Inspect's own cache: nothing was sent, and nothing paid.")
-        threads, singles = calls.threads()
-        self._threads = threads or self._threads
-        self._sides += singles
+        )
+    threads, singles = calls.threads()
+    told = f"{cached:,} answers came from Inspect's own cache: nothing was sent, and nothing paid."
+    return threads or (Thread("main"),), (*sides, *singles), [told] if cached else []
 
-    def _take_messages(self, line: int, sample: Mapping[str, Any], texts: "_Texts", model: str) -> None:
-        """A log without events: the messages at the end, of which every answer was a call."""
-        wires = [_wire(texts.whole(one)) for one in objects_of(sample.get("messages"))]
-        thread = GrowingThread()
-        thread.model = model
-        system, rest = split_prompt(wires)
-        thread.prompt = Prompt(system)
-        output = object_of(sample, "output")
-        answers = sum(one.get("role") == "assistant" for one in rest)
-        for n, wire in enumerate(rest):
-            if wire.get("role") == "assistant":
-                usage = _usage(output.get("usage")) if answers == 1 else None
-                thread.call(measured(usage), text_of(output.get("model")) or model, line=line)
-            thread.hear(CHAT, [wire], f"m{n}", line)
-        self._threads = (thread.thread(),)
-        if wires:
-            self._notes.append("This log holds no events: the buffers are what stood before each answer at the end.")
 
-    def session(self) -> Session:
-        """The session."""
-        sides, notes = tuple(self._sides), tuple(self._notes)
-        return Session(NAME, self._threads, tuple(self._problems), client=self._client, notes=notes, side_calls=sides)
+def _from_messages(line: int, sample: Mapping[str, Any], texts: "_Texts", model: str) -> Told:
+    """A log without events: the messages at the end, of which every answer was a call."""
+    wires = [_wire(texts.whole(one)) for one in objects_of(sample.get("messages"))]
+    thread = GrowingThread()
+    thread.model = model
+    system, rest = split_prompt(wires)
+    thread.prompt = Prompt(system)
+    output = object_of(sample, "output")
+    answers = sum(one.get("role") == "assistant" for one in rest)
+    for n, wire in enumerate(rest):
+        if wire.get("role") == "assistant":
+            usage = _usage(output.get("usage")) if answers == 1 else None
+            thread.call(measured(usage), text_of(output.get("model")) or model, line=line)
+        thread.hear(CHAT, [wire], f"m{n}", line)
+    told = "This log holds no events: the buffers are what stood before each answer at the end."
+    return (thread.thread(),), (), [told] if wires else []
 
 
 class _Texts:
@@ -262,7 +249,7 @@ FORMAT = Format(
     NAME,
     "Inspect evaluation log",
     sniff,
-    partial(ManyReader, NAME, split, SampleReader),
+    partial(ManyReader, NAME, split, read),
     is_many=True,
     grows=True,
     contents=Contents(tokens="yes", system="yes", tools="yes", more="`.eval`, `.json`; a session a sample"),

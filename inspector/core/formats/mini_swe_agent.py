@@ -5,17 +5,17 @@ that version 2 sends along is not in the file. The last message, of the role `ex
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
-from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Contents, Format, Head
+from inspector.core.formats.format import Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured, split_prompt
-from inspector.core.formats.times import iso_time
-from inspector.core.session import Problem, Session
+from inspector.core.formats.reading import ProblemList, iso_time
+from inspector.core.session import Session
 from inspector.core.untyped import object_of, text_of
 
 NAME = "mini-swe-agent"
@@ -31,67 +31,50 @@ def sniff(head: Head) -> float:
     return 0.95 if "mini_version" in object_of(value, "info") else 0.0
 
 
-class MiniSweAgentReader:
-    """A `Reader`: the document is fed whole."""
-
-    def __init__(self) -> None:
-        self._thread = GrowingThread()
-        self._problems: list[Problem] = []
-        self._notes: list[str] = []
-        self._client, self._id = "mini-swe-agent", ""
-
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the document. Never raises for what it holds."""
+def read(told: FedValues) -> Session:
+    """The session of the document."""
+    thread, problems, client, name = GrowingThread(), ProblemList(), "mini-swe-agent", ""
+    notes = []
+    for line, value, file in told:
         messages = value.get("messages") if isinstance(value, Mapping) else None
         if not isinstance(messages, list):
-            self._problems.append(Problem(line, "not a trajectory", excerpt(value), file))
-            return
+            problems.note(line, "not a trajectory", value, file)
+            continue
         info = object_of(value, "info")
-        self._client = f"mini-swe-agent {text_of(info.get('mini_version'))}".rstrip()
-        self._id = text_of(value.get("instance_id"))
-        self._thread.model = text_of(object_of(object_of(info, "config"), "model").get("model_name"))
+        client, name = f"mini-swe-agent {text_of(info.get('mini_version'))}".rstrip(), text_of(value.get("instance_id"))
+        thread.model = text_of(object_of(object_of(info, "config"), "model").get("model_name"))
         system, rest = split_prompt(messages)
-        self._thread.prompt = Prompt(system)
+        thread.prompt = Prompt(system)
         for n, message in enumerate(rest, len(messages) - len(rest)):
             if isinstance(message, Mapping):
-                self._take(line, message, f"m{n}")
+                _take(thread, line, message, f"m{n}")
             else:
-                self._problems.append(Problem(line, "not a message", excerpt(message), file))
+                problems.note(line, "not a message", message, file)
         if error := text_of(info.get("exception_str")):
-            self._notes.append(f"The run ended with an error: {error[:200]}")
-
-    def _take(self, line: int, message: Mapping[str, Any], name: str) -> None:
-        if message.get("role") == "exit":
-            return
-        extra = object_of(message, "extra")
-        time = iso_time(extra.get("timestamp"), 1)
-        whole = message.get("object") == "response"
-        dialect: Dialect = RESPONSES if whole or message.get("type") == "function_call_output" else CHAT
-        if whole or message.get("role") == "assistant":
-            response = message if whole else object_of(extra, "response")
-            self._call(RESPONSES if whole else _dialect_of(response), response, time, line)
-        self._thread.hear(dialect, RESPONSES.answer(message) if whole else (message,), name, line, time)
-
-    def _call(self, dialect: Dialect, response: Mapping[str, Any], time: str, line: int) -> None:
-        usage = measured(dialect.usage(response.get("usage")))
-        finish = dialect.finish(response)
-        self._thread.call(usage, text_of(response.get("model")) or self._thread.model, time, finish, line)
-
-    def session(self) -> Session:
-        """The session."""
-        threads = (self._thread.thread(),)
-        return Session(NAME, threads, tuple(self._problems), "", self._client, "", self._id, tuple(self._notes))
+            notes.append(f"The run ended with an error: {error[:200]}")
+    return Session(NAME, (thread.thread(),), problems, client=client, id=name, notes=tuple(notes))
 
 
-def _dialect_of(response: Mapping[str, Any]) -> Dialect:
-    return RESPONSES if RESPONSES.is_response(response) else CHAT
+def _take(thread: GrowingThread, line: int, message: Mapping[str, Any], name: str) -> None:
+    if message.get("role") == "exit":
+        return
+    extra = object_of(message, "extra")
+    time = iso_time(extra.get("timestamp"), 1)
+    whole = message.get("object") == "response"
+    dialect: Dialect = RESPONSES if whole or message.get("type") == "function_call_output" else CHAT
+    if whole or message.get("role") == "assistant":
+        response = message if whole else object_of(extra, "response")
+        by: Dialect = RESPONSES if whole or RESPONSES.is_response(response) else CHAT
+        usage, model = measured(by.usage(response.get("usage"))), text_of(response.get("model")) or thread.model
+        thread.call(usage, model, time, by.finish(response), line)
+    thread.hear(dialect, RESPONSES.answer(message) if whole else (message,), name, line, time)
 
 
 FORMAT = Format(
     NAME,
     "mini-swe-agent trajectory",
     sniff,
-    MiniSweAgentReader,
+    partial(DocumentReader, read),
     grows=True,
     contents=Contents(tokens="yes", system="yes", more="`*.traj.json`"),
 )

@@ -5,18 +5,19 @@ answer: older versions cut long observations out of it before they sent it, and 
 stand there as totals only. A replayed demonstration has neither calls nor tokens of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.calls import CallList, chat_call
-from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Contents, Format, Head
+from inspector.core.formats.format import Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, split_prompt
+from inspector.core.formats.reading import ProblemList
 from inspector.core.message import Message
-from inspector.core.session import Problem, Session, Thread
+from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.untyped import count_of, first_of, list_of, object_of, objects_of, text_of
 
@@ -42,63 +43,52 @@ def sniff(head: Head) -> float:
     return 0.0
 
 
-class SweAgentReader:
-    """A `Reader`: the document is fed whole."""
-
-    def __init__(self) -> None:
-        self._threads: tuple[Thread, ...] = (Thread("main"),)
-        self._problems: list[Problem] = []
-        self._notes: list[str] = []
-        self._id = ""
-
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the document. Never raises for what it holds."""
+def read(told: FedValues) -> Session:
+    """The session of the document."""
+    threads: tuple[Thread, ...] = (Thread("main"),)
+    problems, notes, name = ProblemList(), list[str](), ""
+    for line, value, file in told:
         if not isinstance(value, Mapping):
-            self._problems.append(Problem(line, "not a trajectory", excerpt(value), file))
-            return
-        self._id = text_of(value.get("environment"))
+            problems.note(line, "not a trajectory", value, file)
+            continue
+        name = text_of(value.get("environment"))
         steps = objects_of(value.get("trajectory"))
         sent = [_sent(step) for step in steps]
         if steps and all(sent):
-            self._take_steps(line, steps, sent)
+            threads = _by_steps(line, steps, sent)
         else:
-            self._take_history(line, list_of(value.get("history")), steps)
-        self._note_totals(object_of(object_of(value, "info"), "model_stats"))
+            rows = objects_of(value.get("history")) or _from_steps(steps)
+            threads = _by_history(line, rows) or threads
+            notes += [_DEMO, _UNSEEN] if any(one.get("is_demo") for one in rows) else [_UNSEEN]
+        notes += _totals(threads, object_of(object_of(value, "info"), "model_stats"))
+    return Session(NAME, threads, problems, client="SWE-agent", id=name, notes=tuple(notes))
 
-    def _take_steps(self, line: int, steps: Sequence[Mapping[str, Any]], sent: Sequence[Sequence[Any]]) -> None:
-        calls = CallList(is_one=True)
-        for n, (step, messages) in enumerate(zip(steps, sent, strict=True)):
-            following = sent[n + 1] if n + 1 < len(sent) else ()
-            calls.add(chat_call([_wire(one) for one in messages], _answer(step, messages, following), line=line))
-        self._threads, _ = calls.threads()
 
-    def _take_history(self, line: int, history: Sequence[Any], steps: Sequence[Mapping[str, Any]]) -> None:
-        told = objects_of(history) or _from_steps(steps)
-        agents = list(dict.fromkeys(text_of(one.get("agent")) for one in told))
-        if agents:
-            self._threads = tuple(
-                _thread(line, [one for one in told if text_of(one.get("agent")) == agent], agent, n)
-                for n, agent in enumerate(agents)
-            )
-        if any(one.get("is_demo") for one in told):
-            self._notes.append(_DEMO)
-        self._notes.append(_UNSEEN)
+def _by_steps(line: int, steps: Sequence[Mapping[str, Any]], sent: Sequence[Sequence[Any]]) -> tuple[Thread, ...]:
+    calls = CallList(is_one=True)
+    for step, messages, following in zip(steps, sent, [*sent[1:], ()], strict=True):
+        calls.add(chat_call([_wire(one) for one in messages], _answer(step, messages, following), line=line))
+    return calls.threads()[0]
 
-    def _note_totals(self, stats: Mapping[str, Any]) -> None:
-        sent, received, calls = (count_of(stats.get(key)) for key in ("tokens_sent", "tokens_received", "api_calls"))
-        if sent:
-            told = f"{sent:,} sent, {received:,} received, {calls:,} calls"
-            self._notes.append(f"Tokens stand in this file as totals only: {told}.")
-            requests = [one for thread in self._threads for one in thread.requests]
-            shown = sum(buffer_tokens(_BY_CHARACTERS, one.view, one.prompt) for one in requests)
-            if shown > _MORE * sent:
-                more = f"The buffers shown come to some {shown:,} tokens by their characters"
-                self._notes.append(f"{more}: a part of them was left out before they were sent.")
 
-    def session(self) -> Session:
-        """The session."""
-        problems, notes = tuple(self._problems), tuple(self._notes)
-        return Session(NAME, self._threads, problems, client="SWE-agent", id=self._id, notes=notes)
+def _by_history(line: int, rows: Sequence[Mapping[str, Any]]) -> tuple[Thread, ...]:
+    agents = list(dict.fromkeys(text_of(one.get("agent")) for one in rows))
+    return tuple(
+        _thread(line, [one for one in rows if text_of(one.get("agent")) == agent], agent, n)
+        for n, agent in enumerate(agents)
+    )
+
+
+def _totals(threads: Iterable[Thread], stats: Mapping[str, Any]) -> Iterator[str]:
+    sent, received, calls = (count_of(stats.get(key)) for key in ("tokens_sent", "tokens_received", "api_calls"))
+    if sent:
+        told = f"{sent:,} sent, {received:,} received, {calls:,} calls"
+        yield f"Tokens stand in this file as totals only: {told}."
+        requests = [one for thread in threads for one in thread.requests]
+        shown = sum(buffer_tokens(_BY_CHARACTERS, one.view, one.prompt) for one in requests)
+        if shown > _MORE * sent:
+            more = f"The buffers shown come to some {shown:,} tokens by their characters"
+            yield f"{more}: a part of them was left out before they were sent."
 
 
 def _thread(line: int, told: Sequence[Mapping[str, Any]], agent: str, number: int) -> Thread:
@@ -154,7 +144,7 @@ FORMAT = Format(
     NAME,
     "SWE-agent trajectory",
     sniff,
-    SweAgentReader,
+    partial(DocumentReader, read),
     grows=True,
     contents=Contents(tokens="no: totals, as notes", system="yes", more="`*.traj`"),
 )

@@ -9,11 +9,11 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Contents, Format, Head
+from inspector.core.formats.format import Contents, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, split_prompt
 from inspector.core.formats.many import ManyReader
-from inspector.core.session import HeldSession, Problem, Session
+from inspector.core.formats.reading import ProblemList
+from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import list_of, object_of, objects_of, text_of
 
 NAME = "tau-bench"
@@ -39,35 +39,27 @@ def _title(row: Mapping[str, Any]) -> str:
     return f"{told}{instruction}".partition("\n")[0][:80]
 
 
-class TauBenchReader:
-    """A `Reader` of one trial."""
-
-    def __init__(self) -> None:
-        self._thread = GrowingThread()
-        self._problems: list[Problem] = []
-
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the trial. Never raises for what it holds."""
+def read(told: FedValues) -> Session:
+    """One trial."""
+    thread, problems = GrowingThread(), ProblemList()
+    for line, value, _ in told:
         system, rest = split_prompt(list_of(value.get("traj")))
-        self._thread.prompt = Prompt(system)
+        thread.prompt = Prompt(system)
         for n, message in enumerate(rest):
             if not isinstance(message, Mapping):
-                self._problems.append(Problem(line, "not a message", excerpt(message), file))
+                problems.note(line, "not a message", message)
                 continue
             if message.get("role") == "assistant":
-                self._thread.call(None, line=line)
-            self._thread.hear(CHAT, [message], f"m{n}", line)
-
-    def session(self) -> Session:
-        """The session."""
-        return Session(NAME, (self._thread.thread(),), tuple(self._problems), client="tau-bench")
+                thread.call(None, line=line)
+            thread.hear(CHAT, [message], f"m{n}", line)
+    return Session(NAME, (thread.thread(),), problems, client="tau-bench")
 
 
 FORMAT = Format(
     NAME,
     "tau-bench result",
     sniff,
-    partial(ManyReader, NAME, split, TauBenchReader),
+    partial(ManyReader, NAME, split, read),
     is_many=True,
     grows=True,
     contents=Contents(system="yes", more="a session a trial of a task"),

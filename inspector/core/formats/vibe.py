@@ -4,15 +4,16 @@ Only the last call's tokens are told; those of the others are in the sums of the
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
-from inspector.core.session import Problem, Session
+from inspector.core.formats.reading import ProblemList
+from inspector.core.session import Session
 from inspector.core.untyped import count_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage
 
@@ -48,34 +49,27 @@ def is_companion(head: Head, session: Session) -> bool:
     return sniff(head) > 0 or all(isinstance(value, Mapping) and "role" in value for value in head.values)
 
 
-class VibeReader(BuiltReader):
-    """A `Reader` of both files."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._rows: list[tuple[int, Mapping[str, Any], str]] = []
-        self._meta: Mapping[str, Any] = {}
-
-    def _take(self, line: int, value: Any, file: str) -> None:
+def read(told: FedValues) -> Session:
+    """Both files."""
+    problems, meta = ProblemList(), dict[str, Any]()
+    rows: list[tuple[int, Mapping[str, Any]]] = []
+    for line, value, file in told:
         if _is_meta(value):
-            self._meta = value
+            meta = value
         elif isinstance(value, Mapping) and value.get("role") in _ROLES:
-            self._rows.append((line, value, file))
+            rows.append((line, value))
         else:
-            self._problems.append(Problem(line, "not a message", excerpt(value), file))
-
-    def _build(self) -> Session:
-        thread, meta = GrowingThread(title=text_of(self._meta.get("title"))), self._meta
-        thread.prompt = _prompt(meta)
-        answers = [n for n, (_, row, _) in enumerate(self._rows) if row["role"] == "assistant"]
-        whole = meta.get("total_messages") == len(self._rows)
-        usage, notes = _usage(object_of(meta, "stats")) if whole else None, list(_notes(meta))
-        for n, (line, row, _) in enumerate(self._rows):
-            if row["role"] == "assistant":
-                thread.call(usage if n == answers[-1] else None, _model(meta), line=line)
-            thread.hear(CHAT, [row], text_of(row.get("message_id")) or f"m{n}", line)
-        name = text_of(meta.get("session_id"))
-        return Session(NAME, (thread.thread(),), tuple(self._problems), "", "Mistral Vibe", "", name, tuple(notes))
+            problems.note(line, "not a message", value, file)
+    thread = GrowingThread(title=text_of(meta.get("title")))
+    thread.prompt = _prompt(meta)
+    answers = [n for n, (_, row) in enumerate(rows) if row["role"] == "assistant"]
+    usage = _usage(object_of(meta, "stats")) if meta.get("total_messages") == len(rows) else None
+    for n, (line, row) in enumerate(rows):
+        if row["role"] == "assistant":
+            thread.call(usage if n == answers[-1] else None, _model(meta), line=line)
+        thread.hear(CHAT, [row], text_of(row.get("message_id")) or f"m{n}", line)
+    name, notes = text_of(meta.get("session_id")), tuple(_notes(meta))
+    return Session(NAME, (thread.thread(),), problems, client="Mistral Vibe", id=name, notes=notes)
 
 
 def _prompt(meta: Mapping[str, Any]) -> Prompt:
@@ -116,7 +110,7 @@ FORMAT = Format(
     NAME,
     "Mistral Vibe session",
     sniff,
-    VibeReader,
+    partial(DocumentReader, read),
     companions,
     is_companion,
     grows=True,

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread
-from inspector.core.formats.times import iso_time
+from inspector.core.formats.reading import excerpt, iso_time
 from inspector.core.message import Message, Text
 from inspector.core.session import Problem, Session
 from inspector.core.untyped import list_of, object_of, objects_of, text_at, text_of

@@ -10,9 +10,8 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
 from inspector.core.dialects.anthropic import read_messages
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import BuiltReader
-from inspector.core.formats.times import iso_time
+from inspector.core.formats.reading import excerpt, iso_time
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
 from inspector.core.untyped import count_of, object_in, object_of, text_at

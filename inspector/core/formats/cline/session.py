@@ -11,10 +11,9 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.anthropic import ANTHROPIC
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
-from inspector.core.formats.times import iso_time
+from inspector.core.formats.reading import excerpt, iso_time
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Problem, Session
@@ -125,7 +124,7 @@ def _compact(
     thread: GrowingThread, compacted: Mapping[str, Any], said: Mapping[str, list[Sequence[Message]]], line: int
 ) -> None:
     """Messages in place of all that stood there: some of those as they were, the first of the others is the summary."""
-    time, summary = text_at(compacted, "updated_at"), None
+    time = text_at(compacted, "updated_at")
     placed: list[tuple[bool, Sequence[Message]]] = []
     for row in reversed(objects_of(compacted.get("messages"))):  # what is kept of many that are equal is the last
         wire = _wire(row)
@@ -134,14 +133,13 @@ def _compact(
         else:
             placed.append((False, _new(wire, len(placed), line, time)))
     placed.reverse()
-    for n, (is_old, messages) in enumerate(placed):
-        if not is_old and messages:
-            summary = replace(messages[0], summary=True)
-            placed[n] = is_old, (summary, *messages[1:])
-            break
     kept = sum(len(messages) for is_old, messages in placed if is_old)
-    thread.begin_again((), Compaction(0, "", summary=summary, kept=kept, line=line, time=time))
-    for is_old, messages in placed:
+    at = next((n for n, (is_old, messages) in enumerate(placed) if messages and not is_old), len(placed))
+    before = [message for _, messages in placed[:at] for message in messages]
+    rest = [(False, placed[at][1][1:]), *placed[at + 1 :]] if at < len(placed) else []
+    summary = replace(placed[at][1][0], summary=True) if at < len(placed) else None
+    thread.begin_again(before, Compaction(0, "", summary=summary, kept=kept, line=line, time=time))
+    for is_old, messages in rest:
         (thread.repeat if is_old else thread.say)(messages)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_responses import is_compaction, read_items, read_parts, read_usage
 from inspector.core.formats.codex.calls import NEVER_SENT, ModelCalls, is_compaction_output, mark_of, summary_kind
-from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.reading import excerpt
 from inspector.core.identity import SameMessages
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, ToolCall, ToolResult

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from inspector.core.buffer import Prompt, View
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.growing import GrowingThread
+from inspector.core.formats.reading import excerpt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Mark, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
@@ -96,7 +96,6 @@ class CopilotTrack(GrowingThread):
             time=where.time,
         )
         self.begin_again((), made)
-        self.say([summary])
 
     def _put(self, role: Role, parts: Sequence[Part], where: EventPosition, mark: Mark = "") -> None:
         if parts:

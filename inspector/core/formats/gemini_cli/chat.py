@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.gemini_cli.content import (
     LinePosition,
     answered,
@@ -19,6 +18,7 @@ from inspector.core.formats.gemini_cli.content import (
     read_usage,
     read_user,
 )
+from inspector.core.formats.reading import excerpt
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Role, Text, Thinking
 from inspector.core.prefix import Prefix

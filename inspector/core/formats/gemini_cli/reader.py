@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.gemini_cli.chat import Chat
+from inspector.core.formats.reading import excerpt
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Thread
 from inspector.core.untyped import text_at

@@ -6,8 +6,8 @@ from typing import Any
 from inspector.core.buffer import NOT_IN_FILE, Prompt
 from inspector.core.dialects.neutral import read_buffer
 from inspector.core.errors import InspectorError
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.journal.threads import ThreadBuilder
+from inspector.core.formats.reading import excerpt
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
 from inspector.core.untyped import text_of, texts_at

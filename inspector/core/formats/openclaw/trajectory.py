@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, Tool, View
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.pi.messages import FAILED, EntryPosition, read_message, read_usage
-from inspector.core.formats.times import iso_time
+from inspector.core.formats.reading import excerpt, iso_time
 from inspector.core.identity import hash_of
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
-from inspector.core.formats.opencode.reader import NAME, TABLES, OpencodeReader, is_second
+from inspector.core.formats.opencode.reader import NAME, SECOND_TABLES, TABLES, OpencodeReader
 
 
 def sniff(head: Head) -> float:
@@ -12,7 +12,7 @@ def sniff(head: Head) -> float:
     first = head.document if head.document is not None else next(iter(head.values), None)
     if not isinstance(first, Mapping):
         return 0.0
-    if is_second(first) or (first.get("table") in TABLES and isinstance(first.get("row"), Mapping)):
+    if first.get("table") in (*TABLES, *SECOND_TABLES) and isinstance(first.get("row"), Mapping):
         return 1.0
     info, messages = first.get("info"), first.get("messages")
     if not isinstance(info, Mapping) or not isinstance(messages, list):

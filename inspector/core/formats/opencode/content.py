@@ -5,10 +5,10 @@ its answer are one part there, and become two messages here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.core.formats.times import iso_time
+from inspector.core.formats.reading import iso_time, with_reasoning
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.untyped import list_of, object_of
@@ -51,18 +51,21 @@ class ModelStep:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPart:
+class MessageUnit:
     """What a stored message is to the model."""
 
-    messages: tuple[Message, ...]
+    info: Mapping[str, Any]
+    messages: tuple[Message, ...] = ()
     steps: tuple[ModelStep, ...] = ()
     sent: bool = True
     """Does it go back to the model? An answer that failed does not."""
     pruned: tuple[tuple[int, str], ...] = ()
     """When an answer of a tool was cleared (ms since 1970), and the id of its message."""
+    marker: Mapping[str, Any] = field(default_factory=dict)
+    """The part of a user's message that asks for a compaction."""
 
 
-def read_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> StoredPart:
+def read_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> MessageUnit:
     """A message of the user, or one that the client wrote in the user's name."""
     found: list[Part] = []
     typed = False
@@ -80,10 +83,11 @@ def read_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> St
             found.append(Text(BY_USER))
     mark: Mark = "" if typed else "meta"
     message = Message(string(info, "id"), "user", tuple(found), mark=mark, time=time_of(info))
-    return StoredPart((message,) if found else ())
+    asked = [part for part in parts if part.get("type") == "compaction"]
+    return MessageUnit(info, (message,) if found else (), marker=asked[-1] if asked else {})
 
 
-def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool) -> StoredPart:
+def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool) -> MessageUnit:
     """An answer. In the last message of a session a tool may still run: its call has no answer yet."""
     messages: list[Message] = []
     steps: list[ModelStep] = []
@@ -99,7 +103,7 @@ def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], 
             steps.append(step)
         messages += _laid(info, run, n, step.usage if step else None, last)
         pruned += _pruned(run)
-    return StoredPart(tuple(messages), tuple(steps), _is_sent(info, parts), tuple(pruned))
+    return MessageUnit(info, tuple(messages), tuple(steps), _is_sent(info, parts), tuple(pruned))
 
 
 def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
@@ -167,22 +171,21 @@ def _laid(
     results: list[Message] = []
     tools = sum(part.get("type") == "tool" for part in run)
     together = f"{name} tools" if tools > 1 else ""
-    reasoning = usage.reasoning if usage and usage.reasoning else None
     for part in run:
         kind = part.get("type")
         if kind == "text" and (text := string(part, "text")):
             said.append(Text(text))
-        elif kind == "reasoning" and (string(part, "text") or _signature(part)):
-            said.append(Thinking(string(part, "text"), _signature(part), reasoning))
-            reasoning = (
-                0 if reasoning is not None else None
-            )  # all on the first of several, as it is reported in one sum
+        elif kind == "reasoning":
+            text, signature = string(part, "text"), signature_in(object_of(part, "metadata"))
+            if text or signature:
+                said.append(Thinking(text, signature))
         elif kind == "tool":
             state = object_of(part, "state")
             said.append(ToolCall(string(part, "callID"), string(part, "tool"), state.get("input", {})))
             if answer := _answer(part, state, last):
                 results.append(Message(string(part, "id"), "tool", answer, together, time=time))
-    return [Message(name, "assistant", tuple(said), time=time), *results] if said else []
+    parts = with_reasoning(said, usage.reasoning) if usage and usage.reasoning else tuple(said)
+    return [Message(name, "assistant", parts, time=time), *results] if parts else []
 
 
 def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tuple[Part, ...]:
@@ -217,16 +220,20 @@ def _pruned(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, str]]:
 
 
 def _file(part: Mapping[str, Any]) -> Part:
-    mime, url = string(part, "mime"), string(part, "url")
+    return file_part(string(part, "mime"), string(part, "url"), part)
+
+
+def file_part(mime: str, url: str, part: Mapping[str, Any]) -> Part:
+    """A file that was attached: an image, or what only its own program can read."""
     if mime.startswith("image/"):
         head, comma, data = url.partition(",")
         return Image(mime, data) if comma and head.startswith("data:") else Image(mime, "", url)
     return Opaque(mime or "file", dict(part), len(url))
 
 
-def _signature(part: Mapping[str, Any]) -> str:
+def signature_in(metadata: Mapping[str, Any]) -> str:
     """What only the provider can read: whichever provider it is, in whichever word."""
-    for about in object_of(part, "metadata").values():
+    for about in metadata.values():
         for key in ("signature", "reasoningEncryptedContent", "thoughtSignature"):
             if isinstance(about, dict) and isinstance(found := about.get(key), str):
                 return found

@@ -1,146 +1,95 @@
 """The reader of opencode sessions: an export of one session, or rows of the database, session by session.
 
-A row is `{"table": "session" | "message" | "part", "row": {...}}`, its JSON columns parsed. `{"table": "database",
-"row": {"session": id, "held": [...]}}` says first which session is read, and which the database holds.
+A row is `{"table": "session" | "message" | "part", "row": {...}}`, its JSON columns parsed; those of opencode 2 are
+called `opencode2.session_v2` and `opencode2.session_message`. A row of the table `database` stands first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.opencode.content import KINDS, string
-from inspector.core.formats.opencode.second import PREFIX, SecondReader
-from inspector.core.formats.opencode.track import StoredTrack
-from inspector.core.prefix import Prefix
-from inspector.core.session import HeldSession, Problem, Session, Thread
+from inspector.core.formats.opencode.first import FirstSession
+from inspector.core.formats.opencode.second import SecondSession
+from inspector.core.formats.stored import StoredReader, parent_of
 from inspector.core.untyped import list_of, object_of, text_at
-from inspector.core.usage import ABSURD, is_absurd
 
 NAME = "opencode"
+_SECOND = "opencode2."
 TABLES = ("database", "session", "message", "part")
-"""Other sessions that are named; of more, their number is told."""
+SECOND_TABLES = (f"{_SECOND}database", f"{_SECOND}session_v2", f"{_SECOND}session_message")
 
 
-def is_second(value: Any) -> bool:
-    """Is it a row of opencode 2?"""
-    return isinstance(value, dict) and text_at(value, "table").startswith(PREFIX)
-
-
-class OpencodeReader:
-    """A `Reader`. A row that has changed is fed again; a row that is gone needs a fresh reader."""
+class OpencodeReader(StoredReader[FirstSession | SecondSession]):
+    """A `Reader` of rows, or of an export."""
 
     def __init__(self) -> None:
-        self._tracks: dict[str, StoredTrack] = {}
-        self._main = ""
-        self._held: list[HeldSession] = []
-        self._problems: list[Problem] = []
+        super().__init__(NAME, FirstSession)
         self._unknown: set[str] = set()
-        self._second: SecondReader | None = None
-        """Of the rows of opencode 2."""
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take an export, or a row. Never raises for what it holds."""
-        if is_second(value):
-            self._second = self._second or SecondReader()
-            self._second.feed(line, value)
-        elif not isinstance(value, dict):
-            self._problems.append(Problem(line, "not a record of a session", excerpt(value), file))
-        elif isinstance(row := value.get("row"), dict) and value.get("table") in TABLES:
+    def _take(self, line: int, value: Any, file: str) -> None:
+        if not isinstance(value, dict):
+            self._problems.note(line, "not a record of a session", value, file)
+        elif isinstance(row := value.get("row"), dict) and value.get("table") in (*TABLES, *SECOND_TABLES):
             self._take_row(line, str(value["table"]), row)
         elif isinstance(info := value.get("info"), dict) and isinstance(value.get("messages"), list):
             self._take_export(line, info, value["messages"])
         else:
-            self._problems.append(Problem(line, "not an opencode session", excerpt(value), file))
-
-    # ---- rows ----------------------------------------------------------------------------------------------------
+            self._problems.note(line, "not an opencode session", value, file)
 
     def _take_row(self, line: int, table: str, row: Mapping[str, Any]) -> None:
+        if table.startswith(_SECOND):
+            self._start, table = SecondSession, table.removeprefix(_SECOND).removeprefix("session_")
+        name = string(row, "id")
         if table == "database":
-            self._main = string(row, "session")
-            told = (one for one in list_of(row.get("held")) if isinstance(one, dict))
-            self._held = [HeldSession(string(one, "id"), string(one, "title")) for one in told]
-        elif table == "session":
-            self._track(string(row, "id")).info = row
+            self._take_database(row)
+        elif table in ("session", "v2"):
+            self._session(name).describe(row)
         elif isinstance(data := row.get("data"), dict):
-            track = self._track(string(row, "session_id"))
-            if table == "message":
-                made = row.get("time_created")
-                self._check(line, data)
-                time = {"created": made} | {**object_of(data, "time")}
-                track.take_message({**data, "id": string(row, "id"), "time": time})
+            session, told = self._session(string(row, "session_id")), {**data, "id": name}
+            if table == "part":
+                self._take_part(line, session, told, string(row, "message_id"))
             else:
-                self._take_part(line, track, {**data, "id": string(row, "id")}, string(row, "message_id"))
+                self._problems.note_absurd(data.get("tokens"), line, data)
+                told["time"] = {"created": row.get("time_created")} | {**object_of(data, "time")}
+                session.take_message(told, row)
         else:
-            what = f"the {table} {string(row, 'id')[:60]!r} holds no JSON object: it was left out"
-            self._problems.append(Problem(line, what, excerpt(row.get("data"))))
+            what = f"the {table} {name[:60]!r} holds no JSON object: it was left out"
+            self._problems.note(line, what, row.get("data"))
 
-    def _take_part(self, line: int, track: StoredTrack, part: Mapping[str, Any], message: str) -> None:
+    def _take_part(self, line: int, session: FirstSession | SecondSession, part: Mapping[str, Any], name: str) -> None:
         kind = part.get("type")
-        self._check(line, part)
-        track.take_part(part, message)
+        self._problems.note_absurd(part.get("tokens"), line, part)
+        session.take_part(part, name)
         if (not isinstance(kind, str) or kind not in KINDS) and str(kind) not in self._unknown:
             self._unknown.add(str(kind))
-            self._problems.append(Problem(line, f"unknown part type {str(kind)[:40]!r}", excerpt(part)))
-
-    def _check(self, line: int, told: Mapping[str, Any]) -> None:
-        if is_absurd(told.get("tokens")):
-            self._problems.append(Problem(line, ABSURD, excerpt(told)))
-
-    def _track(self, name: str) -> StoredTrack:
-        track = self._tracks.get(name)
-        if track is None:
-            track = self._tracks[name] = StoredTrack(name)
-        return track
-
-    # ---- an export -------------------------------------------------------------------------------------------------
+            self._problems.note(line, f"unknown part type {str(kind)[:40]!r}", part)
 
     def _take_export(self, line: int, info: Mapping[str, Any], messages: list[Any]) -> None:
         self._main = string(info, "id")
-        track = self._track(self._main)
-        track.info = info
+        session = self._session(self._main)
+        session.describe(info)
         for n, one in enumerate(messages):
             about = one.get("info") if isinstance(one, dict) else None
             if not isinstance(about, dict):
-                self._problems.append(Problem(line, "not a message of a session", excerpt(one)))
+                self._problems.note(line, "not a message of a session", one)
                 continue
             name = string(about, "id") or f"message-{n:06}"
-            self._check(line, about)
-            track.take_message({**about, "id": name})
+            self._problems.note_absurd(about.get("tokens"), line, about)
+            session.take_message({**about, "id": name}, {})
             for m, part in enumerate(list_of(one.get("parts"))):
                 if isinstance(part, dict):
-                    self._take_part(line, track, {**part, "id": string(part, "id") or f"{name}-{m:06}"}, name)
+                    self._take_part(line, session, {**part, "id": string(part, "id") or f"{name}-{m:06}"}, name)
                 else:
-                    self._problems.append(Problem(line, "not a part of a message", excerpt(part)))
+                    self._problems.note(line, "not a part of a message", part)
 
-    # ---- what there is so far --------------------------------------------------------------------------------------
-
-    def session(self) -> Session:
-        """The session so far: the main one, and those that it started."""
-        if self._second is not None:
-            return self._second.session()
-        main = self._tracks.get(self._main) or next(iter(self._tracks.values()), StoredTrack(""))
-        tracks = [main, *(track for track in self._tracks.values() if track is not main and track.order)]
-        threads = [main.thread("main", "", ""), *(self._agent(track, main) for track in tracks[1:])]
-        return Session(
-            format=NAME,
-            threads=tuple(threads),
-            problems=Prefix(self._problems),
-            client=f"opencode {string(main.info, 'version')}".rstrip(),
-            id=string(main.info, "id"),
-            notes=tuple(self._notes(main)),
-            held=self._held if len(self._held) > 1 else (),
-            side_calls=[call for one in tracks for call in one.aside("main" if one is main else one.name)],
-        )
-
-    def _agent(self, track: StoredTrack, main: StoredTrack) -> Thread:
-        named = string(track.info, "parent_id") or string(track.info, "parentID")
-        parent = self._tracks.get(named, main)
-        return track.thread(track.name, "main" if parent is main else parent.name, parent.started(track.name))
-
-    def _notes(self, main: StoredTrack) -> list[str]:
+    def _told_of(self, main: FirstSession | SecondSession) -> tuple[str, Sequence[str]]:
         notes = []
-        if main.reverted():
+        if isinstance(main.about.get("revert"), dict):
             notes.append("The user has taken turns back: the next call sends what stands before them.")
-        if parent := string(main.info, "parent_id") or string(main.info, "parentID"):
+        if parent := parent_of(main.about):
             notes.append(f"This is the session of a sub-agent, started by {parent}.")
-        return notes
+        if source := text_at(main.about, "fork_session_id"):
+            notes.append(f"This session was forked from {source}.")
+        if pruned := sum(one.pruned_later() for one in self._sessions.values()):
+            notes.append(f"Results that opencode cleared later stand in the buffers as they were: {pruned:,}.")
+        return f"opencode {string(main.about, 'version')}".rstrip(), notes

@@ -11,7 +11,7 @@ FORMATS = (
         events.NAME,
         "OpenHands event log (V0)",
         events.sniff,
-        partial(ManyReader, events.NAME, events.split, events.OpenHandsReader),
+        partial(ManyReader, events.NAME, events.split, events.read),
         is_many=True,
         grows=True,
         contents=Contents(

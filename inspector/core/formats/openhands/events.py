@@ -11,10 +11,10 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Head
+from inspector.core.formats.format import FedValues, Head
 from inspector.core.formats.growing import GrowingThread, measured
-from inspector.core.session import HeldSession, Problem, Session
+from inspector.core.formats.reading import ProblemList
+from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import fields_of, list_of, object_of, text_at, text_of
 
 NAME = "openhands"
@@ -61,31 +61,37 @@ def split(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
     return [(HeldSession(""), value)]
 
 
-class OpenHandsReader:
-    """A `Reader` of one conversation."""
-
-    def __init__(self) -> None:
-        self._thread = GrowingThread()
-        self._problems: list[Problem] = []
-        self._answers: set[str] = set()
-        self._events: list[tuple[Any, str]] = []
-        """Id of every event that was said, and the id of its message."""
-        self._bare = False
-        self._id = ""
-
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take all events. Never raises for what they hold."""
+def read(told: FedValues) -> Session:
+    """One conversation."""
+    conversation, problems, name = _EventList(), ProblemList(), ""
+    for line, value, file in told:
         history = value.get("history") if isinstance(value, Mapping) else value
-        self._id = text_at(value, "instance_id")
+        name = text_at(value, "instance_id")
         for n, event in enumerate(list_of(history)):
             for one in event if isinstance(event, list) else (event,):
                 if _acts(one):
-                    self._take(one, f"e{one.get('id', n)}", line)
+                    conversation.take(one, f"e{one.get('id', n)}", line)
                 else:
-                    self._problems.append(Problem(line, "not an event", excerpt(one), file))
+                    problems.note(line, "not an event", one, file)
+    bare = "Some answers stand there without what the provider reported of them."
+    notes = (bare,) if conversation.is_bare else ()
+    return Session(NAME, (conversation.thread.thread(),), problems, client="OpenHands", id=name, notes=notes)
 
-    def _take(self, event: Mapping[str, Any], name: str, line: int) -> None:
-        time, before = text_of(event.get("timestamp")), len(self._thread.view())
+
+class _EventList:
+    """Puts event after event into the thread."""
+
+    def __init__(self) -> None:
+        self.thread = GrowingThread()
+        self.is_bare = False
+        """Is there an answer without what was reported of it?"""
+        self._answers: set[str] = set()
+        self._events: list[tuple[Any, str]] = []
+        """Id of every event that was said, and the id of its message."""
+
+    def take(self, event: Mapping[str, Any], name: str, line: int) -> None:
+        """The next event."""
+        time, before = text_of(event.get("timestamp")), len(self.thread.view())
         if event.get("action") == "system":
             self._take_prompt(object_of(event, "args"))
         elif event.get("action") == "condensation":
@@ -94,18 +100,18 @@ class OpenHandsReader:
             self._observe(event, name, line, time)
         elif event.get("action") not in _NOT_SAID:
             self._act(event, name, line, time)
-        if len(self._thread.view()) > before:
-            self._events.append((event.get("id"), self._thread.view().tail(before)[0].id))
+        if len(self.thread.view()) > before:
+            self._events.append((event.get("id"), self.thread.view().tail(before)[0].id))
 
     def _take_prompt(self, told: Mapping[str, Any]) -> None:
         tools = told.get("tools")
         known = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
-        self._thread.prompt = Prompt(text_of(told.get("content")) or None, known)
+        self.thread.prompt = Prompt(text_of(told.get("content")) or None, known)
 
     def _act(self, event: Mapping[str, Any], name: str, line: int, time: str) -> None:
         args = object_of(event, "args") or event
-        if event.get("source") == "user" or (not event.get("source") and not self._thread.view().length):
-            self._thread.hear(CHAT, [{"role": "user", "content": _words(args)}], name, line, time)
+        if event.get("source") == "user" or (not event.get("source") and not self.thread.view().length):
+            self.thread.hear(CHAT, [{"role": "user", "content": _words(args)}], name, line, time)
             return
         told = object_of(object_of(event, "tool_call_metadata"), "model_response")
         answer = CHAT.answer(told)
@@ -115,12 +121,12 @@ class OpenHandsReader:
         if answer:
             self._answers.add(key)
             usage = measured(CHAT.usage(told.get("usage")))
-            self._thread.call(usage, text_of(told.get("model")), time, CHAT.finish(told), line)
-            self._thread.hear(CHAT, answer, name, line, time)
+            self.thread.call(usage, text_of(told.get("model")), time, CHAT.finish(told), line)
+            self.thread.hear(CHAT, answer, name, line, time)
             return
-        self._bare = True
-        self._thread.call(None, "", time, "", line)
-        self._thread.hear(CHAT, [{"role": "assistant", "content": _said(event, args)}], name, line, time)
+        self.is_bare = True
+        self.thread.call(None, "", time, "", line)
+        self.thread.hear(CHAT, [{"role": "assistant", "content": _said(event, args)}], name, line, time)
 
     def _observe(self, event: Mapping[str, Any], name: str, line: int, time: str) -> None:
         told = object_of(event, "tool_call_metadata")
@@ -131,7 +137,7 @@ class OpenHandsReader:
         if call:
             wire = {"role": "tool", "tool_call_id": call, "content": observed(event)}
         if wire["content"] or call:
-            self._thread.hear(CHAT, [wire], name, line, time)
+            self.thread.hear(CHAT, [wire], name, line, time)
 
     def _condense(self, args: Mapping[str, Any], name: str, line: int, time: str) -> None:
         """Events are forgotten; a summary may stand in their place."""
@@ -142,13 +148,7 @@ class OpenHandsReader:
         if forgotten:
             gone = {message for event, message in self._events if str(event) in forgotten}
             offset = args.get("summary_offset")
-            self._thread.condense(gone, text_of(args.get("summary")), offset, name, line, time)
-
-    def session(self) -> Session:
-        """The session so far."""
-        notes = ["Some answers stand there without what the provider reported of them."] if self._bare else []
-        threads = (self._thread.thread(),)
-        return Session(NAME, threads, tuple(self._problems), client="OpenHands", id=self._id, notes=tuple(notes))
+            self.thread.condense(gone, text_of(args.get("summary")), offset, name, line, time)
 
 
 def _words(args: Mapping[str, Any]) -> Any:

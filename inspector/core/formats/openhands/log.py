@@ -10,10 +10,9 @@ from typing import Any
 
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.calls import CallList, chat_call
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import BuiltReader, Head
 from inspector.core.formats.payload.exchange import BodyPair
-from inspector.core.formats.times import iso_time
+from inspector.core.formats.reading import excerpt, iso_time
 from inspector.core.identity import hash_of
 from inspector.core.session import Problem, Session, Thread
 from inspector.core.untyped import count_of, list_of, object_of, text_of

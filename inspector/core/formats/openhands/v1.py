@@ -12,9 +12,9 @@ from typing import Any
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.anthropic import read_part
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
 from inspector.core.formats.growing import GrowingThread, measured
+from inspector.core.formats.reading import excerpt
 from inspector.core.message import Message, Opaque, Part, Text, Thinking
 from inspector.core.session import Problem, Session, SideCall
 from inspector.core.untyped import count_of, fields_of, list_of, object_of, objects_of, text_at, text_of

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import Stretch
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.pi.messages import (
     FAILED,
     EntryPosition,
@@ -24,6 +23,7 @@ from inspector.core.formats.pi.messages import (
     with_reasoning,
 )
 from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
+from inspector.core.formats.reading import excerpt
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix

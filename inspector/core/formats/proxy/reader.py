@@ -6,7 +6,6 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.dialects.catalogue import Endpoint, endpoint
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.bodies import (
     Bodies,
     Body,
@@ -21,6 +20,7 @@ from inspector.core.formats.proxy.keys import key_of, read_headers
 from inspector.core.formats.proxy.pool import Pool, extended
 from inspector.core.formats.proxy.session import recorded_session
 from inspector.core.formats.proxy.side import gist, plain_kind, side_kind, signs_of, trigger_of
+from inspector.core.formats.reading import excerpt
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
 from inspector.core.untyped import object_of, text_of

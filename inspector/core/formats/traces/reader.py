@@ -16,13 +16,13 @@ from typing import Any
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, head, shared
 from inspector.core.dialects.catalogue import Endpoint
 from inspector.core.dialects.openai_responses import read_arguments
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange, Reply
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.session import steps_and_singles
+from inspector.core.formats.reading import excerpt
 from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.buffers import InputReader, SpokenCall
 from inspector.core.formats.traces.span import Span, SpanEvent, completed, parsed

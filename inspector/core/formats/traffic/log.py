@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.dialects.catalogue import DIALECTS, Endpoint
-from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.keys import ClientKey, key_of, read_headers
 from inspector.core.formats.proxy.reader import ProxyReader, named_endpoint
+from inspector.core.formats.reading import excerpt
 from inspector.core.formats.traffic.bedrock import (
     AGENT,
     CONVERSE,

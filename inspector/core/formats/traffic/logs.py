@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from inspector.core.formats.format import Head
-from inspector.core.formats.times import iso_time
+from inspector.core.formats.reading import iso_time
 from inspector.core.formats.traffic.bedrock import CONVERSE
 from inspector.core.formats.traffic.frames import FramePairs, is_create
 from inspector.core.formats.traffic.log import CapturedRequest, TrafficReader, asks_model

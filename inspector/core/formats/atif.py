@@ -1,4 +1,6 @@
-"""Trajectories (ATIF 1.0 to 1.7): a step of the agent is one call; what it observed belongs to the next buffer.
+"""ATIF, harbor's trajectories (1.0 to 1.7), and their training form: a list of whole conversations, one a call.
+
+A step of the agent is one call; what it observed belongs to the next buffer.
 
 A system step before the first user step is the prompt; a later one is a note about the run and was not sent. A system
 step that names other trajectories is a compaction: of what stood before it the first user step stays, and steps of the
@@ -8,19 +10,23 @@ and are counted nowhere.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import BuiltReader, Head
+from inspector.core.formats.calls import CallList, chat_call
+from inspector.core.formats.format import Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
-from inspector.core.session import Compaction, Problem, Session, Thread
+from inspector.core.formats.many import ManyReader
+from inspector.core.formats.reading import ProblemList
+from inspector.core.session import Compaction, HeldSession, Session, Thread
 from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
-NAME = "atif"
+NAME, TRACES = "atif", "atif-traces"
+_RUN = ("run_id", "trial_name", "task")
 _COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 
 
@@ -47,33 +53,28 @@ def is_companion(head: Head, session: Session) -> bool:
     return session.id in (head.document.get("session_id"), about.get("parent_session_id"))
 
 
-class AtifReader(BuiltReader):
-    """A `Reader`: the document, and those of the runs that it started."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._told: dict[str, tuple[int, Mapping[str, Any]]] = {}
-
-    def _take(self, line: int, value: Any, file: str) -> None:
+def read(told: FedValues) -> Session:
+    """The document, and those of the runs that it started."""
+    problems, files = ProblemList(), dict[str, Mapping[str, Any]]()
+    main_line = 0
+    for line, value, file in told:
         if isinstance(value, Mapping) and isinstance(value.get("steps"), list):
-            self._told[file] = line, value
+            files[file] = value
+            main_line = main_line if file else line
         else:
-            self._problems.append(Problem(line, "not a trajectory", excerpt(value), file))
-
-    def _build(self) -> Session:
-        line, main = self._told.get("", (0, {}))
-        name = text_of(main.get("session_id"))
-        others = {file: told for file, (_, told) in self._told.items() if file}
-        parts = [main, *(told for file, told in sorted(others.items()) if told.get("session_id") == name)]
-        threads = [_Trajectory("main", others).read(parts, line)]
-        for file, told in sorted(others.items()):
-            if told.get("session_id") != name:
-                named = text_of(told.get("session_id")).removeprefix(f"{name}-") or file
-                title = text_of(object_of(told, "agent").get("name"))
-                threads.append(_Trajectory(named, {}, title, "main").read([told], 1))
-        agent = object_of(main, "agent")
-        client = f"{text_of(agent.get('name'))} {text_of(agent.get('version'))}".strip()
-        return Session(NAME, tuple(threads), tuple(self._problems), client=client, id=name, notes=tuple(_notes(main)))
+            problems.note(line, "not a trajectory", value, file)
+    main = files.pop("", {})
+    name = text_of(main.get("session_id"))
+    parts = [main, *(one for _, one in sorted(files.items()) if one.get("session_id") == name)]
+    threads = [_Trajectory("main", files).read(parts, main_line)]
+    for file, one in sorted(files.items()):
+        if one.get("session_id") != name:
+            named = text_of(one.get("session_id")).removeprefix(f"{name}-") or file
+            title = text_of(object_of(one, "agent").get("name"))
+            threads.append(_Trajectory(named, {}, title, "main").read([one], 1))
+    agent = object_of(main, "agent")
+    client = f"{text_of(agent.get('name'))} {text_of(agent.get('version'))}".strip()
+    return Session(NAME, tuple(threads), problems, client=client, id=name, notes=tuple(_notes(main)))
 
 
 def _notes(main: Mapping[str, Any]) -> Iterator[str]:
@@ -193,3 +194,73 @@ def _observed(result: Mapping[str, Any], content: Any) -> dict[str, Any]:
     if call:
         return {"role": "tool", "tool_call_id": call, "content": content}
     return {"role": "user", "content": content}
+
+
+def sniff_traces(head: Head) -> float:
+    """Sure where every row holds conversations: nobody else calls a list of messages so and names its trial."""
+    rows = head.document if isinstance(head.document, list) else list(head.values)
+    told = [row.get("conversations") if isinstance(row, Mapping) else None for row in rows[:8]]
+    if not told or not all(isinstance(one, list) and one and isinstance(one[0], Mapping) for one in told):
+        return 0.0
+    if not all("role" in one[0] for one in told if one):
+        return 0.0
+    return 0.97 if any(key in rows[0] for key in (*_RUN, "episode", "agent")) else 0.9
+
+
+def split_traces(value: Any) -> Sequence[tuple[HeldSession, Any]]:
+    """The calls of one run are a session."""
+    runs: dict[str, list[Mapping[str, Any]]] = {}
+    for row in value if isinstance(value, list) else [value]:
+        if isinstance(row, Mapping):
+            name = "/".join(str(row[key]) for key in _RUN if isinstance(row.get(key), str | int))
+            runs.setdefault(name, []).append(row)
+    return [(HeldSession(name, text_of(rows[0].get("task"))), rows) for name, rows in runs.items()]
+
+
+def read_traces(told: FedValues) -> Session:
+    """One run."""
+    calls, problems, agent = CallList(is_one=True), ProblemList(), ""
+    for line, rows, _ in told:
+        for row in sorted(rows, key=_episode):
+            messages = objects_of(row.get("conversations"))
+            if not messages or messages[-1].get("role") != "assistant":
+                problems.note(line, "a conversation that does not end in an answer")
+                continue
+            agent = agent or text_of(row.get("agent"))
+            model, time = text_of(row.get("model")), text_of(row.get("date"))
+            calls.add(chat_call(messages[:-1], messages[-1], model=model, line=line, time=time))
+    return Session(TRACES, calls.threads()[0] or (Thread("main"),), problems, client=agent)
+
+
+def _episode(row: Mapping[str, Any]) -> tuple[int, str]:
+    told = str(row.get("episode", ""))
+    digits = "".join(char for char in told if char.isdecimal())
+    return int(digits[:9]) if digits else 0, told
+
+
+FORMATS = (
+    Format(
+        NAME,
+        "ATIF trajectory",
+        sniff,
+        partial(DocumentReader, read),
+        companions,
+        is_companion,
+        grows=True,
+        contents=Contents(
+            "yes",
+            "where a system step begins it",
+            "where the agent's definition has them",
+            "harbor; with those of the runs that it started",
+        ),
+    ),
+    Format(
+        TRACES,
+        "ATIF training conversations",
+        sniff_traces,
+        partial(ManyReader, TRACES, split_traces, read_traces),
+        is_many=True,
+        grows=True,
+        contents=Contents("no", "yes", "no", "a session a trial"),
+    ),
+)

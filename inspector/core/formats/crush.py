@@ -1,0 +1,202 @@
+"""Crush sessions: rows of its database, as `transcripts.stores` reads them.
+
+A row is `{"table": "crush.sessions" | "crush.messages", "row": {...}}`, its parts parsed; `crush.database` stands
+first. The last message is written again until it is complete.
+
+An answer is one call, but for one that is nothing but an error. After a summary Crush sends it in the user's name, and
+what came after it. What a tool gave back is its `content`; its `metadata` is for the screen.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.reading import iso_time, opaque_part
+from inspector.core.formats.stored import SessionRows, StoredReader, ThreadLayer
+from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.session import Compaction
+from inspector.core.untyped import count_of, object_of, objects_of, text_at, value_in
+from inspector.core.usage import Usage
+from inspector.core.words import dollars
+
+NAME = "crush"
+_TABLES = ("crush.database", "crush.sessions", "crush.messages")
+_ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
+_IN_MS = 10**11
+_ONE_POINT = (
+    "Crush keeps the tokens of the last call only: its prompt and its answer as one sum, which is shown as the prompt. "
+    "Nothing tells how much of it was read from a cache."
+)
+
+
+def sniff(head: Head) -> float:
+    """Sure of its rows."""
+    first = next(iter(head.values), None)
+    return float(isinstance(first, Mapping) and first.get("table") in _TABLES and isinstance(first.get("row"), Mapping))
+
+
+Stored: TypeAlias = tuple[Mapping[str, Any], list[Message], bool]
+"""A row, what it is to the model, and whether it is the summary of all before it."""
+
+
+class CrushSession(SessionRows):
+    """What its rows tell: new ones at the end, old ones again in their place."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, CrushLayer)
+        self._rows: dict[str, Stored] = {}
+
+    def describe(self, about: Mapping[str, Any]) -> None:
+        """The message that became the summary may be laid as an answer already."""
+        former, self.about = self._summary(), about
+        if former != self._summary():
+            self._rows = {name: self._read(row) for name, (row, *_) in self._rows.items()}
+
+    def _summary(self) -> str:
+        return text_at(self.about, "summary_message_id")
+
+    def _read(self, row: Mapping[str, Any]) -> Stored:
+        is_summary = row.get("is_summary_message") == 1 or text_at(row, "id") == self._summary()
+        return row, _messages(row), is_summary and row.get("role") == "assistant"
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        """A stored message, new or once more."""
+        self._rows[text_at(row, "id")] = self._read(row)
+
+    def _units(self) -> Sequence[Stored]:
+        return list(self._rows.values())
+
+    def started(self, name: str) -> str:
+        """Crush names the sessions that a tool call started by it."""
+        call = name.rpartition("$$")[2]
+        for row, *_ in self._rows.values():
+            for part in _parts(row):
+                if part.get("type") == "tool_call" and text_at(object_of(part, "data"), "id") in (call, name):
+                    return text_at(object_of(part, "data"), "id")
+        return ""
+
+
+class CrushLayer(ThreadLayer):
+    """Puts row after row into the thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_summarised = False
+        """Was the last call the one for a summary?"""
+
+    def take(self, unit: Stored) -> None:
+        row, messages, is_summary = unit
+        time, reason = _time(row), _finish(row)
+        if is_summary and messages:
+            self._is_summarised = True
+            summary = replace(messages[0], role="user", summary=True, mark="meta")
+            self.thread.aside("compaction", None, "", time=time, made=self.thread.compactions)
+            self.thread.begin_again((), Compaction(0, "", summary=summary, time=time))
+            self.thread.note(messages[1:])
+            return
+        if row.get("role") == "assistant" and (messages or reason != "error"):
+            self._is_summarised = False
+            self.thread.call(None, text_at(row, "model"), time, reason)
+        self.thread.say(messages)
+
+    def end(self, about: Mapping[str, Any]) -> None:
+        """Of the last call prompt and answer are told, in one sum; zero is unknown."""
+        total = sum(count_of(about.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+        if self.thread.calls and not self._is_summarised:
+            self.thread.report(Usage(total, output_is_final=False) if total > 1 else None)
+
+
+def _parts(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return objects_of(row.get("parts"))
+
+
+def _finish(row: Mapping[str, Any]) -> str:
+    ends = [object_of(part, "data") for part in _parts(row) if part.get("type") == "finish"]
+    return text_at(ends[-1], "reason") if ends else ""
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    """Crush writes seconds, whatever its schema says."""
+    made = row.get("created_at")
+    return iso_time(made, 1000 if isinstance(made, int) and made >= _IN_MS else 1)
+
+
+def _messages(row: Mapping[str, Any]) -> list[Message]:
+    """What a row is to the model: one message, but for each of several tools' answers."""
+    name, time = text_at(row, "id"), _time(row)
+    parts = [part for one in _parts(row) if (part := _part(one)) is not None]
+    results = [part for part in parts if isinstance(part, ToolResult)]
+    others = tuple(part for part in parts if not isinstance(part, ToolResult))
+    found = [
+        Message(f"{name}.{n}" if n else name, "tool", (result,), name if len(results) > 1 else "", time=time)
+        for n, result in enumerate(results)
+    ]
+    if others:
+        role = _ROLES.get(text_at(row, "role"), "user")
+        found.append(Message(f"{name}.more" if results else name, "user" if results else role, others, time=time))
+    return found
+
+
+def _part(part: Mapping[str, Any]) -> Part | None:
+    data = object_of(part, "data")
+    match part.get("type"):
+        case "text":
+            return Text(text_at(data, "text")) if text_at(data, "text") else None
+        case "reasoning":
+            thought, signature = text_at(data, "thinking"), text_at(data, "signature")
+            return Thinking(thought, signature) if thought or signature else None
+        case "tool_call":
+            given = text_at(data, "input")
+            return ToolCall(text_at(data, "id"), text_at(data, "name"), value_in(given, given) if given else {})
+        case "tool_result":
+            return ToolResult(text_at(data, "tool_call_id"), text_at(data, "content"), data.get("is_error") is True)
+        case "image_url":
+            return Image("", url=text_at(data, "url"))
+        case "binary":
+            media, content = text_at(data, "MIMEType"), text_at(data, "Data")
+            if media.startswith("image/"):
+                return Image(media, content, text_at(data, "Path"))
+            return Opaque("binary", dict(data), len(content))
+        case "finish":
+            return None
+        case kind:
+            return opaque_part(kind, dict(part))
+
+
+class CrushReader(StoredReader[CrushSession]):
+    """A `Reader` of rows."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME, CrushSession)
+
+    def _take(self, line: int, value: Any, file: str) -> None:
+        table, row = (value.get("table"), value.get("row")) if isinstance(value, dict) else (None, None)
+        if table not in _TABLES or not isinstance(row, dict):
+            self._problems.note(line, "not a row of Crush's database", value, file)
+        elif table == "crush.database":
+            self._take_database(row)
+        elif table == "crush.sessions":
+            self._session(text_at(row, "id")).describe(row)
+        elif isinstance(row.get("parts"), list):
+            self._session(text_at(row, "session_id")).take(row)
+        else:
+            what = f"the message {text_at(row, 'id')[:60]!r} holds no list of parts: it was left out"
+            self._problems.note(line, what, row.get("parts"))
+
+    def _told_of(self, main: CrushSession) -> tuple[str, Sequence[str]]:
+        cost, notes = main.about.get("cost"), [_ONE_POINT]
+        if isinstance(cost, int | float) and cost > 0:
+            notes.append(f"Crush reckoned {dollars(cost)} for the whole session.")
+        return "Crush", notes
+
+
+FORMAT = Format(
+    NAME,
+    "Crush session",
+    sniff,
+    CrushReader,
+    grows=True,
+    folders=(AgentFolder("crush/projects.json", ".local/share", "XDG_DATA_HOME"),),
+    contents=Contents(tokens="of the last call, with its answer", more="its database"),
+)

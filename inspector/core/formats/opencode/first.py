@@ -1,0 +1,193 @@
+"""A session of opencode, until version 2: stored messages with their parts, written again until they are complete.
+
+After a summary opencode sends the question, the summary, the messages that were to stay, and what came later: not in
+the order in which they were written.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+from typing import Any, Self
+
+from inspector.core.formats.opencode.content import (
+    MessageUnit,
+    cleared,
+    created,
+    read_assistant,
+    read_user,
+    string,
+    time_of,
+)
+from inspector.core.formats.reading import iso_time
+from inspector.core.formats.stored import SessionRows, ThreadLayer
+from inspector.core.message import Message
+from inspector.core.session import Compaction
+from inspector.core.untyped import object_of
+
+_REWRITES = 20_000_000
+"""Messages that may be gone through because results were pruned: a damaged file must not take for ever."""
+
+
+class FirstSession(SessionRows):
+    """What the rows of a session tell, in whatever order they come."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, FirstLayer)
+        self._stored: dict[str, _StoredMessage] = {}
+
+    def take_message(self, info: Mapping[str, Any], row: Mapping[str, Any]) -> None:
+        """A stored message, new or once more."""
+        del row  # all is in the message
+        self._changed(string(info, "id")).info = info
+
+    def take_part(self, part: Mapping[str, Any], message: str) -> None:
+        """A part of a stored message, new or once more."""
+        self._changed(message).parts[string(part, "id")] = part
+
+    def _changed(self, name: str) -> "_StoredMessage":
+        stored = self._stored.setdefault(name, _StoredMessage())
+        stored.unit = None
+        return stored
+
+    def _units(self) -> Sequence[MessageUnit]:
+        told = [stored for stored in self._stored.values() if stored.info]
+        told.sort(key=lambda stored: (created(stored.info), string(stored.info, "id")))
+        return [stored.read(last=n == len(told)) for n, stored in enumerate(told, 1)]
+
+    def pruned_later(self) -> int:
+        """None: those that were cleared stand cleared."""
+        return 0
+
+    def started(self, name: str) -> str:
+        """The tool call that started the session of that name; empty where none tells."""
+        for stored in self._stored.values():
+            for part in stored.parts.values():
+                state = object_of(part, "state")
+                told = {object_of(one, "metadata").get("sessionId") for one in (state, part)}
+                if name in told:
+                    return string(part, "callID")
+        return ""
+
+
+class _StoredMessage:
+    """A stored message and its parts."""
+
+    def __init__(self) -> None:
+        self.info: Mapping[str, Any] = {}
+        self.parts: dict[str, Mapping[str, Any]] = {}
+        self.unit: tuple[MessageUnit, bool] | None = None
+        """As it was read, and whether it was the last one then."""
+
+    def read(self, *, last: bool) -> MessageUnit:
+        """What it is to the model."""
+        if self.unit is None or self.unit[1] != last:
+            parts = [self.parts[name] for name in sorted(self.parts)]  # ids grow with time
+            is_answer = self.info.get("role") == "assistant"
+            read = read_assistant(self.info, parts, last=last) if is_answer else read_user(self.info, parts)
+            self.unit = self.unit[0] if self.unit and self.unit[0] == read else read, last
+        return self.unit[0]
+
+
+class FirstLayer(ThreadLayer):
+    """Puts the stored messages of a session into its thread, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stands: list[tuple[str | None, int]] = []
+        """The stored messages in the buffer, and how many messages each is there; a summary has no name."""
+        self._marker: Mapping[str, Any] = {}
+        """The compaction part that waits for its summary."""
+        self._marked = ""
+        self._pruned: list[tuple[int, str]] = []
+        self._gone_through = 0
+
+    def copy(self) -> Self:
+        other = super().copy()
+        other._stands, other._pruned = list(self._stands), list(self._pruned)
+        return other
+
+    def take(self, unit: MessageUnit) -> None:
+        info = unit.info
+        is_summary = info.get("role") == "assistant" and info.get("summary") is True
+        if unit.steps and not is_summary:
+            self._prune(created(info))
+        for one in unit.pruned:
+            heappush(self._pruned, one)
+        if is_summary:
+            self._take_summary(info, unit)
+            return
+        name = string(info, "id")
+        if unit.marker:
+            self._marker, self._marked = unit.marker, name
+        self._stands.append((name, len(unit.messages) if unit.sent else 0))
+        self._take_steps(info, unit)
+
+    def end(self, about: Mapping[str, Any]) -> None:
+        """What was pruned since the last call; the user may have taken turns back, and not gone on yet."""
+        self._prune()
+        if not self.thread.calls:
+            self.thread.model = string(object_of(about, "model"), "id")
+        names, reverted = [name for name, _ in self._stands], string(object_of(about, "revert"), "messageID")
+        if reverted in names:
+            self.thread.cut(sum(count for _, count in self._stands[: names.index(reverted)]))
+
+    def _take_steps(self, info: Mapping[str, Any], unit: MessageUnit) -> None:
+        model = string(info, "modelID") or string(object_of(info, "model"), "modelID")
+        time = unit.messages[0].time if unit.messages else ""
+        laid = 0
+        for step in unit.steps:
+            self._lay(unit, laid, step.before)
+            laid = step.before
+            self.thread.call(
+                step.usage,
+                model,
+                iso_time(step.begun) or time,
+                step.finish,
+                elapsed_ms=step.elapsed_ms,
+                first_byte_ms=step.first_byte_ms,
+            )
+        self._lay(unit, laid, len(unit.messages))
+
+    def _lay(self, unit: MessageUnit, start: int, end: int) -> None:
+        if unit.sent:
+            self.thread.say(unit.messages[start:end])
+        else:
+            self.thread.note(unit.messages[start:end])
+
+    def _take_summary(self, info: Mapping[str, Any], unit: MessageUnit) -> None:
+        """A summary takes the place of what stood before the question, but for the tail that is to stay."""
+        done = bool(unit.messages) and bool(string(info, "finish")) and info.get("error") is None
+        made = self.thread.compactions if done else None
+        for step in unit.steps:
+            self.thread.aside("compaction", step.usage, string(info, "modelID"), time=time_of(info), made=made)
+        if done:
+            self._cut(info, replace(unit.messages[0], summary=True))
+        self.thread.note(unit.messages[1:] if done else unit.messages)
+
+    def _cut(self, info: Mapping[str, Any], summary: Message) -> None:
+        marker = self._marker if self._marked == string(info, "parentID") else {}
+        names = [name for name, _ in self._stands]
+        question = names.index(self._marked) if marker and self._marked in names else len(names)
+        wanted = string(marker, "tail_start_id")
+        tail = names.index(wanted) if wanted in names[:question] else question
+        start, asked = (sum(count for _, count in self._stands[:at]) for at in (tail, question))
+        messages = self.thread.view().messages()
+        stays = messages[start:asked]
+        self._stands = [*self._stands[question:], (None, 1), *self._stands[tail:question]]
+        how = "overflow" if marker.get("overflow") is True else "manual" if marker.get("auto") is False else "auto"
+        made = Compaction(0, how if marker else "", summary=summary, kept=len(stays), time=summary.time)
+        self.thread.begin_again(messages[asked:], made, stays)
+        self._marker, self._marked = {}, ""
+
+    def _prune(self, until: int | None = None) -> None:
+        """Clear what had been pruned by then (ms since 1970; None = ever). O(buffer), where there is anything."""
+        ids: set[str] = set()
+        while self._pruned and (until is None or self._pruned[0][0] <= until):
+            ids.add(heappop(self._pruned)[1])
+        if not ids or self._gone_through > _REWRITES:
+            return
+        messages = self.thread.view().messages()
+        self._gone_through += len(messages)
+        found = {n: one for n, one in enumerate(messages) if one.id in ids and one.mark != "placeholder"}
+        if found:
+            self.thread.clear({n: (one, cleared(one)) for n, one in found.items()}, "prune")

@@ -1,0 +1,68 @@
+"""What readers share in looking at one record: where and when it stood, and what is wrong with it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from inspector.core.jsontext import dumps
+from inspector.core.message import Mark, Message, Opaque, Part, Role, Thinking
+from inspector.core.session import Problem
+from inspector.core.usage import ABSURD, is_absurd
+
+
+def excerpt(value: Any) -> str:
+    """The keys of an object, the beginning of a text, else the kind of value. One line, at most some 350 characters."""
+    if isinstance(value, dict):
+        return ", ".join(key[:40] for key in list(value)[:8])
+    return str(value)[:80] if isinstance(value, str | int | float) else type(value).__name__
+
+
+class ProblemList(list[Problem]):
+    """What of a transcript could not be read, in the order in which it was found."""
+
+    def note(self, line: int, what: str, value: Any = "", file: str = "") -> None:
+        """With an excerpt of the value: enough to find it, never all of it."""
+        self.append(Problem(line, what, excerpt(value), file))
+
+    def note_absurd(self, counts: Any, line: int, value: Any, file: str = "") -> None:
+        """Where there is a number among the counts that can be none of tokens."""
+        if is_absurd(counts):
+            self.note(line, ABSURD, value, file)
+
+
+class RecordPosition(NamedTuple):
+    """Where a record stood: its id, line and time."""
+
+    id: str
+    line: int
+    time: str
+
+    def message(self, role: Role, parts: Iterable[Part], mark: Mark = "", *, summary: bool = False) -> Message:
+        """The message that stands there."""
+        return Message(self.id, role, tuple(parts), "", summary, mark, self.line, self.time)
+
+
+def iso_time(since: Any, unit: float = 1000) -> str:
+    """In ISO 8601, so many ms since 1970 (`unit` of them are a second), in UTC; empty for what is no time."""
+    if type(since) not in (int, float) or not 0 < since < 1 << 53:
+        return ""
+    try:
+        return datetime.fromtimestamp(since / unit, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def opaque_part(kind: Any, value: Any) -> Opaque:
+    """A part of a kind that nothing here knows."""
+    return Opaque(str(kind), value, len(dumps(value).encode("utf-8", errors="replace")))
+
+
+def with_reasoning(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
+    """With the reported tokens on the thoughts: all on the first of several, as they are reported in one sum."""
+    counted: list[Part] = []
+    for part in parts:
+        if type(part) is Thinking:
+            part, tokens = replace(part, tokens=tokens), 0
+        counted.append(part)
+    return tuple(counted)
