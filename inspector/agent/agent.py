@@ -101,7 +101,6 @@ class AgentThread:
         )
 
     def write_running(self) -> None:
-        """Into the journal."""
         self.run.journal.running(self.thread, self.turn, self.run.policy.dump(self.context.running))
 
     # turn after turn
@@ -325,7 +324,6 @@ class AgentThread:
     # the turn's observer
 
     def before_tier(self, context: TurnContext[Any], verdict: Verdict) -> None:
-        """See `core.policies.turn`."""
         self.run.check()
         self.run.journal.sync(self.thread, self.messages)
         stop = self.run.reason() or ("tier" if self.run.breakpoints.on_tier(verdict.tier) else "")
@@ -334,7 +332,6 @@ class AgentThread:
         self.publish(state="tier", why=f"{verdict.tier}: {verdict.why}")
 
     def outcome(self, context: TurnContext[Any], outcome: Outcome[Any]) -> None:
-        """See `core.policies.turn`."""
         run, thread = self.run, self.thread
         run.journal.sync(thread, self.messages)
         changed = outcome.buffer.messages != context.buffer.messages
@@ -348,7 +345,6 @@ class AgentThread:
         run.publisher.publish(state="tier", why=outcome.tier, **about)
 
     def before_call(self, context: TurnContext[Any]) -> None:
-        """See `core.policies.turn`."""
         self.results.clear()
         self.waiting = ()
         self.run.journal.sync(self.thread, self.messages)
@@ -362,7 +358,6 @@ class AgentThread:
         self.publish(state="calling", why="", stop="", verdict=None)
 
     def before_tools(self, context: TurnContext[Any], calls: tuple[ToolCall, ...]) -> None:
-        """See `core.policies.turn`."""
         self.results.clear()
         self.run.journal.sync(self.thread, self.messages)
 

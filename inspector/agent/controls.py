@@ -109,7 +109,6 @@ class Controls:
 
     @property
     def breakpoints(self) -> Breakpoints:
-        """As they are now."""
         with self._changed:
             return self._breakpoints
 

@@ -56,7 +56,6 @@ class Journal:
             raise JournalFailed(f"{path} is being written by a run that still goes on.") from None
 
     def begin(self, header: Mapping[str, Any], prompt: Prompt) -> None:
-        """The first record."""
         self._prompt = prompt
         self._write("journal", version=VERSION, **header, prompt=_prompt(prompt))
 
@@ -84,7 +83,6 @@ class Journal:
         self.sync(name, buffer.messages)
 
     def has(self, thread: str) -> bool:
-        """Was there a thread of this name?"""
         return thread in self._held
 
     def sync(self, thread: str, messages: tuple[Message, ...]) -> None:
@@ -98,11 +96,9 @@ class Journal:
         self._held[thread] = messages
 
     def request(self, thread: str, **about: Any) -> None:
-        """The model is asked: with what the thread holds."""
         self._write("request", thread=thread, **about)
 
     def answer(self, thread: str, answer: Answer) -> None:
-        """It answered."""
         self._write("answer", thread=thread, answer=write_reply(answer))
         self._held[thread] = (*self._held[thread], *answer.messages)
 
@@ -129,7 +125,6 @@ class Journal:
         self._held[thread] = outcome.buffer.messages
 
     def edit(self, thread: str, by: str, messages: tuple[Message, ...], fates: Mapping[str, str]) -> None:
-        """Another buffer was put in."""
         self._write("edit", thread=thread, by=by, fates=dict(fates), buffer=write_shape(self._held[thread], messages))
         self._held[thread] = messages
 

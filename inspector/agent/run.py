@@ -48,7 +48,6 @@ class Models:
         return self._kept[thread]
 
     def close(self) -> None:
-        """Close all."""
         kept, self._kept = self._kept, {}
         for one in kept.values():
             one.close()
@@ -100,7 +99,7 @@ class Run(Controls):
         self.reports = 0
         """Turns that were reported."""
         with ExitStack() as opened:
-            self.tools = opened.enter_context(closing(Toolbox(plan.workspace)))
+            self.tools = opened.enter_context(Toolbox(plan.workspace))
             self.models = opened.enter_context(closing(Models(plan, self.window)))
             self.first = _first_buffer(plan, self.tools)
             self.models.of(MAIN, self.first.prompt)

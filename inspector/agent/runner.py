@@ -43,7 +43,6 @@ class Runner(Run):
 
     @property
     def status(self) -> RunStatus:
-        """How it stands now."""
         return self.publisher.status
 
     def wait(self, timeout_s: float | None = None) -> bool:

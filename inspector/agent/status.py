@@ -45,11 +45,9 @@ class Breakpoints:
     """When a model call has failed for good. Going on asks again; without it the run ends there."""
 
     def on_tier(self, name: str) -> bool:
-        """Is there a breakpoint on this tier?"""
         return ANY in self.tiers or name in self.tiers
 
     def on_tool(self, name: str) -> bool:
-        """Is there a breakpoint on this tool?"""
         return ANY in self.tools or name in self.tools
 
 
@@ -87,14 +85,12 @@ class TurnReport:
     fired: tuple[str, ...]
     """Tiers that did something in this turn, in order."""
     tools: tuple[str, ...]
-    """Names of the tools that were called."""
     finish: str
     text: str
     error: str = ""
 
     @property
     def ratio(self) -> float | None:
-        """Share of the window."""
         return self.tokens / self.window if self.window else None
 
     @property
@@ -104,7 +100,6 @@ class TurnReport:
 
     @property
     def kind(self) -> PressureKind:
-        """How that is known."""
         return self.expected.kind if self.reported is None else "reported"
 
 
@@ -116,9 +111,7 @@ class RunStatus:
     why: str = ""
     """A sentence for people: why it is paused, what is waited for, when it asks again."""
     stop: Stop = ""
-    """Set while `state` is paused."""
     end: End = ""
-    """Set when `state` is ended."""
     thread: str = "main"
     """The thread at work: main, or the id of the call that started a sub-agent."""
     turn: int = 0
@@ -138,7 +131,6 @@ class RunStatus:
     tokens: int = 0
     """Of the buffer: what the next prompt would come to."""
     kind: PressureKind = "unknown"
-    """How that is known."""
     believed: int = 0
     """Of the buffer, as the policy reckons: what its tiers go by."""
     window: int | None = None
@@ -160,7 +152,6 @@ class StatusPublisher:
         self._publish = publish
         self._lock = threading.RLock()
         self.status = first
-        """As it was published last."""
         self._due = 0.0
         self._pieces: list[str] | None = None
 

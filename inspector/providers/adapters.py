@@ -76,7 +76,6 @@ class ProviderAdapter:
         raise NotImplementedError
 
     def client(self) -> Any:
-        """The SDK's client."""
         if self._client is None:
             sdk = load(self.maker.lower())
             import httpx2
@@ -91,7 +90,6 @@ class ProviderAdapter:
         return self._client
 
     def create(self, **options: Any) -> Any:
-        """The SDK's call for an answer."""
         raise NotImplementedError
 
     def body(self, call: ProviderRequest) -> dict[str, Any]:
@@ -122,7 +120,6 @@ class ProviderAdapter:
         return self.read_answer(found.to_dict(warnings=False), call.buffer)
 
     async def assembled(self, options: dict[str, Any], on_text: OnText | None) -> dict[str, Any]:
-        """The response that a stream reports."""
         assembler = self.dialect.assembler()
         async with await self.create(**options, stream=True) as stream:
             events = aiter(stream)
@@ -144,7 +141,6 @@ class ProviderAdapter:
         raise ProviderFailure("this provider cannot compact remotely", kind="missing")
 
     async def close(self) -> None:
-        """Close its connections."""
         if self._client is not None:
             await self._client.close()
 

@@ -31,7 +31,6 @@ class Patience:
     told_s: float = LONGEST_S
     """Seconds in all, as long as pings come; without meaning where none may be sent."""
     how_known: str = ""
-    """A sentence: measured, or assumed."""
 
     @property
     def begin_s(self) -> float | None:

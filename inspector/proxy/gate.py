@@ -54,7 +54,6 @@ class PendingRequest:
 
     @cached_property
     def body(self) -> Any:
-        """The body as JSON; None where it is none."""
         try:
             return loads(self.plain) if self.plain else None
         except NotJson:

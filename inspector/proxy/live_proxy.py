@@ -16,7 +16,6 @@ UPSTREAMS: Mapping[str, str] = {
     "openai": "https://api.openai.com",
     "gemini": "https://generativelanguage.googleapis.com",
 }
-"""Providers by name."""
 
 
 class LiveProxy:
@@ -57,7 +56,6 @@ class LiveProxy:
         """What the recorder complained of last; empty for nothing."""
 
     def set_rule(self, rule: Rule) -> None:
-        """Hold by another rule from here on; the recording knows."""
         self.holds.set_rule(rule)
         self._server.recorder.set_rule(rule.document())
 

@@ -55,7 +55,6 @@ class ArgumentSource:
         return self.command or _COMMANDS[self.turn % len(_COMMANDS)]
 
     def line(self) -> str:
-        """The line that is to be changed."""
         return self.lines[-1] if self.lines else self.word()
 
 
@@ -256,7 +255,6 @@ def _known(past: _Past, move: Move) -> ArgumentSource:
 
 
 def _path_of(call: ToolCall | None) -> str:
-    """The file that a call named."""
     named = call.arguments if call is not None and isinstance(call.arguments, dict) else {}
     return next((value for key, value in named.items() if isinstance(value, str) and _PATH_KEY.search(key)), "")
 

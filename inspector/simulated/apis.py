@@ -48,7 +48,6 @@ class SimulatedApi:
     """Those that only a call for an answer must have."""
 
     def read(self, body: Mapping[str, Any]) -> SimulatedCall:
-        """The request. Raises RequestRefused."""
         needed(body, *self.needs)
         messages = tuple(map(unseal, read_items(self.dialect.name, self.items(body))))
         return SimulatedCall(
@@ -62,7 +61,6 @@ class SimulatedApi:
         )
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
-        """The items of the request. Raises RequestRefused."""
         return self.dialect.items(body)
 
     def prompt(self, body: Mapping[str, Any]) -> Prompt:
@@ -111,7 +109,6 @@ class SimulatedApi:
         raise NotImplementedError
 
     def refused(self, refusal: ApiError) -> dict[str, Any]:
-        """The body of an error."""
         return openai_body(refusal)
 
 

@@ -44,7 +44,6 @@ class SimulatedAnswer:
 
     @property
     def tokens(self) -> int:
-        """Output tokens."""
         calls = sum(CALL_FRAMING + tokens_of(call.name + dumps(call.arguments)) for call in self.calls)
         return (tokens_of(self.text) if self.text else 0) + calls
 

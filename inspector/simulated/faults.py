@@ -96,7 +96,6 @@ class FaultQueue:
             return self._faults.popleft() if self._faults else NONE
 
     def clear(self) -> None:
-        """From here on all is well."""
         with self._lock:
             self._faults.clear()
 

@@ -158,7 +158,6 @@ async def _count(state: SimulatedServerState, api: SimulatedApi, request: web.Re
 
 
 async def _answer(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
-    """One answer of the model."""
     try:
         body, fault = await received(request, state)
         if await strikes_early(request, fault):

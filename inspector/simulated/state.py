@@ -110,7 +110,6 @@ class PromptCache:
         self._until: dict[str, float] = {}
 
     def clear(self) -> None:
-        """Forget all."""
         self._until.clear()
 
     def use(self, scope: str, prefixes: Sequence[PromptPrefix]) -> tuple[int, int]:
@@ -186,14 +185,13 @@ class SimulatedServerState:
         self._cache.clear()
 
     def may_compact(self) -> bool:
-        """Is there an endpoint for remote compaction? PromptCounts the request."""
+        """Is there an endpoint for remote compaction? Counts the request."""
         if self.compactions is None:
             return True
         self.compactions -= 1
         return self.compactions >= 0
 
     def prompt_tokens(self, call: SimulatedCall) -> int:
-        """Tokens of a prompt: system, tools, messages."""
         return self._scaled(self._counts.prefixes(call)[-1].tokens)
 
     def _scaled(self, tokens: int) -> int:

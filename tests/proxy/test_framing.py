@@ -112,7 +112,7 @@ def test_how_an_answer_ends(method: str, head: bytes, end: int | str | None) -> 
 
 def test_how_a_request_ends() -> None:
     def end(more: bytes) -> int | str | None:
-        return _end(request_framing(request_head(b"POST / HTTP/1.1\r\nHost: h" + more + b"\r\n\r\n").head))
+        return _end(request_framing(request_head(b"POST / HTTP/1.1\r\nHost: h" + more + b"\r\n\r\n")))
 
     assert end(b"") == 0
     assert end(b"\r\ncontent-length:5") == 5

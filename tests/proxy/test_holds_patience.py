@@ -104,7 +104,7 @@ def test_pings_arrive_and_break_nothing(kind: str, gate: Holds, proxy: ProxyServ
     """The SDK is in the middle of its stream while the request waits, and gets its answer behind the pings."""
     call = Later(lambda: ask(kind, proxy, TOLD, stream=True))
     hold = the_hold(gate)
-    until(lambda: gate._find(hold.id).request.pending.begun)
+    until(lambda: the_hold(gate).is_begun)
     gate.release(hold.id, *_last_only(gate, hold.id))
     assert call.result()
     assert arrived(simulated, kind) == ["three"]
@@ -142,7 +142,7 @@ def test_a_late_failure_is_told_in_the_stream(
     simulated.world.faults.push("529")
     call = Later(lambda: ask(kind, proxy, TOLD, stream=True))
     hold = the_hold(gate)
-    until(lambda: gate._find(hold.id).request.pending.begun)
+    until(lambda: the_hold(gate).is_begun)
     gate.release(hold.id)
     with pytest.raises((anthropic.APIStatusError, openai.APIError, RuntimeError)):
         call.result()
@@ -152,7 +152,7 @@ def test_a_late_failure_is_told_in_the_stream(
 def test_a_drop_after_pings_is_told_in_the_stream(gate: Holds, proxy: ProxyServer) -> None:
     call = Later(lambda: ask("anthropic", proxy, TOLD, stream=True))
     hold = the_hold(gate)
-    until(lambda: gate._find(hold.id).request.pending.begun)
+    until(lambda: the_hold(gate).is_begun)
     gate.drop(hold.id)
     with pytest.raises(anthropic.APIError, match="Dropped"):
         call.result()

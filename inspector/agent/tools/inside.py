@@ -162,7 +162,6 @@ class _Walk:
         return ToolError(f"{shown(self.path)}: deeper than {DEEPEST} folders.")
 
     def close(self) -> None:
-        """Give all descriptors back."""
         while self.stack:
             os.close(self.stack.pop())
 

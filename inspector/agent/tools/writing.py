@@ -25,7 +25,6 @@ class Change:
     """A file before (None = there is none) and after."""
 
     path: str
-    """For people."""
     before: bytes | None
     after: bytes
 

@@ -63,7 +63,6 @@ def _woven(messages: Sequence[Message], behind: Mapping[str, Sequence[Message]])
 
 
 def _pinned(messages: Sequence[Message]) -> set[str]:
-    """By id."""
     opening = {one.id for one in takewhile(lambda message: message.role != "assistant", messages) if _is_told(one)}
     return {one.id for one in messages if one.role == "system"} | opening
 

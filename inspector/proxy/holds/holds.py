@@ -288,6 +288,9 @@ class Holds(Gate):
             else:
                 pause = EVERY_S
                 await pending.early(200, STREAM)
+                if not held.shown.is_begun:
+                    held.shown = replace(held.shown, is_begun=True)
+                    self._tell()
                 await pending.send(ping_of(bears.ping))
             await asyncio.wait((held.decided, left), timeout=min(pause, rest), return_when=asyncio.FIRST_COMPLETED)
         return None if left.done() else held.decided.result()

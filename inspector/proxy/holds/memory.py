@@ -71,7 +71,6 @@ class TokenCounter:
         self._lock = Lock()
 
     def __call__(self, buffer: Buffer) -> TokenCount:
-        """System prompt, tools and messages."""
         prompt = buffer.prompt
         marks = [_mark((prompt.system, prompt.tools)), *(_mark((one.role, one.parts)) for one in buffer.messages)]
         with self._lock:
@@ -208,7 +207,6 @@ class ConversationState:
     """What was decided lately about which words, and when, in seconds of one clock."""
 
     def decide(self, digest: str, outcome: HoldOutcome, now: float) -> None:
-        """Remember what was decided about these words."""
         keep(self._decided, digest, (outcome, now), _DECIDED)
 
     def decided(self, digest: str, now: float) -> HoldOutcome | None:
@@ -243,7 +241,6 @@ class GateRequest:
     items: Sequence[Any] | None
     """What would be forwarded as it stands: the client's items with earlier cuts made."""
     is_recut: bool
-    """Was a cut made again for it?"""
     buffer: Buffer
     counted: TokenCount
 

@@ -92,11 +92,9 @@ class BodyDelta:
     saved: int
 
     def document(self) -> dict[str, Any]:
-        """As it stands in the recording."""
         return {"exchange": self.exchange, "all": list(self.all), "first": dict(self.first)}
 
     def rest(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """What is left of the body."""
         return {
             key: value[self.first[key] :] if key in self.first else value
             for key, value in body.items()
@@ -201,7 +199,6 @@ class LineEncoder:
             self._pending = None
 
     def line(self, record: Record) -> dict[str, Any]:
-        """The record as JSON, for one line."""
         self._pending = None
         match record:
             case RequestRecord(head, body):

@@ -107,7 +107,6 @@ class Recorder:
             self._queue.put(record)
 
     def note(self, what: str) -> None:
-        """A sentence for whoever reads the recording."""
         self.put(PlainRecord.now("note", what=what))
 
     def set_rule(self, rule: Mapping[str, Any]) -> None:

@@ -90,7 +90,6 @@ class CapturedBody:
         self.free()
 
     def join(self) -> bytes:
-        """All of it in one. Empty where it was left out."""
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     def pieces(self) -> Sequence[bytes]:
@@ -184,7 +183,6 @@ class PlainRecord:
 
     @classmethod
     def now(cls, kind: str, **fields: Any) -> "PlainRecord":
-        """It happens at this moment."""
         exchange = {"exchange": fields.pop("exchange")} if "exchange" in fields else {}
         return cls({"type": kind, **exchange, "time": iso(time.time()), **fields})
 

@@ -77,7 +77,6 @@ class RecordFile:
         self.is_torn = not last.endswith(b"\n")
 
     def is_there(self) -> bool:
-        """Is it still under its name?"""
         try:
             now, ours = self.path.stat(), os.fstat(self.handle)
         except FileNotFoundError:

@@ -73,7 +73,7 @@ class Http1Exchange:
                     raise
                 raise NoAnswer(str(bad)) from None
             if answer.status >= 200 or answer.status == 101:
-                self._log.answered(answer.status, answer.head.pairs)
+                self._log.answered(answer.status, answer.pairs)
                 return answer
             self._down.write(raw)
 
@@ -86,7 +86,7 @@ class Http1Exchange:
     async def splice(self, answer: Http1Response, pending: AdmittedRequest) -> bool:
         """The answer after one that was begun early. True as for `relay`."""
         framing = self._framing(answer)
-        await pending.follow(answer.status, answer.head.first("content-encoding"), self._pieces(framing))
+        await pending.follow(answer.status, answer.first("content-encoding"), self._pieces(framing))
         clean = framing.ends_well() and not self._up.failed
         if clean and answer.status < 400:
             pending.end()
@@ -116,7 +116,7 @@ class Http1Exchange:
             self._log.finish("client closed")
         else:
             self._log.finish("upstream closed", f"The provider closed in the middle{_because(self._up)}.")
-        persists = persists and answer.head.persists and self._client.head.persists
+        persists = persists and answer.persists and self._client.syntax.persists
         if self._pump is not None and not self._pump.done():
             await asyncio.wait({self._pump}, timeout=None if persists else LINGER_S)
         self.stop()

@@ -63,9 +63,9 @@ class Http2:
 
     def _request(self, client: ClientRequest, target: str) -> httpx2.Request:
         admitted, syntax = client.admitted, client.syntax
-        stop = _STOP_HERE | {"host"} | set(syntax.head.tokens("connection"))
+        stop = _STOP_HERE | {"host"} | set(syntax.tokens("connection"))
         stop |= set(admitted.without()) if admitted is not None else set()
-        headers = [(name, value) for name, value in syntax.head.pairs if name.lower() not in stop]
+        headers = [(name, value) for name, value in syntax.pairs if name.lower() not in stop]
         content: bytes | AsyncIterator[bytes] | None = None
         if admitted is not None:
             headers += admitted.more()
@@ -86,7 +86,7 @@ async def _pieces(client: ClientRequest) -> AsyncIterator[bytes]:
 async def _relay(client: ClientRequest, response: httpx2.Response, headers: Pairs) -> bool:
     down, log = client.link, client.log
     kept, has_chunks, persists = _head(client, response.status_code, headers)
-    length = HeaderBlock(b"", (), headers, "1.1").first("content-length")
+    length = HeaderBlock(headers, "1.1").first("content-length")
     down.write(start(response.status_code, kept))
     try:
         async for data in response.aiter_raw():
@@ -109,8 +109,8 @@ def _head(client: ClientRequest, status: int, headers: Pairs) -> tuple[list[tupl
     kept = [(name, value) for name, value in headers if name.lower() not in _STOP_HERE]
     is_bare = client.syntax.method == "HEAD" or status in (204, 304)
     is_sized = is_bare or any(name.lower() == "content-length" for name, _ in kept)
-    has_chunks = not is_sized and client.head.version == "1.1"
-    persists = client.head.persists and client.is_done and (is_sized or has_chunks)
+    has_chunks = not is_sized and client.syntax.version == "1.1"
+    persists = client.syntax.persists and client.is_done and (is_sized or has_chunks)
     kept += [("transfer-encoding", "chunked")] if has_chunks else []
     kept += [] if persists else [("connection", "close")]
     return kept, has_chunks, persists
@@ -118,7 +118,7 @@ def _head(client: ClientRequest, status: int, headers: Pairs) -> tuple[list[tupl
 
 async def _splice(client: ClientRequest, pending: AdmittedRequest, response: httpx2.Response, headers: Pairs) -> bool:
     """After an answer that was begun early."""
-    status, encoding = response.status_code, HeaderBlock(b"", (), headers, "1.1").first("content-encoding")
+    status, encoding = response.status_code, HeaderBlock(headers, "1.1").first("content-encoding")
     try:
         await pending.follow(status, encoding, response.aiter_raw())
     except (httpx2.HTTPError, OSError) as error:

@@ -120,7 +120,7 @@ _BLANK = " \t"
 """What may stand around a value; Python's own idea of white space is wider than HTTP's."""
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^\x00-\x20\x7f]+) HTTP/(1\.[01])")
-_STATUS = re.compile(rb"HTTP/(1\.[01]) ([1-9][0-9][0-9])(?: ([^\r\n]*))?")
+_STATUS = re.compile(rb"HTTP/(1\.[01]) ([1-9][0-9][0-9])(?: [^\r\n]*)?")
 
 
 class BadMessage(ValueError):
@@ -133,10 +133,8 @@ class BadMessage(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HeaderBlock:
-    """`lines` are the header lines as they came, without their ends; `pairs` what they say."""
+    """What header lines say."""
 
-    start: bytes
-    lines: tuple[bytes, ...]
     pairs: Pairs
     version: str
 
@@ -161,21 +159,19 @@ class HeaderBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Http1Request:
-    """A request line, with its head."""
+class Http1Request(HeaderBlock):
+    """`lines` are the header lines as they came, without their ends."""
 
     method: str
     target: str
-    head: HeaderBlock
+    lines: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Http1Response:
-    """A status line, with its head. `raw` is all of it, as it came."""
+class Http1Response(HeaderBlock):
+    """`raw` is all of the head, as it came."""
 
     status: int
-    reason: str
-    head: HeaderBlock
     raw: bytes
 
 
@@ -208,31 +204,21 @@ async def read_head(link: TcpLink) -> bytes | None:
 
 def request_head(raw: bytes) -> Http1Request:
     """Raises BadMessage."""
-    start, lines = _split(raw)
+    start, *lines = raw[: -len(END)].split(b"\r\n")
     found = _REQUEST.fullmatch(start)
     if found is None:
         raise BadMessage(400, "the request line is not HTTP/1.1")
-    head = HeaderBlock(start, lines, _pairs(lines), found[3].decode())
-    return Http1Request(found[1].decode(), found[2].decode("latin-1"), head)
+    method, target, version = found[1].decode(), found[2].decode("latin-1"), found[3].decode()
+    return Http1Request(tuple(map(_pair, lines)), version, method, target, tuple(lines))
 
 
 def status_head(raw: bytes) -> Http1Response:
     """Raises BadMessage."""
-    start, lines = _split(raw)
+    start, *lines = raw[: -len(END)].split(b"\r\n")
     found = _STATUS.fullmatch(start)
     if found is None:
         raise BadMessage(502, "the provider's answer is not HTTP/1.1")
-    head = HeaderBlock(start, lines, _pairs(lines), found[1].decode())
-    return Http1Response(int(found[2]), (found[3] or b"").decode("latin-1"), head, raw)
-
-
-def _split(raw: bytes) -> tuple[bytes, tuple[bytes, ...]]:
-    start, *lines = raw[: -len(END)].split(b"\r\n")
-    return start, tuple(lines)
-
-
-def _pairs(lines: tuple[bytes, ...]) -> Pairs:
-    return tuple(map(_pair, lines))
+    return Http1Response(tuple(map(_pair, lines)), found[1].decode(), int(found[2]), raw)
 
 
 def _pair(line: bytes) -> tuple[str, str]:
@@ -261,10 +247,10 @@ def status_framing(answer: Http1Response, method: str) -> Framing:
     """Where the body of a response ends. Raises BadMessage."""
     if method == "HEAD" or answer.status < 200 or answer.status in (204, 304):
         return Length(0)
-    coded = answer.head.tokens("transfer-encoding")
+    coded = answer.tokens("transfer-encoding")
     if coded:
         return Chunked(strict=False) if coded[-1] == "chunked" else Length(None)
-    told = {one.strip(_BLANK) for value in answer.head.all("content-length") for one in value.split(",")}
+    told = {one.strip(_BLANK) for value in answer.all("content-length") for one in value.split(",")}
     if not told:
         return Length(None)
     length = digits_of(told.pop())
@@ -277,8 +263,8 @@ def forwarded_head(
     request: Http1Request, target: str, authority: str, without: tuple[str, ...] = (), more: Pairs = ()
 ) -> bytes:
     """The head as it came, for another host: the same lines, but for those in `without` (lower case), then `more`."""
-    lines = [f"{request.method} {target} HTTP/{request.head.version}".encode("latin-1")]
-    for line, (name, _) in zip(request.head.lines, request.head.pairs, strict=True):
+    lines = [f"{request.method} {target} HTTP/{request.version}".encode("latin-1")]
+    for line, (name, _) in zip(request.lines, request.pairs, strict=True):
         lower = name.lower()
         if lower not in without:
             lines.append(f"{name}: {authority}".encode("latin-1") if lower == "host" else line)

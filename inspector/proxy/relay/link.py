@@ -141,7 +141,6 @@ class TcpLink(asyncio.Protocol):
         return task
 
     def is_usable(self) -> bool:
-        """Can it be written to, and answer?"""
         return not self.gone and self._transport is not None and not self._transport.is_closing()
 
     def end(self) -> None:

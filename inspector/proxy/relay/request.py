@@ -17,7 +17,7 @@ class ClientRequest:
     """`read()` its body until `is_done`, or until that says that the client has gone."""
 
     def __init__(self, syntax: Http1Request, framing: Framing, link: TcpLink, log: ExchangeLog) -> None:
-        self.syntax, self.head, self.link, self.log = syntax, syntax.head, link, log
+        self.syntax, self.link, self.log = syntax, link, log
         self.admitted: AdmittedRequest | None = None
         """It was read whole, and the gate lets it go."""
         self._framing = framing
@@ -30,7 +30,6 @@ class ClientRequest:
         return self._framing.done
 
     def has_unread(self) -> bool:
-        """Is more of it here already?"""
         return not self._framing.done and self.link.has_unread()
 
     async def read(self) -> bytes:
@@ -67,7 +66,7 @@ class ClientRequest:
 
     def go_on(self) -> None:
         """Where the client waits for leave to send its body, give it."""
-        if "100-continue" in self.head.tokens("expect") and not self.is_done and not self.link.has_unread():
+        if "100-continue" in self.syntax.tokens("expect") and not self.is_done and not self.link.has_unread():
             self.link.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     async def admit(self, gate: Gate) -> bool | None:
@@ -101,8 +100,8 @@ class AdmittedRequest(PendingRequest):
         self._syntax, self._sent = client.syntax, sent
         self.changed: bytes | None = None
         """The body that goes in place of what was sent."""
-        self._has_chunks = client.head.version == "1.1"
-        self.persists = self._has_chunks and client.head.persists
+        self._has_chunks = client.syntax.version == "1.1"
+        self.persists = self._has_chunks and client.syntax.persists
         """May the connection be used again after an answer that was begun early?"""
 
     # what goes to the provider
@@ -167,7 +166,7 @@ class AdmittedRequest(PendingRequest):
         """Answer it here. True where the connection can be used again."""
         self.log.answered(refuse.status, refuse.headers)
         self.log.down.add(refuse.body)
-        persists = self.persists if self.begun else self._syntax.head.persists
+        persists = self.persists if self.begun else self._syntax.persists
         if self.begun:
             await self.send(refuse.body)
             self.end()

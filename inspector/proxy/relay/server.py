@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -90,13 +90,13 @@ class ClientConnection:
     async def _exchange(self, raw: bytes) -> bool:
         """One request; True where another may follow on this connection. Raises BadMessage."""
         request = _origin_form(request_head(raw))
-        framing = request_framing(request.head)
-        if why := _refusal(request.head):
+        framing = request_framing(request)
+        if why := _refusal(request):
             await self._answer_and_close(request.target, 403, why)
             return False
         tag, path = split_tag(request.target)
         context = self._context
-        head = RequestHead(next(context.numbers), self._number, "http", request.method, path, tag, request.head.pairs)
+        head = RequestHead(next(context.numbers), self._number, "http", request.method, path, tag, request.pairs)
         log = ExchangeLog(head, context.recorder, context.gate.answered)
         try:
             return await self._pass(ClientRequest(request, framing, self._link, log))
@@ -109,7 +109,7 @@ class ClientConnection:
         if context.gate.wants(log.head) and (over := await client.admit(context.gate)) is not None:
             return over
         try:
-            reached = await self._reach(may_be_h2=not client.head.tokens("upgrade"))
+            reached = await self._reach(may_be_h2=not client.syntax.tokens("upgrade"))
         except Unreachable as why:
             return await self._refuse(client, str(why))
         if self._link.gone:
@@ -139,13 +139,13 @@ class ClientConnection:
 
     async def _upgraded(self, answer: Http1Response, log: ExchangeLog, up: TcpLink) -> bool:
         """From here on the connection is not HTTP; it ends with it."""
-        context, head = self._context, answer.head
+        context = self._context
         self._link.write(answer.raw)
         log.finish("complete")
         tunnel = Tunnel(self._link, up)
-        if head.first("upgrade").lower() == "websocket":
+        if answer.first("upgrade").lower() == "websocket":
             number = partial(next, context.numbers)
-            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, log.head, head.pairs, number)
+            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, log.head, answer.pairs, number)
         await tunnel.run()
         return False
 
@@ -225,7 +225,7 @@ def _origin_form(request: Http1Request) -> Http1Request:
     host, slash, path = rest.partition("/")
     if scheme.lower() != "http" or not mark or not is_here(host):
         raise BadMessage(400, "this is a reverse proxy; set the client's base URL, not its HTTP proxy")
-    return Http1Request(request.method, slash + path or "/", request.head)
+    return replace(request, target=slash + path or "/")
 
 
 def _refusal(head: HeaderBlock) -> str:

@@ -168,7 +168,6 @@ class Tunnel:
         self._down, self._up = down, up
 
     async def run(self) -> None:
-        """Both ways, until one ends."""
         work = {asyncio.create_task(way) for way in self._ways()}
         try:
             await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
