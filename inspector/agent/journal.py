@@ -149,7 +149,8 @@ class Journal:
         self._write(kind, **fields)
 
     def _write(self, kind: str, **fields: Any) -> None:
-        self._append(dumps({"type": kind, "time": _now(), **fields}).encode("utf-8", "replace") + b"\n")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._append(dumps({"type": kind, "time": now, **fields}).encode("utf-8", "replace") + b"\n")
 
     def _append(self, data: bytes) -> None:
         """All of it in one call; more only where the system takes less (a disk that fills up)."""
@@ -171,7 +172,3 @@ class Journal:
 def _prompt(prompt: Prompt) -> dict[str, Any]:
     document = write_buffer(Buffer((), prompt))
     return {"system": document["system"], "tools": document["tools"]}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -40,10 +40,11 @@ def read_failure(error: Exception) -> Failure:
         return _failure_of(*_words(body, str(error)))
     if "Timeout" in name:
         return Timeout("no answer in time")
-    if _in_mid_answer(error):
+    causes = _chain(error)
+    if any(type(one).__name__ in _IN_MID_ANSWER for one in causes):
         return broken()
     if "Connect" in name:
-        return ProviderFailure(f"no connection: {_cause(error)}", kind="connection")
+        return ProviderFailure(f"no connection: {_short(str(causes[-1])) or name}", kind="connection")
     return ProviderFailure(f"the answer could not be read: {_short(str(error) or name)}", kind="broken")
 
 
@@ -85,14 +86,8 @@ def _words(body: Any, otherwise: str) -> tuple[str, str]:
     return str(code or ""), message if isinstance(message, str) else otherwise
 
 
-def _in_mid_answer(error: BaseException) -> bool:
-    """Did the connection break after the answer had begun?"""
-    names = {type(one).__name__ for one in _chain(error)}
-    return bool(names & {"RemoteProtocolError", "ReadError", "IncompleteRead", "StreamError"})
-
-
-def _cause(error: BaseException) -> str:
-    return _short(str(_chain(error)[-1])) or type(error).__name__
+_IN_MID_ANSWER = ("RemoteProtocolError", "ReadError", "IncompleteRead", "StreamError")
+"""The connection broke after the answer had begun."""
 
 
 def _chain(error: BaseException) -> list[BaseException]:

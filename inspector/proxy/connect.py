@@ -59,11 +59,10 @@ def address(url: str, tag: str = "") -> str:
 def connections(url: str, tag: str = "") -> tuple[ClientSetup, ...]:
     """Every client that we know how to point here. Raises InspectorError for a bad tag."""
     base = address(url, tag)
-    return tuple(replace(one, snippets=tuple(_at(base, snippet) for snippet in one.snippets)) for one in _CLIENTS)
-
-
-def _at(base: str, snippet: Snippet) -> Snippet:
-    return replace(snippet, text=snippet.text.replace(_BASE, base))
+    return tuple(
+        replace(one, snippets=tuple(replace(each, text=each.text.replace(_BASE, base)) for each in one.snippets))
+        for one in _CLIENTS
+    )
 
 
 SHELL = "In the shell that starts it"

@@ -81,7 +81,9 @@ class SpanReceiver(WebServer):
             return _answer(request)
         _hide(document, signal)
         try:
-            self._write(dumps(document).encode("utf-8", "replace") + b"\n")
+            left = memoryview(dumps(document).encode("utf-8", "replace") + b"\n")
+            while left:
+                left = left[os.write(self._file, left) :]
         except OSError as error:
             raise web.HTTPInsufficientStorage(text=f"cannot be written: {error.strerror or error}") from None
         self.spans += sum(1 for _ in _items(document, "traces"))
@@ -92,11 +94,6 @@ class SpanReceiver(WebServer):
         _refuse_pages(request)
         await request.read()
         return _answer(request)
-
-    def _write(self, line: bytes) -> None:
-        left = memoryview(line)
-        while left:
-            left = left[os.write(self._file, left) :]
 
 
 def _open(path: Path) -> int:

@@ -38,16 +38,11 @@ ON_SENT: web.RequestKey[Callable[[bytes], None]] = web.RequestKey("tell")
 
 async def received(request: web.Request, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
     """The body with the model's true name, and the fault of this request. Raises RequestRefused."""
-    body = {**await parsed(request, state), **_in_path(request)}
+    body = dict(await parsed(request, state))
+    if "model" in request.match_info:  # Gemini says in the path what the others say in the body
+        body |= {"model": request.match_info["model"], "stream": ":stream" in request.path}
     asked = request.headers.get(HEADER) or request.query.get(QUERY) or ""
     return faulted(body, asked, state)
-
-
-def _in_path(request: web.Request) -> dict[str, Any]:
-    """What Gemini says in the path, as the others say it in the body."""
-    if "model" not in request.match_info:
-        return {}
-    return {"model": request.match_info["model"], "stream": ":stream" in request.path}
 
 
 def faulted(body: Mapping[str, Any], asked: str, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:

@@ -1,7 +1,7 @@
 """What a policy would do about a held request, done without a person: what is due, by the extractive summariser."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, get_args
@@ -54,12 +54,8 @@ def with_pinned(before: Buffer, after: Buffer) -> Buffer:
         place = message.id if message.id in stay else place
     made = tuple(takewhile(lambda message: message.id not in old, after.messages))
     rest = after.messages[len(made) :]
-    woven = [*front, *made, *behind.get("", ()), *_woven(rest, behind)]
-    return Buffer(tuple(woven), before.prompt)
-
-
-def _woven(messages: Sequence[Message], behind: Mapping[str, Sequence[Message]]) -> Sequence[Message]:
-    return [one for message in messages for one in (message, *behind.get(message.id, ()))]
+    woven = (one for message in rest for one in (message, *behind.get(message.id, ())))
+    return Buffer((*front, *made, *behind.get("", ()), *woven), before.prompt)
 
 
 def _pinned(messages: Sequence[Message]) -> set[str]:
@@ -138,7 +134,9 @@ class Compactor:
         gone = _gone((fate.name, fate.before or fate.after) for fate in fates(given, replace(last, changed=changed)))
         left = weigh(after)
         made = Proposal(buffer, tokens, after, left, gone, running=last.running)
-        why = self._too_small(hold, made, tokens - weigh(buffer.with_messages(_rest(buffer, given))))
+        touchable = {message.id for message in given.messages}
+        rest = [message for message in buffer.messages if message.id not in touchable]
+        why = self._too_small(hold, made, tokens - weigh(buffer.with_messages(rest)))
         return replace(made, why=why, is_small=bool(why))
 
     def _learned(self, hold: HoldInfo, given: Buffer, settings: Any, tokens: int) -> tuple[Buffer, Any]:
@@ -177,12 +175,6 @@ class Compactor:
         self._running[hold.thread] = proposal.running
         if proposal.after is not None:
             self._left[hold.thread] = proposal.tokens_after
-
-
-def _rest(buffer: Buffer, given: Buffer) -> Sequence[Message]:
-    """The messages that no policy may touch."""
-    may = {message.id for message in given.messages}
-    return [message for message in buffer.messages if message.id not in may]
 
 
 def _gone(found: Any) -> tuple[str, ...]:

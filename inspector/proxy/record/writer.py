@@ -201,7 +201,8 @@ class Writer:
         except OSError as error:
             self._fail(error)
         except InspectorError as error:
-            self._lose(error)
+            self._is_lost = True
+            self._replies.put("told", f"Nothing is recorded any more: {error} Requests are still forwarded.")
         if isinstance(record, RequestRecord):
             self._secrets.learn(record.head.headers, record.head.path)
         elif isinstance(record, ResponseRecord):
@@ -246,7 +247,3 @@ class Writer:
         if not self._trouble:
             self._replies.put("told", what)
         self._trouble = what
-
-    def _lose(self, error: InspectorError) -> None:
-        self._is_lost = True
-        self._replies.put("told", f"Nothing is recorded any more: {error} Requests are still forwarded.")
