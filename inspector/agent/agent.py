@@ -9,13 +9,12 @@ from time import monotonic
 from typing import Any
 
 from inspector.agent import asking
+from inspector.agent.asking import run_call
 from inspector.agent.controls import Replacement
 from inspector.agent.run import MAIN, Run, model_of
 from inspector.agent.status import End, Stop, TurnReport
-from inspector.agent.tooling import run_call
 from inspector.agent.tools.common import ToolError
-from inspector.agent.tools.schemas import checked, prompt
-from inspector.agent.tools.toolbox import result_of
+from inspector.agent.tools.toolbox import checked, prompt, result_of
 from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, drive

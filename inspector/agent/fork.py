@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from inspector.agent.tools.schemas import prompt
+from inspector.agent.tools.toolbox import prompt
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Session, Thread

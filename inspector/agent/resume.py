@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from inspector.agent.asking import INTERRUPTED, open_calls
 from inspector.agent.plan import Plan, ResumePoint
 from inspector.agent.run import policy_of, window_of
-from inspector.agent.tooling import INTERRUPTED, open_calls
 from inspector.agent.tools.toolbox import result_of
 from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect

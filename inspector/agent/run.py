@@ -8,8 +8,7 @@ from inspector.agent.controls import Controls
 from inspector.agent.journal import Journal
 from inspector.agent.plan import Plan
 from inspector.agent.status import Breakpoints, Publish, RunStatus, StatusPublisher
-from inspector.agent.tools.schemas import prompt
-from inspector.agent.tools.toolbox import Toolbox
+from inspector.agent.tools.toolbox import Toolbox, prompt
 from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.core.answering import offline
 from inspector.core.buffer import Buffer, Prompt
@@ -19,8 +18,7 @@ from inspector.core.policies.harness import Policy
 from inspector.core.tokens.catalogue import catalogue_window
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
-from inspector.providers.answerers import Answering, answerer
-from inspector.providers.opening import SIMULATED, simulated_api
+from inspector.providers.answerers import SIMULATED, Answering, answerer, simulated_api
 from inspector.simulated.demo import COMPACTIONS, MODEL
 from inspector.simulated.state import WINDOW, SimulatedServerState
 

@@ -1,14 +1,20 @@
-"""How long each client waits for an answer, and what keeps it waiting.
+"""What is known of clients: how long each waits for an answer, and what keeps it waiting; how each is pointed at the
+proxy, what that changes about it, and what to set against it.
 
-Measured on real clients where the table says so; otherwise what the client's library is known to do. A client that
-waits long without a byte is left in peace as long as it does: then its answer keeps the provider's own status and
-headers. Only before its time is up the answer is begun, and pings follow.
+A client that waits long without a byte is left in peace as long as it does: then its answer keeps the provider's own
+status and headers. Only before its time is up the answer is begun, and pings follow. Measured on real clients where the
+table says so; otherwise what the client's library is known to do. The settings were tried with the versions that are
+named. A tag stands in the path, so that launches are told apart where the client sends no session of its own.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from secrets import token_hex
 from typing import Literal, TypeAlias
 
+from inspector.core.errors import InspectorError
 from inspector.proxy.record.records import Transport
 
 Ping: TypeAlias = Literal["", "comment", "event"]
@@ -101,3 +107,234 @@ def _seconds(value: str | None) -> float:
 def ping_of(ping: Ping) -> bytes:
     """A sign of life, as it stands in an event stream."""
     return b'event: ping\ndata: {"type": "ping"}\n\n' if ping == "event" else b": waiting at the proxy\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Text to be copied, and where it belongs."""
+
+    where: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What the client does otherwise when its base URL is not its provider's own; empty `against`: nothing helps."""
+
+    what: str
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSetup:
+    """One client."""
+
+    name: str
+    title: str
+    speaks: str
+    """Which provider the proxy must forward to."""
+    snippets: tuple[Snippet, ...]
+    effects: tuple[Effect, ...] = ()
+    tried: str = ""
+
+
+def new_tag() -> str:
+    """A tag for one launch."""
+    return token_hex(3)
+
+
+_TAG = re.compile(r"[A-Za-z0-9._-]{1,40}")
+
+
+def address(url: str, tag: str = "") -> str:
+    """What the client takes for its provider. Raises InspectorError for a tag that cannot stand in a path."""
+    if tag and not _TAG.fullmatch(tag):
+        raise InspectorError("A tag is made of letters, digits, dots, - and _, 40 at most.")
+    return f"{url}/s/{tag}" if tag else url
+
+
+def connections(url: str, tag: str = "") -> tuple[ClientSetup, ...]:
+    """Every client that we know how to point here. Raises InspectorError for a bad tag."""
+    base = address(url, tag)
+    return tuple(
+        replace(one, snippets=tuple(replace(each, text=each.text.replace(_BASE, base)) for each in one.snippets))
+        for one in _CLIENTS
+    )
+
+
+SHELL = "In the shell that starts it"
+_TITLES_FAIL = Effect(
+    "Titles, token counts and probes pass through the proxy as well; they are recorded as side calls and never held."
+)
+
+_BASE = "ADDRESS-OF-THE-PROXY"
+"""Stands for what `connections` is given in the texts below."""
+_QUIET = (
+    "DISABLE_TELEMETRY=1 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
+)
+_CODEX = f'{{name="Context Inspector", base_url="{_BASE}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}'
+_COMPATIBLE = {
+    "npm": "@ai-sdk/openai-compatible",
+    "options": {"baseURL": f"{_BASE}/v1", "apiKey": "{env:OPENAI_API_KEY}"},
+    "models": {"MODEL": {"limit": {"context": 200_000, "output": 32_000}}},
+}
+"""A provider of one's own for opencode."""
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+_CLIENTS = (
+    ClientSetup(
+        "claude-code",
+        "Claude Code",
+        "Anthropic",
+        (
+            Snippet(SHELL, f"ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude"),
+            Snippet(
+                "In the shell, quiet as well", f"{_QUIET} ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude"
+            ),
+        ),
+        (
+            Effect(
+                "With a base URL of its own it no longer defers tool definitions (tool search is off): about 25,000 "
+                "tokens more in every request where many MCP tools are there.",
+                "ENABLE_TOOL_SEARCH=true, as in the line above.",
+            ),
+            Effect("Update checks and telemetry go past the proxy.", "The second line turns them off."),
+            _TITLES_FAIL,
+        ),
+        "2.1.330, 2.1.197",
+    ),
+    ClientSetup(
+        "codex",
+        "Codex",
+        "OpenAI",
+        (
+            Snippet(SHELL, f"codex -c 'model_providers.inspector={_CODEX}' -c model_provider=inspector"),
+            Snippet(
+                "Or in ~/.codex/config.toml",
+                'model_provider = "inspector"\n\n[model_providers.inspector]\nname = "Context Inspector"\n'
+                f'base_url = "{_BASE}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n',
+            ),
+            Snippet("Or for the built-in provider, at the top of config.toml", f'openai_base_url = "{_BASE}/v1"\n'),
+        ),
+        (
+            Effect("OPENAI_BASE_URL is ignored since 0.169.", "Use one of the lines above."),
+            Effect(
+                "A provider of your own compacts locally (a summary by the model); the built-in one compacts at the "
+                "provider, and what comes back is sealed.",
+                "To see what Codex does by itself, use openai_base_url.",
+            ),
+            Effect(
+                "The built-in provider opens a WebSocket first; it is passed through. Where the upstream does not "
+                "speak it, Codex falls back to HTTP for the whole run.",
+            ),
+        ),
+        "0.169.0, 0.98.0",
+    ),
+    ClientSetup(
+        "pi",
+        "pi",
+        "Anthropic or OpenAI",
+        (
+            Snippet("In ~/.pi/agent/models.json", _json({"providers": {"anthropic": {"baseUrl": _BASE}}})),
+            Snippet("Or for OpenAI there", _json({"providers": {"openai": {"baseUrl": f"{_BASE}/v1"}}})),
+            Snippet(SHELL, "PI_TELEMETRY=0 pi"),
+        ),
+        (
+            Effect(
+                "It sends no session id but over OpenAI Responses.",
+                "The tag in the address distinguishes launches; without it, requests are grouped by what they share.",
+            ),
+        ),
+        "0.87.1",
+    ),
+    ClientSetup(
+        "opencode",
+        "opencode",
+        "Anthropic or OpenAI",
+        (
+            Snippet(
+                "In ~/.config/opencode/opencode.json",
+                _json({"provider": {"anthropic": {"options": {"baseURL": f"{_BASE}/v1"}}}}),
+            ),
+            Snippet("Or for any OpenAI-compatible server", _json({"provider": {"inspector": _COMPATIBLE}})),
+        ),
+        (
+            Effect(
+                "A provider of your own has no known window: without `limit` it does not compact by itself.",
+                "Give the model its limit, as above.",
+            ),
+        ),
+        "1.18.33",
+    ),
+    ClientSetup(
+        "gemini-cli",
+        "Gemini CLI",
+        "Gemini",
+        (
+            Snippet(SHELL, f"GOOGLE_GEMINI_BASE_URL={_BASE} gemini"),
+            Snippet("In its settings.json", _json({"security": {"auth": {"selectedType": "gemini-api-key"}}})),
+        ),
+        (
+            Effect("Only with an API key: a Google login goes to another server.", "GEMINI_API_KEY and the setting."),
+            Effect("It asks again after 60 seconds without an answer, so it can be held for 45 at most."),
+            Effect("It sends no session id.", "The tag in the address distinguishes launches."),
+        ),
+        "0.61.0",
+    ),
+    ClientSetup(
+        "mini-swe-agent",
+        "mini-swe-agent",
+        "OpenAI or Anthropic",
+        (
+            Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 mini -m openai/MODEL"),
+            Snippet("Or with Anthropic", f"ANTHROPIC_API_BASE={_BASE} mini -m anthropic/MODEL"),
+        ),
+        (Effect("It does not stream: a held request gets no sign of life, so it is let go earlier."),),
+        "2.4.6",
+    ),
+    ClientSetup(
+        "llm",
+        "llm",
+        "OpenAI",
+        (
+            Snippet(SHELL, f"OPENAI_BASE_URL={_BASE}/v1 llm -m MODEL"),
+            Snippet(
+                "Or in extra-openai-models.yaml in its folder",
+                f"- model_id: inspected\n  model_name: MODEL\n  api_base: {_BASE}/v1\n  supports_tools: true\n",
+            ),
+        ),
+        tried="0.36",
+    ),
+    ClientSetup(
+        "aider",
+        "aider",
+        "OpenAI",
+        (Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 aider --model openai/MODEL"),),
+        (Effect("Its call for a summary stands beside the conversation and is recorded as a side call."),),
+        "0.86.2",
+    ),
+    ClientSetup(
+        "anthropic-sdk",
+        "Anthropic SDK",
+        "Anthropic",
+        (
+            Snippet("Python", f'client = anthropic.Anthropic(base_url="{_BASE}")'),
+            Snippet("TypeScript", f'const client = new Anthropic({{ baseURL: "{_BASE}" }});'),
+            Snippet("Or in the environment", f"ANTHROPIC_BASE_URL={_BASE}"),
+        ),
+    ),
+    ClientSetup(
+        "openai-sdk",
+        "OpenAI SDK",
+        "OpenAI, or any server that speaks its dialects",
+        (
+            Snippet("Python", f'client = openai.OpenAI(base_url="{_BASE}/v1")'),
+            Snippet("TypeScript", f'const client = new OpenAI({{ baseURL: "{_BASE}/v1" }});'),
+            Snippet("Or in the environment", f"OPENAI_BASE_URL={_BASE}/v1"),
+        ),
+    ),
+)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from inspector.agent.fork import Fork, fork
-from inspector.agent.tools.schemas import TOOLS
+from inspector.agent.tools.toolbox import TOOLS
 from inspector.core.answering import offline
 from inspector.core.buffer import NOT_IN_FILE, Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError

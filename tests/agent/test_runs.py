@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.agent.plan import RunLimits
-from inspector.agent.tools.schemas import prompt
+from inspector.agent.tools.toolbox import prompt
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult

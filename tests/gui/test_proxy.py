@@ -18,7 +18,7 @@ from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.panel import EACH, OFF, WATERMARK, ProxyPanel
 from inspector.gui.proxies.dialog import ADDRESS, COPIED, ConnectDialog, ProxyDialog
 from inspector.gui.window import MainWindow
-from inspector.proxy.connect import connections
+from inspector.proxy.clients import connections
 from inspector.proxy.holds.hold import Rule
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import SimulatedServerState

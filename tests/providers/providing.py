@@ -9,8 +9,7 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import loads
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.providers.adapters import Compaction
-from inspector.providers.answerers import Answering, answerer
-from inspector.providers.opening import Address, Api
+from inspector.providers.answerers import Address, Answering, Api, answerer
 from inspector.providers.provider import Provider
 from inspector.safety.keys import ApiKey
 from inspector.simulated.server import SimulatedServer

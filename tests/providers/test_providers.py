@@ -6,7 +6,7 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Opaque, Text, Thinking
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, ProviderFailure, RemoteCompact, Summarize
 from inspector.providers.adapters import Compaction
-from inspector.providers.opening import Api
+from inspector.providers.answerers import Api
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import GREP, READ, WIRES, asking, bodies, call, provider, result, user
 

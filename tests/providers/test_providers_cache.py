@@ -15,7 +15,7 @@ from inspector.core.message import Message, Text
 from inspector.core.needs import AskModel, Summarize
 from inspector.core.policies.roku.settings import Detector
 from inspector.providers.adapters import mark
-from inspector.providers.opening import Api
+from inspector.providers.answerers import Api
 from inspector.providers.requests import FrozenTools, for_anthropic, for_chat, for_responses, freeze
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import GREP, READ, WIRES, asking, bodies, call, provider, result, user

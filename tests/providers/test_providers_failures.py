@@ -15,7 +15,7 @@ from inspector.core.needs import (
     Summarize,
     Timeout,
 )
-from inspector.providers.opening import Api
+from inspector.providers.answerers import Api
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import WIRES, asking, call, in_thread, provider, user
 

@@ -14,7 +14,7 @@ from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.settings import RokuState
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.validity import check
-from inspector.providers.opening import Api
+from inspector.providers.answerers import Api
 from inspector.simulated.server import SimulatedServer
 from tests.core.policies.build import play_turn
 from tests.providers.providing import READ, WIRES, by_url, call, result, user

@@ -12,7 +12,7 @@ from inspector.core.policies.roku.settings import RokuState
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import Thread
 from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, check
-from inspector.providers.opening import Api
+from inspector.providers.answerers import Api
 from inspector.simulated.server import SimulatedServer
 from inspector.transcripts.files import open_transcript
 from tests.providers.providing import WIRES, by_url

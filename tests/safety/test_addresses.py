@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.providers.opening import Api, find_address
+from inspector.providers.answerers import Api, find_address
 
 HOST = "http://127.0.0.1:9"
 

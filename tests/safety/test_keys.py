@@ -14,8 +14,7 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from inspector.core.errors import InspectorError
 from inspector.core.needs import AskModel, Failure, Summarize
-from inspector.providers.answerers import answerer
-from inspector.providers.opening import Api
+from inspector.providers.answerers import Api, answerer
 from inspector.safety.keys import (
     URL_KEY,
     ApiKey,

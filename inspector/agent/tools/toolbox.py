@@ -1,7 +1,10 @@
-"""The tools of one run, called in one place: a call comes in, a message with its result goes out, whatever happens."""
+"""The tools of one run: what the model is offered, and what becomes of a call of it.
+
+A call comes in, a message with its result goes out, whatever happens.
+"""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +12,161 @@ from inspector.agent.tools.commands import about_command, run_command
 from inspector.agent.tools.common import Question, ToolError, ToolLimits, plain
 from inspector.agent.tools.inside import Workspace, regular
 from inspector.agent.tools.looking import list_files, read_file, search_files
-from inspector.agent.tools.schemas import TASK, checked
 from inspector.agent.tools.writing import Change, about_change, edited, put, summary, written
+from inspector.core.buffer import Prompt, Tool
 from inspector.core.message import Message, ToolCall, ToolResult
+
+_PATH = "Path from the workspace on."
+TASK = "task"
+"""The call that starts a sub-agent; the runner answers it."""
+
+
+def _tool(name: str, about: str, required: str, **properties: Mapping[str, Any]) -> Tool:
+    schema = {"type": "object", "properties": dict(properties), "required": required.split()}
+    return Tool(name, {"name": name, "description": about, "input_schema": schema})
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+def _number(description: str, least: int = 1) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "description": description}
+
+
+def _flag(description: str) -> dict[str, Any]:
+    return {"type": "boolean", "description": description}
+
+
+TOOLS: tuple[Tool, ...] = (
+    _tool(
+        "list_files",
+        "Lists files and folders with their sizes. Links are shown, not followed.",
+        "",
+        path=_text(f"{_PATH} Default: the workspace."),
+        recursive=_flag("Folders below it too. Default true."),
+        all=_flag("Also look into .git, node_modules and the like. Default false."),
+        limit=_number("At most so many lines."),
+    ),
+    _tool(
+        "read_file",
+        "Reads lines of a text file.",
+        "path",
+        path=_text(_PATH),
+        offset=_number("First line, from 1."),
+        limit=_number("At most so many lines. Default 2000."),
+        numbers=_flag("Put its number before each line. Default false."),
+    ),
+    _tool(
+        "search_files",
+        "Finds the lines that a regular expression (Python's) matches; each line is looked at by itself.",
+        "pattern",
+        pattern=_text("The expression."),
+        path=_text(f"{_PATH} A folder or a file. Default: the workspace."),
+        glob=_text("Only files of this name, for example *.py."),
+        ignore_case=_flag("Default false."),
+        limit=_number("At most so many matches. Default 100."),
+    ),
+    _tool(
+        "edit_file",
+        "Replaces a text that occurs exactly once in a file.",
+        "path old_text new_text",
+        path=_text(_PATH),
+        old_text=_text("Exactly as it stands in the file, line ends and indentation included."),
+        new_text=_text("What is to stand there instead."),
+    ),
+    _tool(
+        "write_file",
+        "Writes a whole file, new or not; folders that are missing are made.",
+        "path content",
+        path=_text(_PATH),
+        content=_text("All that the file is to hold."),
+    ),
+    _tool(
+        "run_command",
+        "Runs a shell command in the workspace, without input. All that it started ends with it.",
+        "command",
+        command=_text("For /bin/sh."),
+        timeout_s=_number("Seconds after which it is ended. Default 30, at most 600."),
+    ),
+    _tool(
+        TASK,
+        "Gives a task to a sub-agent with the same tools and a buffer of its own; only its last words come back.",
+        "prompt",
+        description=_text("The task in three to five words."),
+        prompt=_text("All that the sub-agent needs to know."),
+    ),
+)
+WITHOUT_TASK: tuple[Tool, ...] = tuple(tool for tool in TOOLS if tool.name != TASK)
+"""What a sub-agent is offered: it starts none of its own."""
+
+
+def schema(name: str) -> Mapping[str, Any] | None:
+    """The schema of a tool's arguments; None where there is no such tool."""
+    for tool in TOOLS:
+        if tool.name == name and isinstance(tool.definition, Mapping):
+            found: Mapping[str, Any] = tool.definition["input_schema"]
+            return found
+    return None
+
+
+_KINDS: Mapping[str, tuple[type, str]] = {
+    "string": (str, "a text"),
+    "integer": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
+}
+
+
+def checked(call: ToolCall) -> dict[str, Any]:
+    """The arguments that the schema knows; an optional one that is null counts as not given. Raises ToolError."""
+    wanted = schema(call.name)
+    if wanted is None:
+        names = ", ".join(tool.name for tool in TOOLS)
+        raise ToolError(f"There is no tool {plain(call.name)[:60]!r}. There are {names}.")
+    if not isinstance(call.arguments, Mapping):
+        raise ToolError(f"{call.name} takes a JSON object: {_needs(wanted)}.")
+    found: dict[str, Any] = {}
+    for name, property_ in wanted["properties"].items():
+        value = call.arguments.get(name)
+        if value is not None:
+            found[name] = _value(call.name, name, property_, value)
+        elif name in wanted["required"]:
+            raise ToolError(f"{call.name} lacks {name!r}. It needs {_needs(wanted)}.")
+    return found
+
+
+def _value(tool: str, name: str, wanted: Mapping[str, Any], value: Any) -> Any:
+    kind, expected = _KINDS[wanted["type"]]
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not kind:
+        raise ToolError(f"{tool}: {name!r} must be {expected}, not {type(value).__name__}.")
+    least = wanted.get("minimum")
+    if least is not None and value < least:
+        raise ToolError(f"{tool}: {name!r} must be at least {least}.")
+    return value
+
+
+def _needs(wanted: Mapping[str, Any]) -> str:
+    required = [f"{name} ({_KINDS[wanted['properties'][name]['type']][1]})" for name in wanted["required"]]
+    return ", ".join(required) or "nothing; all its arguments are optional"
+
+
+_TEXT = """You are an agent that works in one folder, the workspace: {folder}
+Do what the user asks with the tools. Paths are given from the workspace on; nothing outside it can be read or written.
+Look before you change; read a file before you edit it. After a change run the tests or whatever shows that it works.
+Reading and searching are free. Writing and commands may be put to the user first; where they say no, respect it.
+Older parts of this conversation may be cleared or summarised: what you need again, read again.
+When you are done, say in a few sentences what you did, what you checked, and what is left. Do not claim what you have \
+not seen."""
+_SUB_AGENT = """
+You are a sub-agent: another agent gave you this task and reads only your last message."""
+
+
+def prompt(workspace: Path, sub_agent: bool = False) -> Prompt:
+    """System prompt and tools of an agent in this workspace; `sub_agent` = one that another started."""
+    text = _TEXT.format(folder=workspace)
+    return Prompt(text + _SUB_AGENT, WITHOUT_TASK) if sub_agent else Prompt(text, TOOLS)
 
 
 class Toolbox:

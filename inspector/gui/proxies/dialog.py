@@ -27,7 +27,7 @@ from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
-from inspector.proxy.connect import ClientSetup, Snippet, connections, new_tag
+from inspector.proxy.clients import ClientSetup, Snippet, connections, new_tag
 from inspector.proxy.live_proxy import SIMULATED, UPSTREAMS
 from inspector.safety.keys import address_trouble
 

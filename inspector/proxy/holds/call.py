@@ -9,14 +9,12 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.dialects.catalogue import DIALECTS, endpoint
 from inspector.core.dialects.rewrite import PREVIOUS, items_of, read_items
 from inspector.core.formats.proxy.keys import ClientKey, key_of
-from inspector.core.formats.proxy.side import RequestSigns, last_words, side_kind
+from inspector.core.formats.proxy.side import read_signs, side_kind
 from inspector.core.identity import fingerprint
 from inspector.core.jsontext import dumps
-from inspector.core.message import Message, Opaque
 from inspector.proxy.gate import PendingRequest
 
 ThreadKey = tuple[str, ...]
-_HEAD = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +78,7 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
     prompt = where.dialect.prompt(body)
     key = key_of(headers, body, pending.tag, (prompt.system or "")[:4000])
     said, model = read_items(dialect, own), body.get("model")
+    signs = read_signs(body, headers, prompt, said, said[::-1], len(said))
     return ModelCall(
         dialect,
         model if isinstance(model, str) else where.model,
@@ -91,7 +90,7 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
         items,
         None if chain is None else chain.provider,
         prompt,
-        "compaction" if where.purpose == "compact" else _side(body, headers, prompt, said),
+        "compaction" if where.purpose == "compact" else side_kind(signs),
         blake2b(dumps([body.get("model"), body.get(PREVIOUS), own]).encode("utf-8", "replace")).hexdigest(),
         body.get("stream") is True or ":streamGenerateContent" in pending.path,
     )
@@ -104,24 +103,6 @@ def _thread(key: ClientKey, dialect: str, items: Sequence[Any]) -> ThreadKey:
     if key.strong and (key.thread or not key.sub):
         return key.client, key.session, key.thread
     return key.client, key.session, dialect, first
-
-
-def _side(body: Mapping[str, Any], headers: Mapping[str, str], prompt: Prompt, said: Sequence[Message]) -> str:
-    head, last = said[:_HEAD], said[-1] if said else None
-    system = prompt.system or next((message.text for message in head if message.role == "system"), "")
-    return side_kind(
-        RequestSigns(
-            body=body,
-            headers=headers,
-            system=system,
-            tools=len(prompt.tools or ()),
-            messages=len(said),
-            first=next((m.text for m in head if m.role == "user"), "") if len(said) <= _HEAD else "",
-            last=last_words(reversed(said)),
-            trigger=last is not None
-            and any(isinstance(part, Opaque) and part.kind == "compaction_trigger" for part in last.parts),
-        )
-    )
 
 
 def buffer_of(call: ModelCall, items: Sequence[Any]) -> Buffer:

@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.agent.tools.common import Question
-from inspector.agent.tools.schemas import TOOLS, WITHOUT_TASK, prompt
-from inspector.agent.tools.toolbox import Toolbox, denied
+from inspector.agent.tools.toolbox import TOOLS, WITHOUT_TASK, Toolbox, denied, prompt
 from inspector.agent.tools.writing import OPEN_END
 from inspector.core.message import ToolCall
 

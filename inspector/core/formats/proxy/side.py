@@ -6,12 +6,12 @@ prompt begins, never by a word somewhere.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from inspector.core.buffer import head
+from inspector.core.buffer import Prompt, head
 from inspector.core.dialects.dialect import answer_schema
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import turn_metadata
@@ -169,34 +169,39 @@ _HEAD = 6
 def signs_of(body: Body, headers: Mapping[str, str]) -> RequestSigns:
     """O(1): of a long buffer only its ends are looked at."""
     view = body.view
-    last = next(view.backwards(), None)
-    begun = head(view, _HEAD)
-    first = next((message.text for message in begun if message.role == "user"), "")
-    prompt = body.prompt
+    ends = head(view, _HEAD), tuple(islice(view.backwards(), _HEAD))
+    return read_signs(body.fields, headers, body.prompt, *ends, view.length - body.start)
+
+
+def read_signs(
+    fields: Mapping[str, Any],
+    headers: Mapping[str, str],
+    prompt: Prompt,
+    begun: Sequence[Message],
+    backwards: Sequence[Message],
+    messages: int,
+) -> RequestSigns:
+    """By a request's first messages, and its last ones from the last one back."""
+    begun, backwards = begun[:_HEAD], backwards[:_HEAD]
     return RequestSigns(
-        body=body.fields,
+        body=fields,
         headers=headers,
-        system=prompt.system or _system(begun),
+        system=prompt.system or next((message.text for message in begun if message.role == "system"), ""),
         tools=len(prompt.tools or ()),
-        messages=view.length - body.start,
-        first=first,
-        last=last_words(view.backwards()),
-        trigger=last is not None and any(_is_trigger(part) for part in last.parts),
+        messages=messages,
+        first=next((message.text for message in begun if message.role == "user"), ""),
+        last=_last_words(backwards),
+        trigger=bool(backwards) and any(_is_trigger(part) for part in backwards[0].parts),
     )
 
 
-def _system(begun: tuple[Message, ...]) -> str:
-    """A system prompt that stands among the messages."""
-    return next((message.text for message in begun if message.role == "system"), "")
-
-
-def last_words(backwards: Iterable[Message]) -> str:
+def _last_words(backwards: Sequence[Message]) -> str:
     """What the user said last, of the messages from the last one back; empty after words of the model's.
 
     The last part of it: reminders travel in front. Claude Code puts system messages after it.
     """
     found = None
-    for message in islice(backwards, _HEAD):
+    for message in backwards:
         if message.role not in ("user", "system"):
             break
         found = message if found is None or message.role == "user" else found

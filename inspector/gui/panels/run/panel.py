@@ -11,7 +11,7 @@ from PySide6.QtGui import QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from inspector.agent.status import RunStatus, TurnReport
-from inspector.agent.tools.schemas import TOOLS
+from inspector.agent.tools.toolbox import TOOLS
 from inspector.core.message import ToolCall
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import Verdict
