@@ -43,19 +43,15 @@ def _body(told: Mapping[str, Any]) -> Any:
 class CassetteReader(TrafficReader):
     """Of a cassette."""
 
-    def __init__(self, format_: str, wanted: str = "") -> None:
-        super().__init__(format_, wanted)
-        self._live = LiveConversation(self)
-
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take the cassette."""
         rows = _interactions(value)
         if not rows:
             self.skip(line, "this is no cassette", value)
-        others = 0
+        live, others = LiveConversation(self), 0  # not kept: what holds itself is not freed with its session
         for one in rows:
             if one.get("kind") == "message":
-                (self._live.sent if one.get("direction") == "sent" else self._live.received)(one.get("data"))
+                (live.sent if one.get("direction") == "sent" else live.received)(one.get("data"))
             elif _is_models(one):
                 self._interaction(one)
             else:

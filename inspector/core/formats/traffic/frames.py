@@ -6,6 +6,7 @@ ends its answer. Logs of frames have one a line (ccxray): `dir` is `c2u` from th
 
 from collections import deque
 from typing import Any
+from weakref import proxy
 
 from inspector.core.dialects.catalogue import event_of, is_terminal
 from inspector.core.formats.format import Head
@@ -32,7 +33,8 @@ class FramePairs:
     def __init__(
         self, log: TrafficReader, method: str = "WEBSOCKET", path: Any = "/v1/responses", headers: Any = None
     ) -> None:
-        self._log, self._method, self._path, self._headers = log, method, path, headers
+        self._log = proxy(log)  # a log that holds its connections is freed with its session all the same
+        self._method, self._path, self._headers = method, path, headers
         self._waiting: deque[int] = deque()
         self._events: list[Any] = []
         """Of the answer that is under way."""
