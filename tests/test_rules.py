@@ -157,7 +157,6 @@ def test_a_type_name_means_one_thing() -> None:
 ALONE: dict[str, str] = {
     "inspector/gui/app.py": "where the window begins: Qt is loaded from here",
     "inspector/gui/panels/catalogue.py": "the one list of panels, loaded after the window is up",
-    "inspector/gui/panels/tiers/what_if.py": "a panel of its own",
 }
 """Small modules that one other module imports, and why they stand alone."""
 

@@ -14,8 +14,7 @@ from inspector.cli.select import Selection
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.gui.desk import Desk
 from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, shown_name
-from inspector.gui.panels.breakdown.panel import BreakdownPanel
-from inspector.gui.panels.breakdown.tree import MOST, BreakdownTree
+from inspector.gui.panels.breakdown.panel import MOST, BreakdownPanel, BreakdownTree
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.panel import SMALLEST
 from inspector.gui.panels.timeline.gauge import Gauge

@@ -13,7 +13,7 @@ from inspector.core.session import Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.look.colours import CONTRAST, DARK, LIGHT, Colours
 from inspector.gui.look.visible import visible
-from inspector.gui.panels.message.languages import argument_language, result_language
+from inspector.gui.panels.message.parts import argument_language, result_language
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.widgets.code import MOST_CODE, CodeStretch, fenced, language_of
 from inspector.gui.widgets.text import looks

@@ -40,14 +40,14 @@ def panel(desk: Desk, qtbot: QtBot) -> CostPanel:
 
 def shown(panel: CostPanel, desk: Desk, qtbot: QtBot, opened: Session) -> None:
     desk.workbench.open(opened)
-    qtbot.waitUntil(lambda: panel.found is not None and panel.plot is not None)
+    qtbot.waitUntil(lambda: panel.figures is not None and panel.plot is not None)
 
 
 def test_the_number_of_the_playhead_hides_no_bar(
     panel: CostPanel, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown(panel, desk, qtbot, open_transcript(str(resource("sample.jsonl"))))
-    overlay, bills = panel.plot.overlay, panel.found.bills if panel.found else ()
+    overlay, bills = panel.plot.overlay, panel.figures.found.bills if panel.figures else ()
     for at in (3, 30, 78, 110):
         desk.workbench.move(at)
         (covers,) = (one.covers for one in drawn(overlay, monkeypatch) if one.words == str(at))
@@ -65,7 +65,7 @@ def check(panel: CostPanel, opened: Session) -> None:
     found = [(one.request, one.what, one.evidence) for one in panel.table.rows if one.what in causes]
     assert found == told
     assert len(panel.table.rows) == len(told) + len(document["compactions"])
-    bill = panel.found.bill if panel.found else None
+    bill = panel.figures.found.bill if panel.figures else None
     if document["total"] is not None:
         assert bill is not None
         assert float(round(bill.total, 6)) == document["total"]

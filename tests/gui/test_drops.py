@@ -7,7 +7,7 @@ from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
-from inspector.gui.panels.lists.compactions import CompactionsPanel
+from inspector.gui.panels.lists.recorded import CompactionsPanel
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.workbench.timeline import series
 

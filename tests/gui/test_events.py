@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 from inspector.core.outcome import Event
 from inspector.core.session import RecordedEvent
 from inspector.gui.desk import Desk
-from inspector.gui.panels.lists.events import EventsPanel
+from inspector.gui.panels.lists.recorded import EventsPanel
 from tests.gui.stepping import open_it, session
 from tests.gui.test_lists import cells, click_cell
 

@@ -16,8 +16,7 @@ from inspector.core.session import Compaction, Problem, Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.look.fonts import mono_font, ui_font
-from inspector.gui.panels.lists.compactions import CompactionsPanel
-from inspector.gui.panels.lists.problems import ProblemsPanel
+from inspector.gui.panels.lists.recorded import CompactionsPanel, ProblemsPanel
 from inspector.gui.panels.lists.search import SearchPanel
 from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel

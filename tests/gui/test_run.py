@@ -13,7 +13,7 @@ from inspector.agent.status import Permission
 from inspector.agent.tools.common import Question
 from inspector.core.message import ToolCall
 from inspector.gui.desk import Desk
-from inspector.gui.panels.run.question import QuestionBox
+from inspector.gui.panels.run.panel import QuestionBox
 from inspector.gui.runs.desk import JOURNAL
 from inspector.gui.runs.dialog import ADDRESS, ResumeDialog, RunDialog
 from inspector.transcripts.files import open_transcript

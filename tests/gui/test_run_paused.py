@@ -8,7 +8,7 @@ from inspector.agent.status import Breakpoints, Permission
 from inspector.agent.tools.common import Question
 from inspector.core.message import ToolCall
 from inspector.gui.panels.run.bar import GO, GO_WITH
-from inspector.gui.panels.run.breaks import BreakRows
+from inspector.gui.panels.run.panel import BreakRows
 from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.runs.controller import kept_breakpoints
@@ -25,7 +25,7 @@ def test_what_was_edited_while_it_was_paused_is_what_the_model_reads(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard = script(monkeypatch, [call("read_file", **READ)], "Done.")
-    stage.panel.stops.requests.click()
+    stage.panel.stops.boxes["requests"].click()
     stage.begin()
     stage.paused()
     assert stage.bar.chip.text() == "‖ paused"
@@ -134,13 +134,13 @@ def test_a_breakpoint_on_a_tool_by_name(stage: Stage, monkeypatch: pytest.Monkey
         "Done.",
     )
     stops = stage.panel.stops
-    stops.tool.click()
+    stops.boxes["tools"].click()
     stops.tools.setCurrentText("list_files")
     stage.begin()
     assert "list_files" in stage.paused().why
     stage.until(lambda: "list_files" in stage.panel.calls.text())
     assert stage.panel.text.toPlainText() == "I list them."
-    stops.tool.click()
+    stops.boxes["tools"].click()
     click(stage.bar.go)
     assert stage.state("ended").end == "done"
 
@@ -150,7 +150,7 @@ def test_a_sub_agent_is_looked_at_where_it_pauses(stage: Stage, monkeypatch: pyt
     script(monkeypatch, [call("task", **given)], [call("list_files")], "Nothing there.", "Done.")
     stops = stage.panel.stops
     stops.tools.setCurrentText("list_files")
-    stops.tool.click()
+    stops.boxes["tools"].click()
     stage.begin()
     standing = stage.state("paused")
     assert standing.thread != "main"
@@ -253,7 +253,7 @@ def test_breakpoints_are_remembered_and_a_share_that_is_none_is_mended(stage: St
     stage.paused()
     stops = stage.panel.stops
     stops.tiers.setCurrentText("L1")
-    for box in (stops.watermark, stops.tier, stops.errors):
+    for box in (stops.boxes["watermark"], stops.boxes["tiers"], stops.boxes["errors"]):
         box.click()
     stops.share.setText("much")
     stops.share.editingFinished.emit()

@@ -11,8 +11,7 @@ from inspector.core.jsontext import loads
 from inspector.core.needs import ProviderFailure
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
-from inspector.gui.panels.steps.panel import StepsPanel
-from inspector.gui.panels.steps.rows import words
+from inspector.gui.panels.steps.panel import StepsPanel, words
 from inspector.gui.window import MainWindow
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.saving import NATIVE, SHAPES

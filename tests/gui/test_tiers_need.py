@@ -13,8 +13,7 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.needs import Answer, Failure, Need, Summarize
 from inspector.gui.desk import Desk
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.tiers.need import FAILURES
-from inspector.gui.panels.tiers.need_panel import NeedPanel
+from inspector.gui.panels.tiers.need_panel import FAILURES, NeedPanel
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.text import LARGEST, NeedText, editable

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.settings import settable
-from inspector.gui.panels.tiers.what_if import SettingsForm
+from inspector.gui.panels.tiers.blocks import SettingsForm
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.window import MainWindow

@@ -225,8 +225,9 @@ def _observed(same: SameObject, window: int | None) -> tuple[ObservedTrigger, ..
     return tuple(found)
 
 
-def trigger_words(triggers: Sequence[ObservedTrigger]) -> str:
-    """`compacted at 155,144 and 156,611: 78 % of the window`; empty where there is none."""
+def trigger_words(triggers: Sequence[ObservedTrigger], brief: bool = False) -> str:
+    """`compacted at 155,144 and 156,611: 78 % of the window`; empty where there is none. `brief`: `compacted: 78 % of
+    the window`, empty where no share is known."""
     if not triggers:
         return ""
     sizes = sorted(one.tokens for one in triggers)
@@ -237,4 +238,6 @@ def trigger_words(triggers: Sequence[ObservedTrigger]) -> str:
     in_order = sorted(triggers, key=lambda one: one.tokens)
     shares = list(dict.fromkeys(round(one.ratio * 100) for one in in_order if one.ratio))
     share = f": {shares[0]}{f' to {shares[-1]}' if len(shares) > 1 else ''} % of the window" if shares else ""
+    if brief:
+        return f"compacted{share}" if share else ""
     return f"compacted at {at}{share}"

@@ -28,6 +28,12 @@ def label(
     return made
 
 
+def say(made: QLabel, text: str) -> None:
+    """Show this; a label with nothing to say takes no room."""
+    made.setText(text)
+    made.setVisible(bool(text))
+
+
 def tip(text: str) -> str:
     """A tooltip's text: escaped, lines kept, cut at 2,000 characters."""
     shown = text if len(text) <= 2000 else text[:2000] + "…"

@@ -7,10 +7,8 @@ from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.glance.panel import GlancePanel
-from inspector.gui.panels.lists.compactions import CompactionsPanel
-from inspector.gui.panels.lists.events import EventsPanel
 from inspector.gui.panels.lists.lost import LostPanel
-from inspector.gui.panels.lists.problems import ProblemsPanel
+from inspector.gui.panels.lists.recorded import CompactionsPanel, EventsPanel, ProblemsPanel
 from inspector.gui.panels.lists.search import SearchPanel
 from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel
@@ -20,9 +18,9 @@ from inspector.gui.panels.pins.panel import PinsPanel
 from inspector.gui.panels.proxy.panel import ProxyPanel
 from inspector.gui.panels.run.panel import RunPanel
 from inspector.gui.panels.steps.panel import StepsPanel
+from inspector.gui.panels.tiers.blocks import SettingsForm
 from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.tiers.panel import TierPanel
-from inspector.gui.panels.tiers.what_if import SettingsForm
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 

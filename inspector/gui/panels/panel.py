@@ -1,34 +1,36 @@
-"""What a panel is: one part of the window that shows a State and sends intents up.
+"""What a panel is: one part of the window that shows a State and sends intents up; with a plot, or of one list.
 
 To add one: a file with a `Panel` subclass, named with its place in the list in
 `gui/panels/catalogue.py`. The rules:
 
 - `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
 - `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
-  seen (a hidden one, when it comes to light) and must cost nothing when nothing it shows has changed: compare
-  with what was shown by identity (`state.session is self._session`).
+  seen (a hidden one, when it comes to light) and must cost nothing when nothing it shows has changed: ask
+  `self.is_new("rows", state.session, state.at)`.
 - What the user wants goes up: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
 - Anything over 50 ms: `self.desk.bridge.run(job, done)`, or a `LatestJob` where only the newest matters. A panel makes
   no thread.
-- Colours: `self.desk.theme.colours`, read while painting; `restyle()` is called when they change.
+- Colours: `self.desk.theme.colours`, read while painting. A widget that keeps some has a `restyle()`, which is called
+  when they change.
 - A widget paints in `with QPainter(self) as painter:`. A painter that a trace keeps alive ends the program.
 - Text of a transcript goes into widgets that never interpret it: labels by `look.labels.label`, tooltips
   by `look.labels.tip`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Generic, Literal, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLayout, QToolButton, QVBoxLayout, QWidget
 
 from inspector.core.heavy import load
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded, attempt
+from inspector.gui.look.build import Item, Margins, column, row, small_button
 from inspector.gui.look.labels import label
-from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.table import Column, Rows, T
 from inspector.workbench.state import State
 
 Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
@@ -50,7 +52,6 @@ class Cover(Guarded, QFrame):
         self._fit()
 
     def say(self, sentence: str) -> None:
-        """Show this."""
         self.words.setText(sentence)
         self._fit()
         self.show()
@@ -83,6 +84,7 @@ class Panel(Guarded, QWidget):
         self._in_front = True
         self.shown: State | None = None
         """What is in the panel."""
+        self._compared: dict[str, tuple[object, ...]] = {}
         self.cover: Cover | None = None
         """Lies over the panel while it could not show the state."""
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -90,8 +92,13 @@ class Panel(Guarded, QWidget):
         self.setAccessibleName(self.TITLE)
 
     def show_state(self, state: State) -> None:
-        """Show `state`."""
         raise NotImplementedError
+
+    def is_new(self, what: str, *of: object) -> bool:
+        """Is one of these another than when `what` was last asked for? Objects are the same or not, plain values and
+        tuples are compared."""
+        known, self._compared[what] = self._compared.get(what), of
+        return known is None or not all(map(_is_same, known, of))
 
     def counted(self, state: State) -> int | None:
         """How many there are of what the panel lists: for its title, seen or not. None: the title says nothing."""
@@ -111,8 +118,10 @@ class Panel(Guarded, QWidget):
         self.fit()
 
     def restyle(self) -> None:
-        """The colours have changed. Widgets that paint with `desk.theme.colours` need nothing more than this."""
+        """The colours have changed: all that is in the panel is painted anew, what keeps colours takes the new ones."""
         self.update()
+        for part in self.findChildren(QWidget):
+            getattr(part, "restyle", part.update)()
 
     def minimumSizeHint(self) -> QSize:
         """A dock may be made small, whatever its content would like."""
@@ -190,10 +199,13 @@ class PlotPanel(Panel):
             yield
         import_module("pyqtgraph")
         yield
-        self._plot_loaded(self.plot_class())
+        self.plot = self.make_plot()
+        self.plot.moved.connect(self.desk.workbench.move)
+        self.plot.hovered.connect(self.say)
+        self.place_plot()
 
-    def plot_class(self) -> Callable[[Theme], Any]:
-        """What makes the plot; imported here, when it is needed."""
+    def make_plot(self) -> Any:
+        """The plot, whose class is imported here: it is heavy."""
         raise NotImplementedError
 
     def place_plot(self) -> None:
@@ -204,18 +216,57 @@ class PlotPanel(Panel):
         """What is under the mouse in the plot; empty where nothing is."""
         raise NotImplementedError
 
-    def _plot_loaded(self, make: Callable[[Theme], Any]) -> None:
-        self.plot = make(self.desk.theme)
-        self.plot.moved.connect(self.desk.workbench.move)
-        self.plot.hovered.connect(self.say)
-        self.place_plot()
 
-    def restyle(self) -> None:
-        """The plot keeps pens."""
-        super().restyle()
-        if self.plot is not None:
-            self.plot.restyle()
+def _is_same(one: object, other: object) -> bool:
+    return one is other or (isinstance(one, str | int | tuple) and one == other)
 
 
 def _path(state: State | None) -> str:
     return state.session.path if state is not None and state.session is not None else ""
+
+
+class ListPanel(Panel, Generic[T]):
+    """What inherits from it names the columns; `show_state` says which rows there are."""
+
+    NAME: ClassVar[str]
+    """What the table is called where it is read out."""
+    COLUMNS: ClassVar[Sequence[Column[Any]]]
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.says = label(role="quiet")
+        self.copy: QToolButton | None = None
+        self.table: Rows[T] = Rows(self.NAME, self.COLUMNS)
+        self.table.chosen.connect(self.choose)
+        self.table.opened.connect(self.open)
+
+    def lay_out(
+        self, *head: Item, margins: Margins = (13, 4, 8, 2), gap: int | None = None, above: Sequence[QLayout] = ()
+    ) -> None:
+        """`head` in a row, the table below it; without rows what is said has all the room, at its top."""
+        column(*above, (row(*head, margins=margins, gap=gap), 1), (self.table, 1_000), of=self, gap=0)
+
+    def copy_button(self) -> QToolButton:
+        """It copies the selected rows, else all."""
+        self.copy = small_button("copy", self.table.copy)
+        return self.copy
+
+    def say_at_length(self) -> None:
+        """What is said may take several lines."""
+        self.says.setWordWrap(True)
+        self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.says.setContentsMargins(0, 4, 0, 0)  # as the words of a button beside it stand
+
+    def show_rows(self, rows: Sequence[T], words: str) -> None:
+        """These, and what is said of them."""
+        self.table.show_rows(rows)
+        self.table.setVisible(bool(rows))
+        if self.copy is not None:
+            self.copy.setVisible(bool(rows))
+        self.says.setText(words)
+
+    def choose(self, place: int, column: int = -1) -> None:
+        """A row was clicked in a column, or walked to (-1)."""
+
+    def open(self, place: int) -> None:
+        """Enter or a double click on a row."""

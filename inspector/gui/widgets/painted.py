@@ -5,9 +5,19 @@ A row is painted into a picture, which is kept: walking and scrolling then copy 
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QItemSelectionModel, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap
-from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QItemSelectionModel,
+    QObject,
+    QPoint,
+    QRect,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPixmap
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
@@ -122,6 +132,26 @@ class PaintedRow(Guarded, QStyledItemDelegate):
         return picture
 
 
+class PaintedCell(Guarded, QStyledItemDelegate):
+    """Paints the cells of a table over their ground. What inherits from it says how one looks."""
+
+    def __init__(self, theme: Theme, table: QTableView) -> None:
+        super().__init__(table)
+        self._theme = theme
+
+    def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
+        """The cell, of a row that is chosen or not."""
+        raise NotImplementedError
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        chosen, c = bool(option.state & QStyle.StateFlag.State_Selected), self._theme.colours
+        painter.save()
+        painter.fillRect(option.rect, ink(c.selected if chosen else c.window))
+        painter.setFont(option.font)
+        self.paint_cell(painter, option.rect, index, chosen, c)
+        painter.restore()
+
+
 def paint_text(painter: QPainter, room: QRect, text: str, colour: str, how: int = MIDDLE) -> None:
     """One line, cut with an ellipsis where the room ends."""
     if room.width() > 0:
@@ -141,7 +171,9 @@ def paint_bold(painter: QPainter, room: QRect, text: str, colour: str) -> None:
 
 
 class PaintedList(WholeRows):
-    """The view: one column, one row chosen."""
+    """The view: one column, one row chosen. `opened`: Enter on that row."""
+
+    opened = Signal(int)
 
     def __init__(self, name: str, model: PaintedModel, delegate: PaintedRow) -> None:
         super().__init__(name, model, delegate.height)
@@ -151,6 +183,14 @@ class PaintedList(WholeRows):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.horizontalHeader().hide()
         self.horizontalHeader().setStretchLastSection(True)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        place = self.currentIndex().row()
+        editing = self.state() == QAbstractItemView.State.EditingState
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and place >= 0 and not editing:
+            self.opened.emit(place)
+        else:
+            super().keyPressEvent(event)
 
     def stand_at(self, place: int) -> None:
         """Choose a row (-1 for none) without telling anyone: what is selected elsewhere stays."""

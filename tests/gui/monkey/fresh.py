@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QTableView
 
-from inspector.gui.panels.lists.problems import ProblemsPanel
+from inspector.gui.panels.lists.recorded import ProblemsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.timeline.gauge import Gauge

@@ -86,7 +86,6 @@ class Icicle(Guarded, QWidget):
         self.setAccessibleName("What fills the buffer, level by level")
 
     def sizeHint(self) -> QSize:
-        """Wide rather than tall."""
         return QSize(520, 30 * LEVELS)
 
     def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
@@ -100,8 +99,6 @@ class Icicle(Guarded, QWidget):
         if out != self.faded:
             self.faded = out
             self.update()
-
-    # -- where all is --------------------------------------------------------------------------------------------------
 
     def cell_at(self, where: QPointF) -> IcicleCell | None:
         """The part under a place."""
@@ -142,14 +139,10 @@ class Icicle(Guarded, QWidget):
                 yield from self._inside(inner)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The rows take the new room."""
         super().resizeEvent(event)
         self._lay_out()
 
-    # -- looks ---------------------------------------------------------------------------------------------------------
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Every part; a frame around what is chosen."""
         colours, grounds = self._theme.colours, dict[tuple[str, int], QColor]()
         with QPainter(self) as painter:
             painter.setOpacity(_PALE if self.faded else 1)
@@ -183,16 +176,9 @@ class Icicle(Guarded, QWidget):
         if shown == name or (len(shown) >= _LETTERS and not cell.rest):
             painter.drawText(room, int(MIDDLE), shown)
 
-    def restyle(self) -> None:
-        """The colours have changed."""
-        self.update()
-
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """The frame comes."""
         super().focusInEvent(event)
         self.update()
-
-    # -- hands ---------------------------------------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Chosen; what was chosen already, or the root, goes back."""
@@ -207,7 +193,6 @@ class Icicle(Guarded, QWidget):
             self.opened.emit(cell.leads_to)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows, Enter, Escape."""
         moved = self._walked(Qt.Key(event.key()))
         if moved is not None:
             self.chosen.emit(moved)
@@ -233,7 +218,6 @@ class Icicle(Guarded, QWidget):
         return None
 
     def event(self, event: QEvent) -> bool:
-        """What is under the mouse, in words."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             cell = self.cell_at(QPointF(event.pos()))
             words = about(cell.node, cell.part, self._tree.tokens) if cell is not None and self._tree else ""

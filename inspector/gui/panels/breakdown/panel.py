@@ -1,24 +1,187 @@
-"""The panel: icicle and tables, a tab each. A click reduces the buffer list to a part, a double click goes there."""
+"""Icicle and tables of the buffer, a tab each. A click reduces the buffer list to a part, a double click goes there."""
 
 from typing import ClassVar
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QStackedWidget, QTabBar
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHeaderView, QStackedWidget, QTabBar, QTreeWidget, QTreeWidgetItem
 
-from inspector.core.findings.breakdown import OfferedTool, ToolCalls, forget
+from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, forget
 from inspector.core.findings.repeats import LEAST, Repeat
 from inspector.core.session import Thread
+from inspector.core.words import per_cent
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
+from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, holding, row, small_button
+from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, about
-from inspector.gui.panels.breakdown.tree import BreakdownTree
+from inspector.gui.look.visible import line
+from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, about, shown_name
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import Elided
-from inspector.gui.widgets.table import Column, Rows
+from inspector.gui.widgets.table import TOP, Column, Rows, sorted_title
 from inspector.workbench.filling import Filling, calls_of, filling, filling_key
 from inspector.workbench.state import BufferFilter, State
+
+COLUMNS = ("part", "tokens", "share", "calls", "messages")
+_LEAST = (54, 65)
+"""Figures of width from which on there are counts of calls, and of messages."""
+SORT_SIGN = 16
+"""Pixels of the sign of the order."""
+MOST = 1_000
+"""Rows below one part; one more says what is left."""
+_NODE = Qt.ItemDataRole.UserRole
+_PART = Qt.ItemDataRole.UserRole + 1
+
+
+class BreakdownTree(Guarded, QTreeWidget):
+    """Rows are made when their parent is opened: a buffer may have thousands of messages."""
+
+    chosen = Signal(tuple)
+    opened = Signal(tuple)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tree: BreakdownNode | None = None
+        self._order, self._down = 1, True
+        self.setAccessibleName("Parts of the buffer")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setUniformRowHeights(True)
+        self.setExpandsOnDoubleClick(False)
+        self._size_columns()
+        self.itemExpanded.connect(self._fill)
+        self.itemClicked.connect(lambda item, _: self.chosen.emit(item.data(0, _PART)))
+        self.itemDoubleClicked.connect(lambda item, _: self.opened.emit(item.data(0, _PART)))
+
+    def _size_columns(self) -> None:
+        header, figure = self.header(), self.fontMetrics().horizontalAdvance("0")
+        header.setStretchLastSection(False)
+        header.setSectionsClickable(True)
+        self._head()
+        header.sectionClicked.connect(self._sort_by)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for at, width in zip(range(1, len(COLUMNS)), (9, 7, 6, 9), strict=True):
+            header.setSectionResizeMode(at, QHeaderView.ResizeMode.Fixed)
+            header.resizeSection(at, max(width * figure + 14, header.sectionSizeHint(at) + SORT_SIGN))
+            self.headerItem().setTextAlignment(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+    def _head(self) -> None:
+        names = enumerate(COLUMNS)
+        self.setHeaderLabels([sorted_title(name, self._down) if n == self._order else name for n, name in names])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is little room, names go before counts."""
+        super().resizeEvent(event)
+        for at, least in zip((3, 4), _LEAST, strict=True):
+            self.setColumnHidden(at, self.width() < least * self.fontMetrics().horizontalAdvance("0"))
+
+    def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
+        """This buffer; what was open stays open, and that part can be seen."""
+        open_ = self._open() if self._tree is not None else set()
+        if tree is not self._tree:
+            self._tree = tree
+            self._build(open_)
+        self._stand_at(part)
+
+    def _build(self, open_: set[PartPath]) -> None:
+        self.clear()
+        for node in self._sorted(self._tree.children if self._tree is not None else ()):
+            self.addTopLevelItem(self._item(node, ()))
+        for part in sorted(open_, key=len):
+            if (item := self._find(part)) is not None:
+                item.setExpanded(True)
+
+    def _item(self, node: BreakdownNode, above: PartPath) -> QTreeWidgetItem:
+        total = self._tree.tokens if self._tree is not None else 0
+        calls = grouped(node.calls) if node.calls else ""
+        said = grouped(len(node.messages)) if node.messages else ""
+        share = per_cent(node.tokens / total, 1) if total else ""
+        item = QTreeWidgetItem([shown_name(node), grouped(node.tokens), share, calls, said])
+        item.setData(0, _NODE, node)
+        item.setData(0, _PART, (*above, node.name))
+        item.setToolTip(0, tip(line(node.name, 1_000)))
+        for at in range(1, len(COLUMNS)):
+            item.setTextAlignment(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        if node.children:
+            item.setChildIndicatorPolicy(QTreeWidgetItem.ChildIndicatorPolicy.ShowIndicator)
+        return item
+
+    def _fill(self, item: QTreeWidgetItem) -> None:
+        if not item.childCount():
+            node, part = item.data(0, _NODE), item.data(0, _PART)
+            children = self._sorted(node.children)
+            item.addChildren([self._item(child, part) for child in children[:MOST]])
+            if rest := children[MOST:]:
+                tokens = sum(one.tokens for one in rest)
+                left = self._item(BreakdownNode(f"{grouped(len(rest))} more", "text", tokens), part)
+                left.setData(0, _PART, part)
+                item.addChild(left)
+
+    def _sorted(self, nodes: tuple[BreakdownNode, ...]) -> list[BreakdownNode]:
+        keys = (
+            lambda node: shown_name(node).casefold(),
+            lambda node: node.tokens,
+            lambda node: node.tokens,
+            lambda node: node.calls or 0,
+            lambda node: len(node.messages),
+        )
+        return sorted(nodes, key=keys[self._order], reverse=self._down)
+
+    def _sort_by(self, at: int) -> None:
+        self._down = not self._down if at == self._order else at > 0
+        self._order = at
+        self._head()
+        current = self.currentItem()
+        part = current.data(0, _PART) if current is not None else ()
+        self._build(self._open())
+        self._stand_at(part)
+
+    def _open(self) -> set[PartPath]:
+        found: set[PartPath] = set()
+        left = self._rows(None)
+        while left:
+            item = left.pop()
+            if item.isExpanded():
+                found.add(item.data(0, _PART))
+                left += self._rows(item)
+        return found
+
+    def _find(self, part: PartPath) -> QTreeWidgetItem | None:
+        """The row of a part; the rows above it are opened."""
+        item: QTreeWidgetItem | None = None
+        for depth in range(len(part)):
+            if item is not None:
+                item.setExpanded(True)
+                self._fill(item)
+            rows = self._rows(item)
+            item = next((row for row in rows if row.data(0, _PART) == part[: depth + 1]), None)
+            if item is None:
+                return None
+        return item
+
+    def _rows(self, item: QTreeWidgetItem | None) -> list[QTreeWidgetItem]:
+        above = self.invisibleRootItem() if item is None else item
+        return [row for n in range(above.childCount()) if (row := above.child(n)) is not None]
+
+    def _stand_at(self, part: PartPath) -> None:
+        item = self._find(part) if part else None
+        if item is None:
+            self.setCurrentIndex(TOP)
+        elif item is not self.currentItem():
+            self.setCurrentItem(item)
+            self.scrollToItem(item)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        before = self.currentItem()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and before is not None:
+            self.opened.emit(before.data(0, _PART))
+            return
+        super().keyPressEvent(event)
+        now = self.currentItem()
+        if now is not None and now is not before:
+            self.chosen.emit(now.data(0, _PART))
+
 
 LATE_MS = 120
 """So long what filled the former buffer stands beside the new gauge without a word: to work it out takes less; while a
@@ -54,7 +217,7 @@ class BreakdownPanel(Panel):
         self._late = QTimer(self, singleShot=True, interval=LATE_MS)
         self._late.timeout.connect(self._say_late)
         self.says = Elided("quiet")
-        self.all = small_button("all", self._all, about="Look at all of the buffer again (Esc)")
+        self.all = small_button("all", lambda: self.look_into(()), about="Look at all of the buffer again (Esc)")
         self.icicle = Icicle(desk.theme)
         self.tree = BreakdownTree()
         self.repeats: Rows[Repeat] = Rows("Repeated word for word", _REPEATS)
@@ -80,10 +243,8 @@ class BreakdownPanel(Panel):
             part.chosen.connect(self.look_into)
             part.opened.connect(self.open)
         self.repeats.chosen.connect(lambda place, _: self._show_repeat(place))
-        self.repeats.opened.connect(self._open_repeat)
+        self.repeats.opened.connect(lambda place: self._go_to(self.repeats.rows[place].messages[-1]))
         self.tools.chosen.connect(lambda place, _: self._show_tool(place))
-
-    # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
         """Worked out where the buffer is another one; the chosen part always. Of a session that is still being read,
@@ -157,8 +318,6 @@ class BreakdownPanel(Panel):
         if state.part and not gone and (wanted := self._filter(state.part)) != state.among:
             self.desk.workbench.look_into(state.part, wanted)
 
-    # -- hands ---------------------------------------------------------------------------------------------------------
-
     def _filter(self, part: PartPath) -> BufferFilter | None:
         """The messages of that part; None for all of the buffer, and for what stands in no message."""
         if self.filling is None or not part:
@@ -169,9 +328,6 @@ class BreakdownPanel(Panel):
     def look_into(self, part: PartPath) -> None:
         """Choose a part: the buffer list shows its messages alone."""
         self.desk.workbench.look_into(part, self._filter(part))
-
-    def _all(self) -> None:
-        self.look_into(())
 
     def open(self, part: PartPath) -> None:
         """Go to the largest message of that part."""
@@ -192,9 +348,6 @@ class BreakdownPanel(Panel):
             among = BufferFilter(f"copies of {one.what}", self.filling.ids(one.messages))
             self.desk.workbench.look_into((), among)
 
-    def _open_repeat(self, place: int) -> None:
-        self._go_to(self.repeats.rows[place].messages[-1])
-
     def _show_tool(self, place: int) -> None:
         """Its results, else its calls, else its schema."""
         one, found = self.tools.rows[place], self.filling
@@ -203,8 +356,3 @@ class BreakdownPanel(Panel):
             if found is not None and len(found.tree.along((category, *path))) == len(path) + 2:
                 self.look_into((category, *path))
                 return
-
-    def restyle(self) -> None:
-        """The icicle has colours."""
-        super().restyle()
-        self.icicle.restyle()

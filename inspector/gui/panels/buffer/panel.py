@@ -9,7 +9,6 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from inspector.core.buffer import Buffer, View
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Thread
@@ -57,16 +56,11 @@ class BufferPanel(Panel):
         self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
         self.order = _menu_button("Sort the messages", ORDERS, self._choose_order)
         self.count = label(role="quiet")
-        self.only = small_button("", self._show_all, about="Show all messages again", role="chip")
+        self.only = small_button("", lambda: desk.workbench.look_into(()), about="Show all messages again", role="chip")
         self._among: BufferFilter | None = None
-        self._thread: Thread | None = None
-        self._estimator = ""
-        self._view: View | None = None
         self._largest = 1
-        self._stepped: Buffer | None = None
         self._steps: Steps | None = None
         self._fates: Mapping[str, FateName] = NO_FATES
-        self._at: int | None = None
         self._buffer: tuple[Message, ...] = ()
         self._fresh_from = 0
         self._kind = KINDS[0]
@@ -87,7 +81,8 @@ class BufferPanel(Panel):
         column(head, (self.view, 1), of=self, gap=0)
         self.view.setProperty(WINDOW_KEYS, True)
         self.view.selectionModel().currentChanged.connect(self._picked)
-        self.view.activated.connect(lambda _: self.desk.show_panel("Message"))
+        for opened in (self.view.opened, self.view.activated):  # by Enter, by a double click
+            opened.connect(lambda _: self.desk.show_panel("Message"))
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(
             lambda at: self.menu_at(at).popup(self.view.viewport().mapToGlobal(at))
@@ -97,23 +92,16 @@ class BufferPanel(Panel):
         """Where there is little room the controls come first."""
         self.title.setVisible(self.width() > _TITLED * self.fontMetrics().horizontalAdvance("0"))
 
-    # -- State -------------------------------------------------------------------------------------------------------
-
     def show_state(self, state: State) -> None:
         """The buffer at the playhead. The view hears only of what changed."""
-        thread = state.thread
-        if thread is not self._thread or state.estimator != self._estimator:
-            self._begin(thread, state.estimator)
+        if another := self.is_new("thread", state.thread, state.estimator):
+            self._begin(state.thread, state.estimator)
         self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
-        view = state.view
-        stepped = state.stepped_buffer
-        among, self._among = self._among, state.among
-        same = (view, state.at, state.among) == (self._view, self._at, among)
-        if same and stepped is self._stepped and state.steps is self._steps:
+        view, stepped, self._among, self._steps = state.view, state.stepped_buffer, state.among, state.steps
+        if not self.is_new("rows", stepped, state.steps, (view, state.at, state.among)) and not another:
             self._show_selected(state.selected)
             return
         self._show_only(state.among)
-        self._view, self._at, self._stepped, self._steps = view, state.at, stepped, state.steps
         self._buffer = stepped.messages if stepped is not None else view.messages()
         self._fates = changed_since(state)
         self._fresh_from = _fresh_from(state) if stepped is None else len(self._buffer)
@@ -128,7 +116,6 @@ class BufferPanel(Panel):
             self.view.viewport().update()
 
     def _begin(self, thread: Thread | None, name: str) -> None:
-        self._thread, self._estimator, self._view = thread, name, None
         measure = estimator(name)
         messages: Sequence[Message] = thread.messages if thread else ()
         self._looking.cancel()
@@ -177,9 +164,6 @@ class BufferPanel(Panel):
         self.only.setText(f"{short}  ✕".replace("&", "&&"))
         self.only.setAccessibleName(f"only {name}")
 
-    def _show_all(self) -> None:
-        self.desk.workbench.look_into(())
-
     def _choose_order(self, order: str) -> None:
         self.model.arrange(next(known for known in ORDERS if known == order))
         self._show_selected(self.desk.workbench.state.selected)
@@ -213,14 +197,12 @@ class BufferPanel(Panel):
             self.view.scrollTo(self.view.currentIndex())
 
     def take(self, text: str) -> None:
-        """The user wants to filter by a text."""
         if text:
             self.text.setText(text)
         self.text.setFocus()
         self.text.selectAll()
 
     def step(self, rows: int) -> None:
-        """Select the message so many rows further down (or up)."""
         count = self.model.rowCount()
         if count:
             now = self.view.currentIndex().row()

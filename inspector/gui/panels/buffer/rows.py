@@ -61,8 +61,6 @@ class BufferModel(PaintedModel):
         self._rows: dict[int, tuple[Message, MessageRow]] = {}
         self._fates: Mapping[str, FateName] = {}
 
-    # -- what is shown -----------------------------------------------------------------------------------------------
-
     def forget(self, tools: Mapping[str, str], estimator: Estimator) -> None:
         """Another thread or estimator: nothing that was worked out holds any more."""
         self._rows.clear()
@@ -129,8 +127,6 @@ class BufferModel(PaintedModel):
     def tokens(self, message: Message) -> int:
         """Tokens of a message, in proportion to what the gauge shows."""
         return self.scale.rows(count(self._estimator, message)) if self._estimator else 0
-
-    # -- asking ------------------------------------------------------------------------------------------------------
 
     def place_of(self, message_id: str, near: int = -1) -> int:
         """The row that shows this message, -1 for none. O(rows) unless it is the first, the last or `near`."""

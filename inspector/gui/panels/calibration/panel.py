@@ -3,13 +3,12 @@
 The quick ones are worked out at once, the tokenizers only when asked for; all off the GUI thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
 
-from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit
 from inspector.core.words import per_cent, plural
@@ -18,7 +17,6 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, holding, pages, row, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.theme import Theme
 from inspector.gui.panels.calibration.fits import EstimatorFit, fit_estimator
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.table import Column, Rows
@@ -68,8 +66,6 @@ class CalibrationPanel(PlotPanel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._state = State()
-        self._thread: Thread | None = None
-        self._requests = -1
         self._plotted = ""
         self._found: dict[str, EstimatorFit] = {}
         self._tasks: dict[str, Task] = {}
@@ -89,8 +85,6 @@ class CalibrationPanel(PlotPanel):
         self._split = splitter(holding(column((table, 1), foot, margins=(0, 0, 0, 4), gap=2)))
         self._stack = pages(self, self._empty, self._split)
 
-    # -- what is shown ------------------------------------------------------------------------------------------------
-
     def show_state(self, state: State) -> None:
         """Fits of the thread where it is another; the playhead always."""
         former, self._state = self._state, state
@@ -101,8 +95,7 @@ class CalibrationPanel(PlotPanel):
             return
         self._stack.setCurrentIndex(1)
         self.load_plot()
-        if thread is not self._thread or len(thread.requests) != self._requests:
-            self._thread, self._requests = thread, len(thread.requests)
+        if self.is_new("fits", thread, len(thread.requests)):
             self._begin()
         elif former.estimator != state.estimator:
             self._plot(state.estimator)
@@ -125,7 +118,7 @@ class CalibrationPanel(PlotPanel):
         self._show()
 
     def _work_out(self, name: str) -> None:
-        thread = self._thread
+        thread = self._state.thread
         assert thread is not None
 
         def done(found: EstimatorFit) -> None:
@@ -138,7 +131,7 @@ class CalibrationPanel(PlotPanel):
 
     def _plot(self, name: str) -> None:
         self._plotted = name
-        if name not in self._tasks and self._thread is not None:
+        if name not in self._tasks and self._state.thread is not None:
             self._work_out(name)
         self._show()
         if self.plot is not None:
@@ -156,11 +149,10 @@ class CalibrationPanel(PlotPanel):
 
     # -- the plots ----------------------------------------------------------------------------------------------------
 
-    def plot_class(self) -> Callable[[Theme], Any]:
-        """A scatter and two curves."""
+    def make_plot(self) -> Any:
         from inspector.gui.panels.calibration.plot import CalibrationPlot
 
-        return CalibrationPlot
+        return CalibrationPlot(self.desk.theme)
 
     def place_plot(self) -> None:
         """Beside or below the table, which keeps the room that it needs."""

@@ -95,8 +95,6 @@ class CalibrationPlot(Plot):
         self._lines.append((line, look))
         return line
 
-    # -- what is shown ------------------------------------------------------------------------------------------------
-
     def show_found(self, found: EstimatorFit | None) -> None:
         """Other samples."""
         self.found = found
@@ -155,8 +153,6 @@ class CalibrationPlot(Plot):
         sample = self._samples.get(-1 if self._at is None else self._at)
         self._here.setData(x=[sample.estimated] if sample else [], y=[sample.reported] if sample else [])
 
-    # -- mouse ---------------------------------------------------------------------------------------------------------
-
     def _point_clicked(self, scatter: Any, points: Any, event: Any) -> None:
         if len(points):
             self.moved.emit(int(points[0].data()))
@@ -176,7 +172,6 @@ class CalibrationPlot(Plot):
         return int(points[0].data()) if len(points) else None
 
     def about(self, at: int) -> str:
-        """A sample in words."""
         sample = self._samples[at]
         error, predicted = self._error(sample), self.found.predicted.get(at) if self.found else None
         words = [f"request {at}", f"estimated {grouped(sample.estimated)}"]
@@ -184,8 +179,6 @@ class CalibrationPlot(Plot):
         words.append(f"reported {grouped(sample.reported)}")
         words += [f"error {per_cent(error, 2)}"] if error is not None else []
         return " · ".join(words)
-
-    # -- looks ---------------------------------------------------------------------------------------------------------
 
     def _set_pens(self) -> None:
         c = self._theme.colours
@@ -206,7 +199,6 @@ class CalibrationPlot(Plot):
             points.setBrush(point)
         self._here.setPen(pg.mkPen(c.playhead, width=1.5))
         self._here.setBrush(None)
-        self.captions.update()
 
 
 class CaptionOverlay(Overlay):

@@ -10,7 +10,7 @@ from inspector.core.words import plural
 from inspector.gui.look.build import button, field, holding, mark, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.compare.style import SAMPLE, sample_icon, style_of
+from inspector.gui.panels.compare.table import SAMPLE, sample_icon, style_of
 from inspector.gui.widgets.chips import flow
 from inspector.workbench.compare import BASE, DEFAULT, NAMES
 
@@ -84,7 +84,6 @@ class CompareBar(ChoiceBar):
         self._own = name
 
     def restyle(self) -> None:
-        """The samples have colours."""
         for name, chip in self.chips.items():
             chip.setIcon(sample_icon(name, self._theme.colours, self.devicePixelRatioF()))
 

@@ -6,7 +6,7 @@ result is shown as it comes, and kept as long as the thread stays, by everything
 setting runs only what is missing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from PySide6.QtCore import Qt
@@ -21,7 +21,6 @@ from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, row, small_button, splitter
 from inspector.gui.look.labels import label
-from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
 from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, nothing_regretted, regret_words
@@ -66,7 +65,7 @@ class ComparePanel(PlotPanel):
         self._results: dict[PolicyRun, Result] = {}
         self._wanted: tuple[PolicyRun, ...] = ()
         self._found = Comparison()
-        self._picked = self._refused = self._own = ""
+        self._picked = self._refused = ""
         self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
         self._unasked = False
@@ -102,24 +101,17 @@ class ComparePanel(PlotPanel):
         self.regrets.chosen.connect(self._go)
         self._turn()
 
-    # -- State ---------------------------------------------------------------------------------------------------------
-
     def receive(self, state: State) -> None:
         """What was worked out for another thread is of no use any more, seen or not."""
         if state.thread is not self._thread:
             self._thread = state.thread
             self._cancel()
             self._results.clear()
-            if state.session is not None:
-                self._choose_own(harness_of(state.session))
+            own = harness_of(state.session) if state.session is not None else None
+            if own is not None and self.is_new("harness", own):  # else what the user chose since stays
+                self.bar.choose_own(own)
+                self.sweep.choose_policy(own)
         super().receive(state)
-
-    def _choose_own(self, name: str) -> None:
-        """The policy of the session's harness, where it is another one: what the user chose since stays."""
-        if name != self._own:
-            self._own = name
-            self.bar.choose_own(name)
-            self.sweep.choose_policy(name)
 
     def show_state(self, state: State) -> None:
         """Other runs where the thread, the window or the settings are others; the playhead always."""
@@ -139,7 +131,6 @@ class ComparePanel(PlotPanel):
         self.run()
 
     def _turn(self) -> None:
-        """From the policies to the sweep, or back."""
         self._cancel()
         for bar, on in ((self.bar, not self.sweeping.isChecked()), (self.sweep, self.sweeping.isChecked())):
             bar.setVisible(on)
@@ -178,10 +169,7 @@ class ComparePanel(PlotPanel):
         calls = self._state.session.side_calls if self._state.session is not None else ()
 
         def job(task: Task) -> None:
-            def done(run: PolicyRun, result: Result) -> None:
-                task.report((run, result))
-
-            compare(thread, missing, done, task.report, task.cancelled, calls=calls)
+            compare(thread, missing, lambda *found: task.report(found), task.report, task.cancelled, calls=calls)
 
         def ended(_: None) -> None:
             self._stopped()
@@ -211,8 +199,6 @@ class ComparePanel(PlotPanel):
     def _stopped(self) -> None:
         self._underway, self._unasked = None, False
         self._show()
-
-    # -- what is shown -------------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
         self._wanted = self._runs()
@@ -268,7 +254,6 @@ class ComparePanel(PlotPanel):
         self._empty.setText(said)
 
     def _why_not(self) -> str:
-        """What is not there, and why."""
         thread, missing = self._state.thread, self._found.missing
         left = sum(run.policy != BASE for run in missing)
         if thread is None:
@@ -297,14 +282,12 @@ class ComparePanel(PlotPanel):
 
     # -- the plots and the room ----------------------------------------------------------------------------------------
 
-    def plot_class(self) -> Callable[[Theme], Any]:
-        """A curve a policy."""
+    def make_plot(self) -> Any:
         from inspector.gui.panels.compare.plot import ComparePlot
 
-        return ComparePlot
+        return ComparePlot(self.desk.theme)
 
     def place_plot(self) -> None:
-        """Beside the regrets."""
         self._below.insertWidget(0, self.plot)
         self.fit()
         self.plot.show_reports(self._found.reports, self._picked)
@@ -324,9 +307,3 @@ class ComparePanel(PlotPanel):
         self.regrets.setVisible(room or self.regretted.isChecked())
         if self.plot is not None:
             self.plot.setVisible(room or not self.regretted.isChecked())
-
-    def restyle(self) -> None:
-        """The plot keeps pens, the chips their samples."""
-        super().restyle()
-        self.bar.restyle()
-        self.table.viewport().update()

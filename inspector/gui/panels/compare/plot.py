@@ -15,7 +15,7 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.compare.style import style_of
+from inspector.gui.panels.compare.table import style_of
 from inspector.gui.widgets.plot import Overlay, Plot, label_size, pg, set_height
 from inspector.workbench.compare import PLAIN
 
@@ -72,7 +72,6 @@ class ComparePlot(Plot):
         set_height(self.plot, max([*heights, 1]), window, HEADROOM)
 
     def about(self, at: int) -> str:
-        """The tokens of each policy there."""
         words = [f"request {at}"]
         for one in self._reports:
             row = one.rows[at]
@@ -81,7 +80,6 @@ class ComparePlot(Plot):
         return " · ".join(words)
 
     def _set_pens(self) -> None:
-        self.overlay.update()
         for name, curve in self.curves.items():
             pen = style_of(name).pen(self._theme.colours)
             if self._picked and name != self._picked:

@@ -1,29 +1,92 @@
 """The two lists of the comparison: a policy a row with its figures, beneath each its difference from what happened; and
-what one of them came to regret."""
+what one of them came to regret. How each policy is drawn stands first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
-from PySide6.QtCore import QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QFont, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QIcon, QPainter, QPen, QPixmap
 
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Regret
 from inspector.core.replay.report import ReplayReport
 from inspector.core.usage import HOUR
 from inspector.core.words import per_cent
-from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import ink
+from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, lifetime, signed
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.compare.style import SAMPLE, paint_sample, style_of
-from inspector.gui.widgets.painted import RIGHT, paint_text
+from inspector.gui.widgets.painted import RIGHT, PaintedCell, paint_text
 from inspector.gui.widgets.table import Column, Index, Rows
-from inspector.workbench.compare import BASE, FIGURES, NAMES, Comparison, Figure, Number
+from inspector.workbench.compare import BASE, FIGURES, NAMES, PLAIN, Comparison, Figure, Number
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyStyle:
+    """`strokes`: lengths of stroke, gap, stroke ... in pixels; empty = solid. `#rrggbb` on dark and on light."""
+
+    letter: str
+    strokes: tuple[float, ...]
+    dark: str = ""
+    light: str = ""
+
+    def colour(self, colours: Colours) -> str:
+        """In one of the two palettes."""
+        return (self.dark if colours.dark else self.light) or colours.missing
+
+    def pen(self, colours: Colours, width: float = 1.0) -> QPen:
+        """A cosmetic one."""
+        pen = QPen(ink(self.colour(colours)), width)
+        pen.setCosmetic(True)
+        if self.strokes:
+            pen.setDashPattern([length / width for length in self.strokes])
+        return pen
+
+
+STYLES: Mapping[str, PolicyStyle] = {
+    "roku": PolicyStyle("R", (), "#56b4e9", "#0072b2"),
+    "pulse": PolicyStyle("P", (7, 3), "#e69f00", "#a86f00"),
+    "pi": PolicyStyle("π", (2, 2), "#2fb888", "#007a58"),
+    "learn-claude-code": PolicyStyle("L", (9, 3, 2, 3), "#cc79a7", "#a8447d"),
+    "claude-code": PolicyStyle("CC", (5, 2), "#9cc3dd", "#35657f"),
+    "codex": PolicyStyle("C", (14, 4), "#e8743b", "#c04f00"),
+    "anthropic-editing": PolicyStyle("A", (4, 4), "#a394f0", "#6a55d0"),
+    "opencode": PolicyStyle("O", (1, 3), "#f0e442", "#7a7200"),
+    "gemini": PolicyStyle("G", (7, 3, 2, 3, 2, 3), "#c79a6b", "#7a4a12"),
+    PLAIN: PolicyStyle("N", ()),
+    BASE: PolicyStyle("S", (18, 3, 2, 3), "#ffffff", "#000000"),
+}
+"""Okabe and Ito's colours, made darker where they must stand on white."""
+
+
+def style_of(name: str) -> PolicyStyle:
+    """Of the policy of that name; any other one's initial, dotted."""
+    number = name.partition(" ")[0]
+    if number.isdecimal():  # a point of a sweep
+        like = list(STYLES.values())[(int(number) - 1) % (len(STYLES) - 2)]
+        return PolicyStyle(number, like.strokes, like.dark, like.light)
+    return STYLES.get(name) or PolicyStyle(name[:1].upper(), (2, 4))
+
+
+SAMPLE = QSize(22, 12)
+
+
+def paint_sample(painter: QPainter, room: QRectF, name: str, colours: Colours) -> None:
+    """A piece of its line across the middle of `room`."""
+    painter.setPen(style_of(name).pen(colours, 2))
+    painter.drawLine(QPointF(room.left(), room.center().y()), QPointF(room.right(), room.center().y()))
+
+
+def sample_icon(name: str, colours: Colours, scale: float) -> QIcon:
+    """For a chip."""
+    picture = QPixmap(SAMPLE * scale)
+    picture.setDevicePixelRatio(scale)
+    picture.fill(Qt.GlobalColor.transparent)
+    with QPainter(picture) as painter:
+        paint_sample(painter, QRectF(0, 0, SAMPLE.width() - 3, SAMPLE.height()), name, colours)
+    return QIcon(picture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,30 +235,22 @@ class CompareTable(Rows[PolicyRow]):
         return as_table(self.rows)
 
 
-class _TwoLines(Guarded, QStyledItemDelegate):
+class _TwoLines(PaintedCell):
     def __init__(self, theme: Theme, table: CompareTable) -> None:
-        super().__init__(table)
-        self._theme, self._table = theme, table
+        super().__init__(theme, table)
+        self._table = table
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """The figure, and quietly its difference."""
-        row, c = self._table.rows[index.row()], self._theme.colours
-        picked = bool(option.state & QStyle.StateFlag.State_Selected)
-        painter.save()
+    def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
+        row, inner = self._table.rows[index.row()], rect.adjusted(9, 2, -9, -2)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(option.rect, ink(c.selected if picked else c.window))
         painter.setPen(ink(c.line))
-        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
-        inner = option.rect.adjusted(9, 2, -9, -2)
-        painter.setFont(option.font)
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         if index.column() == 0:
-            self._paint_name(painter, inner, row, picked)
+            self._paint_name(painter, inner, row, chosen, c)
         else:
-            self._paint_figure(painter, inner, row, index.column() - 1)
-        painter.restore()
+            self._paint_figure(painter, inner, row, FIGURES[index.column() - 1], c)
 
-    def _paint_name(self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool) -> None:
-        c = self._theme.colours
+    def _paint_name(self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool, c: Colours) -> None:
         bold = QFont(painter.font())
         bold.setWeight(QFont.Weight.DemiBold)
         painter.setFont(bold)
@@ -214,8 +269,7 @@ class _TwoLines(Guarded, QStyledItemDelegate):
         else:
             paint_text(painter, left, row.title, c.text)
 
-    def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, number: int) -> None:
-        c, figure = self._theme.colours, FIGURES[number]
+    def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours) -> None:
         gap = differs(figure, row)
         upper, lower = QRect(room), QRect(room)
         if gap:
@@ -228,8 +282,6 @@ class _TwoLines(Guarded, QStyledItemDelegate):
             painter.setFont(small)
             paint_text(painter, lower, gap, c.quiet, RIGHT)
 
-
-# -- regrets -----------------------------------------------------------------------------------------------------------
 
 LOST = 1
 """The column whose click leads to the loss, not to the need."""

@@ -3,19 +3,18 @@
 Worked out off the GUI thread, and by the same functions as `context-inspector cost`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 
-from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost
+from inspector.core.findings.spending import SessionCost, session_cost
 from inspector.core.session import Session, Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import stand_at
 from inspector.gui.panels.cost.figures import CostFigures, CostRow, cost_figures
 from inspector.gui.panels.panel import PlotPanel
@@ -49,13 +48,9 @@ class CostPanel(PlotPanel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._state = State()
-        self._session: Session | None = None
-        self._thread: Thread | None = None
-        self._of = ("", "")
-        """Path and thread."""
         self._job = LatestJob(desk.bridge)
-        self._whole: SessionCost | None = None
-        """Of the session, as far as it was worked out."""
+        self._whole: tuple[Session, SessionCost] | None = None
+        """A session, and what is worked out of it."""
         self.figures: CostFigures | None = None
         """Of the chosen thread, as far as they are worked out."""
         self.says = label(role="quiet", wrap=True)
@@ -74,20 +69,22 @@ class CostPanel(PlotPanel):
         whole = column(self.says, (self._split, 1), margins=(13, 5, 8, 2), gap=3)
         self._stack = pages(self, self._empty, holding(whole))
 
-    # -- what is shown ------------------------------------------------------------------------------------------------
-
     def show_state(self, state: State) -> None:
         """The chosen thread; worked out where the session is another."""
         moved, self._state = state.at != self._state.at, state
-        thread = state.thread
-        if state.session is None or thread is None or not any(request.usage for request in thread.requests):
-            self._forget()
+        session, thread = state.session, state.thread
+        new = self.is_new("figures", session, thread)
+        if session is None or thread is None or not any(request.usage for request in thread.requests):
+            self._job.cancel()
+            self._whole = self.figures = None
             self._empty.setText(NOTHING if thread is None else NO_USAGE)
             self._stack.setCurrentIndex(0)
+            self.table.show_rows(())
+            self._draw()
             return
         self.load_plot()
-        if state.session is not self._session or thread is not self._thread:
-            self._work_out(state.session, thread)
+        if new:
+            self._work_out(session, thread)
         if moved:
             self._stand()
         if self.plot is not None:
@@ -101,19 +98,11 @@ class CostPanel(PlotPanel):
             self._explain(here[0])
             QTimer.singleShot(0, self.table, lambda: self.table.scrollTo(self.table.currentIndex()))
 
-    def _forget(self) -> None:
-        self._job.cancel()
-        self._session = self._thread = self._whole = self.figures = None
-        self.table.show_rows(())
-        if self.plot is not None:
-            self.plot.show_figures(None)
-
     def _work_out(self, session: Session, thread: Thread) -> None:
         """Of a fuller one of the same thread what is known stands until then."""
-        known, of = self._whole if session is self._session else None, (session.path, thread.id)
-        if of != self._of:
+        known = self._whole[1] if self._whole is not None and self._whole[0] is session else None
+        if self.is_new("thread", session.path, thread.id):
             self.figures = None
-        self._session, self._thread, self._whole, self._of = session, thread, known, of
 
         def job(task: Task) -> tuple[SessionCost, CostFigures | None]:
             whole = known or session_cost(session)
@@ -121,16 +110,11 @@ class CostPanel(PlotPanel):
             return whole, None if found is None else cost_figures(whole, found)
 
         def done(found: tuple[SessionCost, CostFigures | None]) -> None:
-            self._whole, self.figures = found
+            self._whole, self.figures = (session, found[0]), found[1]
             self._show()
 
         self._job.run(job, done)
         self._show()
-
-    @property
-    def found(self) -> ThreadCost | None:
-        """Of the chosen thread, as far as it is worked out."""
-        return self.figures.found if self.figures is not None else None
 
     def _show(self) -> None:
         figures = self.figures
@@ -144,9 +128,7 @@ class CostPanel(PlotPanel):
         self._stand()
         self._plot_side.setVisible(any(figures.found.bills))  # bars of no price would be none
         self._explain(self.table.currentIndex().row())
-        if self.plot is not None:
-            self.plot.show_figures(figures)
-            self.plot.overlay.show_playhead(self._state.at)
+        self._draw()
 
     def _explain(self, place: int, _column: int = -1) -> None:
         """The chosen row in full, with its difference."""
@@ -163,20 +145,20 @@ class CostPanel(PlotPanel):
         if one.message:
             self.desk.workbench.select(one.message)
 
-    # -- the plot -----------------------------------------------------------------------------------------------------
-
-    def plot_class(self) -> Callable[[Theme], Any]:
-        """A bar a request."""
+    def make_plot(self) -> Any:
         from inspector.gui.panels.cost.plot import CostPlot
 
-        return CostPlot
+        return CostPlot(self.desk.theme)
 
     def place_plot(self) -> None:
-        """Beside the table, or above it."""
         self._plot_box.insertWidget(0, self.plot, 1)
         self.fit()
-        self.plot.show_figures(self.figures)
-        self.plot.overlay.show_playhead(self._state.at)
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.plot is not None:
+            self.plot.show_figures(self.figures)
+            self.plot.overlay.show_playhead(self._state.at)
 
     def say(self, words: str) -> None:
         """What is under the mouse, else the sums."""

@@ -51,7 +51,6 @@ class CostPlot(Plot):
         self.overlay.show_figures(figures)
 
     def about(self, at: int) -> str:
-        """What the request cost."""
         assert self._found is not None
         bill = self._found.bills[at]
         if bill is None:
@@ -62,7 +61,6 @@ class CostPlot(Plot):
         return " · ".join(words)
 
     def _set_pens(self) -> None:
-        self.overlay.update()
         for kind, curve in self._curves.items():
             curve.setPen(pg.mkPen(COLOURS[kind], width=1))
             curve.setBrush(QColor(COLOURS[kind]))
@@ -79,7 +77,6 @@ class CostOverlay(Overlay):
         self.update()
 
     def _is_crossed(self, room: QRectF) -> bool:
-        """Does a bar stand there?"""
         if self._figures is None or not self._pixels.width():
             return False
         one = self._range.width() / self._pixels.width()

@@ -62,7 +62,6 @@ class DiffBar(Guarded, QWidget):
         self.restyle()
 
     def restyle(self) -> None:
-        """A chip's letter has the colour of its fate."""
         for name, chip in self.chips.items():
             chip.setStyleSheet(f"QToolButton:checked {{ color: {fate_colour(self._theme.colours, name)}; }}")
 

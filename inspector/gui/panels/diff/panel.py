@@ -15,8 +15,9 @@ from inspector.gui.look.build import button, column, holding, pages, row, splitt
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.panels.diff.bar import DiffBar
-from inspector.gui.panels.diff.rows import DiffModel, DiffRows
+from inspector.gui.panels.diff.rows import DiffDelegate, DiffModel
 from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.painted import PaintedList
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
 from inspector.workbench.diff import LETTERS, Listing, Sides, compared, listing, rival, sides
@@ -62,14 +63,15 @@ class DiffPanel(Panel):
         self._job = LatestJob(desk.bridge)
         self._asked_for_text: bool | None = None
         self.model = DiffModel()
-        self.view = DiffRows(desk.theme, self.model)
+        self.delegate = DiffDelegate(desk.theme)
+        self.view = PaintedList("Messages before and after", self.model, self.delegate)
         self.reading = DiffReading(desk)
         self.bar = DiffBar(desk.theme, self.walk, self._accept)
         self.bar.filtered.connect(self._filter)
         self.bar.against.connect(desk.workbench.stepping.compare)
         self.bar.text.clicked.connect(self._want_text)
         self.view.selectionModel().currentChanged.connect(self._picked)
-        self.view.entered.connect(self._enter)
+        self.view.opened.connect(self._enter)
         self.view.clicked.connect(lambda index: self._open(index.row()))
         self._lay_out()
         self.setFocusProxy(self._nothing)
@@ -87,8 +89,6 @@ class DiffPanel(Panel):
         self._nothing.setAccessibleName("Diff")
         self._stack = pages(self, self._nothing, page)
         self.fit()
-
-    # -- State -------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
         """What is compared where we stand, worked out off this thread if it is something else."""
@@ -144,7 +144,7 @@ class DiffPanel(Panel):
             self.view.setFocus()
         self.bar.show_comparison(found.comparison)
         stood = self.chosen if found.comparison is self.model.comparison else None
-        self.view.delegate.name_tools(found.comparison.tools.values())
+        self.delegate.name_tools(found.comparison.tools.values())
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(found)
         self._stand_at(self._first(stood))
@@ -160,8 +160,6 @@ class DiffPanel(Panel):
         if stood is None and (of is None or of.fate.name == "kept"):
             place = self.model.change_after(-1, 1)
         return max(0, place)
-
-    # -- rows --------------------------------------------------------------------------------------------------------
 
     def _filter(self) -> None:
         comparison, wanted = self.model.comparison, self.bar.wanted
@@ -183,8 +181,8 @@ class DiffPanel(Panel):
         if of is not None:
             self.desk.workbench.select(of.fate.id)
 
-    def _enter(self) -> None:
-        if not self._open(self.view.currentIndex().row()):
+    def _enter(self, place: int) -> None:
+        if not self._open(place):
             self.bar.text.click()
 
     def _open(self, place: int) -> bool:
@@ -210,8 +208,6 @@ class DiffPanel(Panel):
         place = self.model.change_after(self.view.currentIndex().row(), steps)
         if place >= 0:
             self.view.setCurrentIndex(self.model.index(place, 0))
-
-    # -- text --------------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
         of, comparison = self.chosen, self.model.comparison
@@ -242,22 +238,12 @@ class DiffPanel(Panel):
         if turned:
             self._splitter.setSizes([4_000, 2_000])  # what it had the other way says nothing here
 
-    # -- the rest ----------------------------------------------------------------------------------------------------
-
     def _accept(self) -> None:
         """Take the step whose preview this is, or undo the one that was taken."""
         if self._sides is not None and self._sides.preview:
             self.desk.workbench.stepping.step(self._sides.name)
         else:
             self.desk.workbench.stepping.undo()
-
-    def restyle(self) -> None:
-        self.bar.restyle()
-        self.reading.text.restyle()
-        super().restyle()
-
-
-# -- the text of one row -----------------------------------------------------------------------------------------------
 
 
 AROUND = 3

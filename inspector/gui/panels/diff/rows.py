@@ -8,21 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QFontMetrics, QPainter
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
 from inspector.core.words import plural
 from inspector.gui.look.colours import Colours, fate_colour, grounds, ink, role_colour
 from inspector.gui.look.number_formats import grouped, signed
-from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.painted import (
     CENTRE,
     CHOSEN,
     RIGHT,
-    PaintedList,
     PaintedModel,
     PaintedRow,
     paint_bold,
@@ -74,8 +72,6 @@ class DiffModel(PaintedModel):
         """What is shown."""
         return self.listing.comparison if self.listing else None
 
-    # -- what is shown -----------------------------------------------------------------------------------------------
-
     def show(self, listing: Listing | None) -> None:
         self.beginResetModel()
         if listing is None or listing.comparison is not self.comparison:
@@ -84,7 +80,6 @@ class DiffModel(PaintedModel):
         self.endResetModel()
 
     def open(self, place: int) -> None:
-        """Show the rows of the stretch that is left out at `place`."""
         if self.listing is not None:
             self.show(self.listing.opened(place))
 
@@ -92,8 +87,6 @@ class DiffModel(PaintedModel):
     def listed(self) -> Sequence[tuple[int, int]]:
         """(start, end) of each row."""
         return self.listing.rows if self.listing else ()
-
-    # -- asking ------------------------------------------------------------------------------------------------------
 
     def row_at(self, place: int) -> DiffLine:
         stretch = self.listed[place]
@@ -257,19 +250,3 @@ class DiffDelegate(PaintedRow):
         if of.delta and of.fate.name != "kept":
             painter.setPen(ink(c.quiet))
             painter.drawText(room.adjusted(0, 0, -9, 0), RIGHT, signed(of.delta))
-
-
-class DiffRows(PaintedList):
-    """`entered`: Enter was pressed on a row."""
-
-    entered = Signal()
-
-    def __init__(self, theme: Theme, model: DiffModel) -> None:
-        self.delegate = DiffDelegate(theme)
-        super().__init__("Messages before and after", model, self.delegate)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.entered.emit()
-        else:
-            super().keyPressEvent(event)

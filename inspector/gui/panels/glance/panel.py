@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame
 
 from inspector.core.findings.answers import Question, ShortAnswer, short_answers
@@ -52,9 +52,8 @@ class GlancePanel(Panel):
         if state.opening is not None and state.session is not None:
             return
         if state.session is not self._of[0] or state.thread is not self._of[1]:
-            same = _path(self._of[0]) == _path(state.session)
             self._of = (state.session, state.thread)
-            if not same:
+            if self.is_new("file", state.session.path if state.session is not None else ""):
                 self._show(())
                 self._job.cancel()
             if not self._job.busy:
@@ -80,9 +79,8 @@ class GlancePanel(Panel):
             card.show_answer(known.get(name))
         self._fit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """As high as the longest sentence; in the midst of it the cards would keep their old height."""
-        super().resizeEvent(event)
         self._soon.start()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -106,7 +104,6 @@ class GlancePanel(Panel):
             self.setFixedHeight(whole)
 
     def _go(self, answer: ShortAnswer) -> None:
-        """Where there is more."""
         if answer.request is not None:
             self.desk.workbench.move(answer.request)
         self.desk.show_panel(_ASKED[answer.question][1])
@@ -134,17 +131,11 @@ class AnswerCard(Guarded, QFrame):
         self.setAccessibleName(f"{self._caption.capitalize()}: {answer.text if answer is not None else ''}")
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Leads to more."""
         if self.answer is not None and self.rect().contains(event.position().toPoint()):
             self._go(self.answer)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Return and the space bar are a click."""
         if self.answer is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self._go(self.answer)
         else:
             super().keyPressEvent(event)
-
-
-def _path(session: Session | None) -> str:
-    return session.path if session is not None else ""

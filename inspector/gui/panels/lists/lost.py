@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QMenu, QToolButton
 
 from inspector.core.facts.fact import KINDS, FactKind, by_kind
@@ -20,7 +19,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, delayed, holding, menu_button, small_button
 from inspector.gui.look.number_formats import grouped, short
 from inspector.gui.navigation import go_to
-from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.table import Column
 from inspector.workbench.diff import Sides, sides
@@ -107,12 +106,8 @@ class LostPanel(ListPanel[LossRow]):
         self._group.addButton(chip)
         return chip
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Chips where they take a quarter of the room at most, else a menu."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
         high = self._flow.heightForWidth(self.width())
         self._chips.setVisible(high * 4 <= self.height())
         self.menu.setVisible(high * 4 > self.height() and bool(self._losses))
@@ -121,8 +116,6 @@ class LostPanel(ListPanel[LossRow]):
         for chip in self.kinds.values():
             if not chip.isHidden():
                 menu.addAction(chip.text(), chip.click)
-
-    # -- State -------------------------------------------------------------------------------------------------------
 
     def receive(self, state: State) -> None:
         """Looked for whether seen or not: the title shows the count."""
@@ -167,8 +160,6 @@ class LostPanel(ListPanel[LossRow]):
 
         self.desk.bridge.run(lambda task: work(), done)
 
-    # -- what is shown -----------------------------------------------------------------------------------------------
-
     def _show_losses(self, found: Sequence[LossRow]) -> None:
         self._losses = found
         self.table.leave_out(AGAIN, not any(loss.lost.needed for loss in found))
@@ -187,7 +178,7 @@ class LostPanel(ListPanel[LossRow]):
     def _show_kind(self, kind: FactKind | None) -> None:
         self._kind = kind
         self.menu.setText(self.kinds[kind].text())
-        self._fit()
+        self.fit()
         kept = [loss for loss in self._losses if kind is None or loss.lost.fact.kind == kind]
         self.show_rows(kept, self._says())
 

@@ -22,7 +22,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import choice, delayed, field, row, small_button
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.navigation import go_to
-from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.state import FoundText, State
 

@@ -14,7 +14,7 @@ from inspector.core.session import HeldSession
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import field, small_button
 from inspector.gui.look.number_formats import size_words
-from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.panels.panel import ListPanel
 from inspector.gui.welcome import NONE_FOUND
 from inspector.gui.widgets.table import Column
 from inspector.transcripts.database import named
@@ -75,7 +75,8 @@ class SessionsPanel(ListPanel[FoundSession]):
             if all(word in f"{one.title} {one.project} {one.path}".casefold() for word in words)
         ]
         self.table.show_rows(rows)
-        self.says.setText(_says(len(rows), len(self._on_disk or ())) + _says_held(self._held))
+        held = f"; first the {len(self._held):,} of what is open" if self._held else ""
+        self.says.setText(_says(len(rows), len(self._on_disk or ())) + held)
 
     def open(self, place: int) -> None:
         if place < len(self.table.rows):
@@ -111,7 +112,3 @@ def _says(shown: int, total: int) -> str:
     if not total:
         return NONE_FOUND
     return f"{shown:,} of {total:,}" if shown < total else f"{total:,}"
-
-
-def _says_held(held: Sequence[HeldSession]) -> str:
-    return f"; first the {len(held):,} of what is open" if held else ""

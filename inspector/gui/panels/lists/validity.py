@@ -6,13 +6,12 @@ A check costs as much as the buffer is long, so it is made off the GUI thread.
 from collections.abc import Sequence
 from typing import ClassVar
 
-from inspector.core.buffer import Buffer, View
 from inspector.core.validity import Invalid, check
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, delayed, small_button
-from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.state import State
 
@@ -38,7 +37,6 @@ class ValidityPanel(ListPanel[Invalid]):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._view: View | Buffer | None = None
         self._job = LatestJob(desk.bridge)
         self.mend = small_button("Repair (safe)", desk.workbench.stepping.repair, about=MENDS, role="")
         self.mend.hide()
@@ -57,17 +55,13 @@ class ValidityPanel(ListPanel[Invalid]):
 
     def show_state(self, state: State) -> None:
         """Check the buffer where we stand, if it is another one."""
-        thread = state.thread
-        if thread is None:
+        if state.thread is None:
             self.says.setText("Open a transcript to see whether a provider would take its buffers.")
             return
         stepped = state.stepped_buffer
-        plain = state.view
-        view = stepped or plain
-        if view is self._view or (stepped is None and view == self._view):
+        if not self.is_new("verdict", stepped, () if stepped is not None else (state.view,)):
             return
-        self._view = view
-        if stepped is None and not plain.length:
+        if stepped is None and not state.view.length:
             self._job.cancel()
             self.show_rows((), "This buffer holds no messages.")
             self.mend.hide()

@@ -11,7 +11,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
 
-from inspector.core.buffer import Buffer, View
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import sentences
 from inspector.core.facts.wording import plain
@@ -50,11 +49,13 @@ _MARKS = {"meta": "written by the client", "attachment": "added by the client", 
 class MessageHeader(QWidget):
     """Who and where, how many tokens, and the buttons, in as many lines as these need."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, tools: Sequence[QToolButton], rare: Sequence[QToolButton]) -> None:
+        """`rare`: those of the tools that a low panel has in a menu, to leave room for the text."""
         super().__init__()
-        self._desk = desk
+        self._desk, self._rare = desk, rare
         self._message: Message | None = None
         self._size = ""
+        self.is_low, self._has_others = False, False
         self._number = label(role="quiet")
         self._role = label(role="strong")
         self._where, self._tokens = Elided("quiet"), Elided()
@@ -62,13 +63,11 @@ class MessageHeader(QWidget):
             "count", self._count, about="Count it with tiktoken o200k", name="count with tiktoken"
         )
         self.together = menu_button("")
-        self.rare: tuple[QToolButton, ...] = ()
-        """What a low panel has in a menu, to leave room for the text."""
         self.more = menu_button("more", self._fill_more, about="What else can be done with it", anew=True)
-        self.is_low, self._has_others = False, False
         who = row(self._number, self._role, (self._where, 1), gap=8)
-        self.tools = flow(margins=(0, 0, 0, 0))
-        column(who, self._tokens, self.tools, of=self, margins=(13, 6, 8, 2), gap=2)
+        buttons = flow(*tools, self.counter, self.together, self.more, margins=(0, 0, 0, 0))
+        column(who, self._tokens, buttons, of=self, margins=(13, 6, 8, 2), gap=2)
+        self.be_low(False)
 
     def show_message(self, message: Message, number: int | None, others: Sequence[Message], size: Sizer) -> None:
         """`number` is its place in the buffer, None where it does not stand there; `others` travelled with it; `size`:
@@ -80,21 +79,20 @@ class MessageHeader(QWidget):
         words = [*_badges(message), *_where(message)]
         self._where.show_text(" · ".join(words), *(" · ".join(words[:n]) for n in range(len(words) - 1, 0, -1)))
         self._size = _tokens(message, size)
+        self._name_others(others)
         self._show_counted()
-        self._show_others(others)
         self.restyle()
 
     def be_low(self, low: bool) -> None:
         """Is there little room for the text?"""
         self.is_low = low
-        for button in self.rare:
+        for button in self._rare:
             button.setVisible(not low)
         self.more.setVisible(low)
-        self.together.setVisible(self._has_others and not low)
         self._show_counted()
 
     def _fill_more(self, menu: QMenu) -> None:
-        for button in (*self.rare, self.counter):
+        for button in (*self._rare, self.counter):
             action = menu.addAction(button.text(), button.click)
             action.setEnabled(button.isEnabled())
             action.setCheckable(button.isCheckable())
@@ -126,17 +124,16 @@ class MessageHeader(QWidget):
         self.counter.setText("count")
         self.counter.setEnabled(True)
         self.counter.setVisible(not known and not self.is_low)
+        self.together.setVisible(self._has_others and not self.is_low)
         words = self._size
         if message is not None and known:
             refused = refusals(estimator(COUNTED), (message,))
-            words += (
-                " · tiktoken gave up on it" if refused else f" · tiktoken {grouped(count(estimator(COUNTED), message))}"
-            )
+            counted = f"tiktoken {grouped(count(estimator(COUNTED), message))}"
+            words += f" · {'tiktoken gave up on it' if refused else counted}"
         self._tokens.show_text(words, words.replace(" of the prompt", ""))
 
-    def _show_others(self, others: Sequence[Message]) -> None:
+    def _name_others(self, others: Sequence[Message]) -> None:
         self._has_others = bool(others)
-        self.together.setVisible(self._has_others and not self.is_low)
         self.together.setText(f"travelled together with {plural(len(others), 'other')} ▾")
         menu = self.together.menu()
         menu.clear()
@@ -153,17 +150,12 @@ class MessageView(Panel):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._thread: Thread | None = None
-        self._place: tuple[object, ...] = ()
-        self._stepped: Buffer | None = None
         self._message: Message | None = None
         self._number: int | None = None
         """Its place in the buffer; None where it stands elsewhere in the thread."""
         self._pairs, self._partners = ToolPairs(), tuple[PairedPart | None, ...]()
-        self._paired: tuple[View | None, Buffer | None] = (None, None)
         self._found = ""
         """What the search looks for."""
-        self.header = MessageHeader(desk)
         self.reader = TextReader(desk.theme, "Text of the message", desk.bridge)
         self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
         self.images = ImageStrip(desk.bridge)
@@ -174,14 +166,11 @@ class MessageView(Panel):
         self._wrap(desk.settings.text("message/wrap", "yes") == "yes")
 
     def show_state(self, state: State) -> None:
-        """The selected message, as it stands in the buffer at the playhead."""
-        thread = state.thread
-        view, size = state.view, sizer_of(state) if state.pressures is not None else None
-        place = (state.selected, state.estimator, view, size.scale if size is not None else None, state.found)
-        stepped = state.stepped_buffer
-        if thread is self._thread and place == self._place and stepped is self._stepped:
+        thread, view, stepped = state.thread, state.view, state.stepped_buffer
+        size = sizer_of(state) if state.pressures is not None else None
+        place = (state.selected, state.estimator, view, size and size.scale, state.found)
+        if not self.is_new("message", thread, stepped, place):
             return
-        self._thread, self._place, self._stepped = thread, place, stepped
         number, message = find_message(state)
         self.edit.setEnabled(number is not None)
         if message is None or size is None:
@@ -190,8 +179,7 @@ class MessageView(Panel):
             self._stack.setCurrentIndex(0)
             return
         self.header.show_message(message, number, companions(thread, message), size)
-        if (view, stepped) != self._paired:
-            self._paired = (view, stepped)
+        if self.is_new("pairs", stepped, (view,)):
             self._pairs = ToolPairs(stepped.messages if stepped is not None else view.messages())
         partners = self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
         for button, rows in ((self.back, -1), (self.on, 1)):
@@ -216,11 +204,6 @@ class MessageView(Panel):
         """Beside an opaque compaction, what a readable one would have kept."""
         if text and message is self._message:
             self.text.show_sections((*message_sections(message, self._partners), Section(NAME, text)))
-
-    def restyle(self) -> None:
-        """Colours of text are in the text: it is laid in anew."""
-        self.header.restyle()
-        self.text.restyle()
 
     def copy_message(self, form: CopyForm = "text") -> None:
         """All parts, to the clipboard."""
@@ -277,9 +260,6 @@ class MessageView(Panel):
             menu.addAction("Fold all that is long").triggered.connect(partial(self.text.fold_all, True))
         return menu
 
-    def _show_menu(self, place: QPoint) -> None:
-        self.menu_at(place).popup(self.text.viewport().mapToGlobal(place))
-
     def _add_tools(self) -> None:
         def edit() -> None:
             ManualEdits(self.desk, self.window()).edit()
@@ -296,12 +276,11 @@ class MessageView(Panel):
         self.on = small_button("›", partial(self.step_tool, 1), about=_ON, name=_ON)
         self.pin = small_button("pin", self.pin_sentence, about="Pin the sentence (Ctrl+Shift+D)", name="pin sentence")
         self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.text.customContextMenuRequested.connect(self._show_menu)
+        self.text.customContextMenuRequested.connect(
+            lambda at: self.menu_at(at).popup(self.text.viewport().mapToGlobal(at))
+        )
         tools = (self.back, self.on, self.wrap, self.edit, find, self.copy, self.forms, self.pin)
-        for button in (*tools, self.header.counter, self.header.together, self.header.more):
-            self.header.tools.addWidget(button)
-        self.header.rare = (self.wrap, self.edit, find, self.pin)
-        self.header.be_low(False)
+        self.header = MessageHeader(self.desk, tools, (self.wrap, self.edit, find, self.pin))
 
     def fit(self) -> None:
         """A low panel has few buttons: its room is the text's."""

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QMouseEvent, QPainter
-from PySide6.QtWidgets import QMenu, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QMenu
 
 from inspector.core.findings.pins import PinFinding, PinViolation, pin_findings
 from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
@@ -19,14 +19,14 @@ from inspector.core.session import Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.guard import Guarded
 from inspector.gui.look.build import checked_action, field, menu_button, small_button
-from inspector.gui.look.colours import ink
+from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import go_to
-from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.chips import flow
+from inspector.gui.widgets.painted import PaintedCell
 from inspector.gui.widgets.table import Column, Index, Rows
 from inspector.workbench.compare import BASE, NAMES, PolicyRun, Result, compare, runs
 from inspector.workbench.state import State
@@ -121,8 +121,6 @@ class PinsPanel(ListPanel[PinLine]):
                 action.setData(name)
                 action.toggled.connect(lambda _: self._drive())
 
-    # -- State ---------------------------------------------------------------------------------------------------------
-
     def show_state(self, state: State) -> None:
         """Another thread or other pins are looked for anew; the playhead always."""
         self._state = state
@@ -138,7 +136,6 @@ class PinsPanel(ListPanel[PinLine]):
             self.table.viewport().update()
 
     def _look(self) -> None:
-        """Find the pins, and where they stood."""
         thread, given = self._thread, self._pins
         self._looking.cancel()
         if thread is not None:
@@ -173,8 +170,6 @@ class PinsPanel(ListPanel[PinLine]):
         run, result = news
         self._known[run] = result.pins if isinstance(result, ReplayReport) else ()
         self._show()
-
-    # -- what is shown -------------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
         under = {
@@ -213,8 +208,6 @@ class PinsPanel(ListPanel[PinLine]):
         self.pin.setEnabled(line is not None)
         self.pin.setText("unpin" if line is not None and line.history.pin.found == "given" else "pin")
 
-    # -- intents -------------------------------------------------------------------------------------------------------
-
     def _pin_typed(self) -> None:
         if text := self.typed.text().strip():
             self.typed.clear()
@@ -250,17 +243,13 @@ class PinsPanel(ListPanel[PinLine]):
     def open(self, place: int) -> None:
         self.desk.show_panel("Message")
 
-    def restyle(self) -> None:
-        super().restyle()
-        self.table.viewport().update()
 
-
-class StripDelegate(Guarded, QStyledItemDelegate):
+class StripDelegate(PaintedCell):
     """All requests from left to right: verbatim a full bar, paraphrased half of one, gone a line; `!` = a violation."""
 
     def __init__(self, theme: Theme, table: Rows[PinLine]) -> None:
-        super().__init__(table)
-        self._theme, self._table = theme, table
+        super().__init__(theme, table)
+        self._table = table
         self.requests = 0
         self.place: int | None = None
         """The request we stand at."""
@@ -270,12 +259,10 @@ class StripDelegate(Guarded, QStyledItemDelegate):
         inner = room.adjusted(9, 0, -9, 0)
         return max(0, min(self.requests - 1, (x - inner.left()) * self.requests // max(1, inner.width())))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        line, c = self._table.rows[index.row()], self._theme.colours
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
-        painter.fillRect(option.rect, ink(c.selected if chosen else c.window))
+    def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
+        line = self._table.rows[index.row()]
         one = self._table.verticalHeader().defaultSectionSize() - 8  # a strip is a line high, whatever its row is
-        inner = option.rect.adjusted(9, (option.rect.height() - one) // 2, -9, 0)
+        inner = rect.adjusted(9, (rect.height() - one) // 2, -9, 0)
         inner.setHeight(one)
         for span in line.history.spans:
             left, right = self._x(inner, span.first), self._x(inner, span.last + 1)
@@ -285,7 +272,7 @@ class StripDelegate(Guarded, QStyledItemDelegate):
             painter.fillRect(QRect(left, top, max(2, right - left), high), ink(colour))
         if self.place is not None and self.requests:
             x = self._x(inner, self.place)
-            painter.fillRect(QRect(x, option.rect.top(), 1, option.rect.height()), ink(c.playhead))
+            painter.fillRect(QRect(x, rect.top(), 1, rect.height()), ink(c.playhead))
         for found in line.violations:
             mark = QRect(self._x(inner, found.request) - 4, inner.top() - 2, 9, inner.height() + 4)
             painter.fillRect(mark, ink(c.high))

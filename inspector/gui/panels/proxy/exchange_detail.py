@@ -8,7 +8,6 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from inspector.core.errors import InspectorError
 from inspector.core.formats.proxy.whole import WholeExchange
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
@@ -56,15 +55,16 @@ class ExchangeDetail(QWidget):
         self.go.setEnabled(chosen.place.request is not None)
         self.show()
         if not same:
-            self._bridge.run(lambda task: _sections(path, one.line), partial(self._read, chosen), self._not_read)
+            self._bridge.run(
+                lambda task: _sections(path, one.line),
+                partial(self._read, chosen),
+                lambda error: self.raw.text.show_sections((Section(str(error)),)),
+            )
 
     def _read(self, chosen: ListedExchange, found: "tuple[Sequence[Section], Sequence[Section]]") -> None:
         if chosen is self._row:
             for reader, sections in zip((self.said, self.raw), found, strict=True):
                 reader.text.show_sections(sections)
-
-    def _not_read(self, error: InspectorError) -> None:
-        self.raw.text.show_sections((Section(str(error)),))
 
     def _go(self) -> None:
         if self._row is not None:
@@ -78,11 +78,6 @@ class ExchangeDetail(QWidget):
         """Another recording: none is chosen."""
         self._row = None
         self.hide()
-
-    def restyle(self) -> None:
-        """Colours of text are in the text."""
-        for reader in (self.said, self.raw):
-            reader.text.restyle()
 
 
 def _sections(path: str, at: int) -> tuple[Sequence[Section], Sequence[Section]]:

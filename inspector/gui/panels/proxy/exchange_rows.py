@@ -123,14 +123,9 @@ def up_words(one: ExchangeSummary) -> str:
     return size_words(one.up) + sent
 
 
-def _cached(one: ExchangeSummary) -> str:
-    return share_words(one.cached) if one.cached is not None else ""
-
-
-def _tokens(row: ListedExchange, name: str) -> str:
+def _output(row: ListedExchange) -> str:
     usage = row.what.usage
-    least = "≥ " if usage is not None and name == "output" and not usage.output_is_final else ""
-    return f"{least}{grouped(getattr(usage, name))}" if usage is not None else ""
+    return "" if usage is None else f"{'' if usage.output_is_final else '≥ '}{grouped(usage.output)}"
 
 
 def _client(row: ListedExchange) -> str:
@@ -142,7 +137,6 @@ def _finish(row: ListedExchange) -> str:
 
 
 def _time(row: ListedExchange) -> str:
-    """`2026-03-02 09:50:20`."""
     return row.what.time[:19].replace("T", " ")
 
 
@@ -152,6 +146,18 @@ def _came(row: ListedExchange) -> tuple[str, int]:
 
 def _number(value: float | None) -> float:
     return -1.0 if value is None else value
+
+
+def _figures(
+    title: str, of: Callable[[ListedExchange], Any], words: Callable[[Any], str], width: int, rank: int
+) -> ExchangeColumn:
+    """A column of numbers, in words and in order of their size; of what is unknown nothing is said."""
+
+    def text(row: ListedExchange) -> str:
+        value = of(row)
+        return "" if value is None else words(value)
+
+    return ExchangeColumn(title, text, width, True, key=lambda row: _number(of(row)), rank=rank)
 
 
 COLUMNS: Sequence[ExchangeColumn] = (
@@ -165,26 +171,14 @@ COLUMNS: Sequence[ExchangeColumn] = (
         "kind", kind_words, 16, key=lambda row: (row.place.kind, row.place.thread, _number(row.place.request)), rank=2
     ),
     ExchangeColumn("up", lambda row: up_words(row.what), 16, True, key=lambda row: _number(row.what.up), rank=5),
-    ExchangeColumn(
-        "down", lambda row: size_words(row.what.down), 7, True, key=lambda row: _number(row.what.down), rank=8
-    ),
-    ExchangeColumn(
-        "first byte", lambda row: time_words(row.what.first_byte_ms), 9, True,
-        key=lambda row: _number(row.what.first_byte_ms), rank=7,
-    ),
+    _figures("down", lambda row: row.what.down, size_words, 7, 8),
+    _figures("first byte", lambda row: row.what.first_byte_ms, time_words, 9, 7),
     ExchangeColumn("time", lambda row: time_words(row.what.elapsed_ms), key=lambda row: _number(row.what.elapsed_ms)),
+    _figures("messages", lambda row: row.request and len(row.request.view), grouped, 9, 10),
+    _figures("prompt", lambda row: row.what.usage and row.what.usage.prompt, grouped, 10, 9),
+    _figures("cached", lambda row: row.what.cached, share_words, 6, 1),
     ExchangeColumn(
-        "messages", lambda row: grouped(len(row.request.view)) if row.request is not None else "", 9, True,
-        key=lambda row: len(row.request.view) if row.request is not None else -1, rank=10,
-    ),
-    ExchangeColumn(
-        "prompt", lambda row: _tokens(row, "prompt"), 10, True,
-        key=lambda row: row.what.usage.prompt if row.what.usage is not None else -1, rank=9,
-    ),
-    ExchangeColumn("cached", lambda row: _cached(row.what), 6, True, key=lambda row: _number(row.what.cached), rank=1),
-    ExchangeColumn(
-        "output", lambda row: _tokens(row, "output"), 9, True,
-        key=lambda row: row.what.usage.output if row.what.usage is not None else -1, rank=11,
+        "output", _output, 9, True, key=lambda row: row.what.usage.output if row.what.usage else -1, rank=11
     ),
     ExchangeColumn("ended", _finish, 12, key=_finish, rank=13),
     ExchangeColumn("held", lambda row: held_words(row.what), 18, key=lambda row: _number(row.what.held_ms)),
@@ -319,7 +313,8 @@ class ExchangeModel(TableModel[ListedExchange]):
         self._by, self._falling = 0, True
         self.seen: Collection[int] = range(len(COLUMNS))
         """Columns that are not left out."""
-        self._places: Mapping[object, int] = {}
+        self.places: Mapping[object, int] = {}
+        """Where each row stands, by the exchange's id, and by (thread, request)."""
 
     def show_all(self, rows: Sequence[ListedExchange]) -> None:
         """All that passed, in the order in which it came."""
@@ -327,7 +322,6 @@ class ExchangeModel(TableModel[ListedExchange]):
         self._arrange()
 
     def choose(self, which: str, text: str) -> None:
-        """Show only these."""
         self._chosen = (which, text)
         self._arrange()
 
@@ -346,7 +340,7 @@ class ExchangeModel(TableModel[ListedExchange]):
             self._job.run(lambda task: job(), self._take)
 
     def _take(self, new: Arrangement) -> None:
-        self._places = new.places
+        self.places = new.places
         if new.more is None:
             self.show_rows(new.rows)
             self.replaced.emit()
@@ -358,10 +352,6 @@ class ExchangeModel(TableModel[ListedExchange]):
         self.rows = new.rows
         if new.changed:
             self.dataChanged.emit(self.index(new.changed[0], 0), self.index(new.changed[1], len(COLUMNS) - 1))
-
-    def row_of(self, wanted: object) -> int | None:
-        """Where the exchange of that id, or that (thread, request), stands."""
-        return self._places.get(wanted)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):

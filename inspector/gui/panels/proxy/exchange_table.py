@@ -4,10 +4,9 @@ from collections.abc import Collection
 
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
+from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from inspector.gui.bridge import Bridge
-from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, field, holding, keep
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
@@ -21,7 +20,7 @@ from inspector.gui.panels.proxy.exchange_rows import (
     waterfall,
 )
 from inspector.gui.widgets.chips import Chips, flow
-from inspector.gui.widgets.painted import MIDDLE, RIGHT, paint_text
+from inspector.gui.widgets.painted import MIDDLE, RIGHT, PaintedCell, paint_text
 from inspector.gui.widgets.table import FittedTable, Index
 
 _PAD = 7
@@ -91,7 +90,7 @@ class ExchangeTable(FittedTable[ListedExchange]):
         self.chosen.emit(self.rows[row])
 
     def _stand_again(self) -> None:
-        at = self._exchanges.row_of(self._chosen) if self._chosen is not None else None
+        at = self._exchanges.places.get(self._chosen) if self._chosen is not None else None
         if at is None:
             self.clearSelection()
         elif at != self.currentIndex().row() or not self.selectedIndexes():
@@ -166,29 +165,22 @@ class ExchangeFilter(QWidget):
         self.chosen.emit(which, self.text.text())
 
 
-class _ExchangeCell(Guarded, QStyledItemDelegate):
+class _ExchangeCell(PaintedCell):
     def __init__(self, theme: Theme, table: ExchangeTable) -> None:
-        super().__init__(table)
-        self._theme, self._table = theme, table
+        super().__init__(theme, table)
+        self._table = table
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """The text of a cell, or its bar."""
-        row, c = self._table.rows[index.row()], self._theme.colours
-        picked = bool(option.state & QStyle.StateFlag.State_Selected)
-        painter.save()
-        painter.fillRect(option.rect, ink(c.selected if picked else c.window))
-        inner = option.rect.adjusted(_PAD, 0, -_PAD, 0)
-        painter.setFont(option.font)
+    def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
+        row, inner = self._table.rows[index.row()], rect.adjusted(_PAD, 0, -_PAD, 0)
         if index.column() == WATERFALL:
-            self._paint_bar(painter, inner, row)
+            self._paint_bar(painter, inner, row, c)
         else:
             one = COLUMNS[index.column()]
             text, colour = str(index.data() or ""), _colour(c, row, index.column())
             paint_text(painter, inner, text, colour, RIGHT if one.figures else MIDDLE)
-        painter.restore()
 
-    def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange) -> None:
-        c, words = self._theme.colours, COLUMNS[WATERFALL].text(row)
+    def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange, c: Colours) -> None:
+        words = COLUMNS[WATERFALL].text(row)
         at = self._table.bars().get(row.id)
         gap, width = 5, painter.fontMetrics().horizontalAdvance("000 ms")
         high = room.height() * 0.4

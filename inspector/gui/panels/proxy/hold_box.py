@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QFrame, QProgressBar
 from inspector.core.validity import check
 from inspector.core.words import per_cent, plural
 from inspector.gui.look.build import button, column, holding, mark
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
+from inspector.gui.proxies.controller import ProxyController
 from inspector.gui.widgets.chips import flow
 from inspector.proxy.holds.compacting import Proposal
 from inspector.proxy.holds.hold import HoldInfo
@@ -22,16 +23,9 @@ AS_IT_WAS, DROP = "Forward as it was", "Drop"
 
 
 class HoldBox(QFrame):
-    """`look`, `forward(stepped)`, `compact` and `drop` are called with the hold as it is then."""
+    """`look` and the controller are called with the hold as it is then."""
 
-    def __init__(
-        self,
-        hold: HoldInfo,
-        look: Callable[[HoldInfo], None],
-        forward: Callable[[HoldInfo, bool], None],
-        compact: Callable[[HoldInfo], None],
-        drop: Callable[[HoldInfo], None],
-    ) -> None:
+    def __init__(self, hold: HoldInfo, look: Callable[[HoldInfo], None], to: ProxyController) -> None:
         super().__init__()
         self.setObjectName("HoldBox")
         self.hold = hold
@@ -44,18 +38,17 @@ class HoldBox(QFrame):
         self.bar.setRange(0, 1000)
         self.bar.setAccessibleName("Time that is left")
         stepped = "Send it with what the steps made of it; the same cut is made on later turns"
-        self.look = button(
-            LOOK, lambda: look(self.hold), about="Stand at this request: its buffer, the tiers, what each would free"
-        )
-        self.stepped = button(STEPPED, lambda: forward(self.hold, True), about=stepped)
         compacted = "Send it with what the policy makes of it; summaries are made offline"
-        self.compact = button(COMPACT, lambda: compact(self.hold), about=compacted)
-        as_it_was = "Send it as it stands, without your steps"
-        self.as_it_was = button(AS_IT_WAS, lambda: forward(self.hold, False), about=as_it_was)
-        dropped = "Answer it with an error; the provider never sees it"
-        self.drop = button(DROP, lambda: drop(self.hold), about=dropped)
-        buttons = holding(flow(self.look, self.stepped, self.compact, self.as_it_was, self.drop))
-        parts = (self.who, self.size_, self.would, self.bar, self.left, self.made, buttons)
+        buttons = (
+            (LOOK, lambda: look(self.hold), "Stand at this request: its buffer, the tiers, what each would free"),
+            (STEPPED, lambda: to.forward(self.hold, True), stepped),
+            (COMPACT, lambda: to.compact(self.hold), compacted),
+            (AS_IT_WAS, lambda: to.forward(self.hold, False), "Send it as it stands, without your steps"),
+            (DROP, lambda: to.drop(self.hold), "Answer it with an error; the provider never sees it"),
+        )
+        made = [button(words, clicked, about=about) for words, clicked, about in buttons]
+        self.look, self.stepped, self.compact, self.as_it_was, self.drop = made
+        parts = (self.who, self.size_, self.would, self.bar, self.left, self.made, holding(flow(*made)))
         column(*parts, of=self, margins=(10, 8, 10, 8), gap=4)
         self.show_hold(hold, Prospect())
 
@@ -68,12 +61,9 @@ class HoldBox(QFrame):
             self._prospect = prospect
             self.who.setText(line(headline(hold), 160))
             self.size_.setText(size(hold))
-            would = proposed(hold, proposal, prospect.policy)
-            self.would.setText(would)
-            self.would.setVisible(bool(would))
+            say(self.would, proposed(hold, proposal, prospect.policy))
             told = hold.cannot or instead(hold, steps, prospect.left)
-            self.made.setText(told)
-            self.made.setVisible(bool(told))
+            say(self.made, told)
             bad = bool(hold.cannot) or "would refuse" in told
             mark(self.made, "role", "bad" if bad else "good")
             self.stepped.setEnabled(steps is not None and not hold.cannot)

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from inspector.core.session import Session
 from inspector.core.untyped import digits_of
@@ -122,11 +122,10 @@ class ProxyPanel(Panel):
         assert desk.proxies is not None
         proxies = desk.proxies
         self._controller = proxies.controller
-        self._brought: set[int] = set()
-        self.address = label(role="title")
-        self.address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._brought: set[int | str] = set()
+        """What came to the front with the panel: held requests by their ids, addresses."""
+        self.address, self.copy = _address()
         self.to = label(role="quiet", wrap=True)
-        self.copy = button("Copy", lambda: _to_clipboard(self.address.text()), about="Copy the address")
         self.connect_ = button("Connect a client…", proxies.connect, about="The exact lines for each client")
         self.stop = button("Stop", self._controller.stop, about="End the proxy; the recording stays")
         show = self._controller.show_recording
@@ -135,8 +134,6 @@ class ProxyPanel(Panel):
         spans = "An address on this machine that OpenTelemetry exporters send to; no proxy is needed"
         self.begin_receiving = button("Receive spans", proxies.receive, about=spans)
         self.receiver = ReceiverRow(proxies.stop_receiving, lambda: proxies.receiver.show_recording())
-        self._listens: set[str] = set()
-        """Addresses that were brought to the front."""
         self.rule = RuleRow()
         self.rule.chosen.connect(self._controller.set_rule)
         self.rule.next_one.connect(self._controller.hold_next)
@@ -179,8 +176,6 @@ class ProxyPanel(Panel):
         tables = ((one, 1) for one in (self.clients, self._split))
         column(*heads, *tables, of=self, margins=(13, 8, 10, 8), gap=9)
 
-    # -- what is shown -------------------------------------------------------------------------------------------------
-
     def receive(self, state: State) -> None:
         """Seen or not: a new address and a request that comes to be held bring it to the front; the tab tells of one
         that is held."""
@@ -189,14 +184,12 @@ class ProxyPanel(Panel):
         self.setWindowTitle(f"{self.TITLE} ●" if holds else self.TITLE)
         if state.session is None:
             return  # the recording is still being opened: nothing can be brought to the front before it is
-        placed = {hold.id for hold in holds if hold.time}
-        if placed - self._brought:
+        here = {hold.id for hold in holds if hold.time} | {
+            one.url for one in (state.proxy, state.receiver) if one is not None and one.url
+        }
+        if here - self._brought:
             self.desk.show_panel(self.TITLE)
-        self._brought = placed
-        listens = {one.url for one in (state.proxy, state.receiver) if one is not None and one.url}
-        if listens - self._listens:
-            self.desk.show_panel(self.TITLE)
-        self._listens = listens
+        self._brought = here
 
     def show_state(self, state: State) -> None:
         """The proxy as it stands, what would become of what it holds, and what has passed."""
@@ -242,8 +235,7 @@ class ProxyPanel(Panel):
             box.deleteLater()
         for n, hold in enumerate(holds):
             if hold.id not in self.boxes:
-                to = self._controller
-                self.boxes[hold.id] = HoldBox(hold, self._look_at, to.forward, to.compact, to.drop)
+                self.boxes[hold.id] = HoldBox(hold, self._look_at, self._controller)
                 self._held.insertWidget(n, self.boxes[hold.id])
             known = proxy.prospects.get(hold.id) if proxy is not None else None
             self.boxes[hold.id].show_hold(hold, known or Prospect())
@@ -320,7 +312,6 @@ class ProxyPanel(Panel):
         self.detail.show_exchange(self._session.path, chosen)
 
     def _go_to(self, chosen: ListedExchange) -> None:
-        """Stand at it, and show its buffer."""
         if chosen.place.request is None:
             self.desk.say(f"This {chosen.place.kind or 'exchange'} is no request of a conversation: it has no buffer.")
             return
@@ -341,12 +332,6 @@ class ProxyPanel(Panel):
                 lambda error: self.desk.say(str(error)),
             )
 
-    def restyle(self) -> None:
-        """Colours of text are in the text."""
-        super().restyle()
-        self.detail.restyle()
-        self.table.viewport().update()
-
     def _tick(self) -> None:
         if self.seen:
             for box in self.boxes.values():
@@ -358,15 +343,13 @@ class ReceiverRow(QWidget):
 
     def __init__(self, stop: Callable[[], None], show: Callable[[], None]) -> None:
         super().__init__()
-        self.address = label(role="title")
-        self.address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.copy = button("Copy", lambda: _to_clipboard(self.address.text()), about="Copy the address")
+        self.address, self.copy = _address()
         self.says = label(role="quiet", wrap=True)
         self.show_recording = button("Show the recording", show, about="It is not what is open")
         self.stop = button("Stop", stop, about="End the receiver; the recording stays")
         self.lines = label(wrap=True)
         self.lines.setFont(mono_font())
-        self.copy_lines = button("Copy", lambda: _to_clipboard(self.lines.text()), about="Copy the lines for a shell")
+        self.copy_lines = _copy_button(self.lines, "Copy the lines for a shell")
         self.how = QWidget()
         ask = label(
             "No span has come yet. Start the traced agent in a shell with these lines:", role="quiet", wrap=True
@@ -385,5 +368,11 @@ class ReceiverRow(QWidget):
         self.how.setVisible(not view.spans)
 
 
-def _to_clipboard(text: str) -> None:
-    QGuiApplication.clipboard().setText(text)
+def _address() -> tuple[QLabel, QPushButton]:
+    made = label(role="title")
+    made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return made, _copy_button(made, "Copy the address")
+
+
+def _copy_button(of: QLabel, about: str) -> QPushButton:
+    return button("Copy", lambda: QGuiApplication.clipboard().setText(of.text()), about=about)

@@ -3,42 +3,64 @@
 Only what is on its way is shown here; all that lasts is in the journal, which the other panels show.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QTextCursor, QTextOption
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from PySide6.QtGui import QResizeEvent, QTextCursor, QTextOption
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
 
-from inspector.agent.status import RunStatus, TurnReport
+from inspector.agent.status import ANY, Breakpoints, Permission, RunStatus, TurnReport
 from inspector.agent.tools.toolbox import TOOLS
 from inspector.core.message import ToolCall
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import Verdict
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, empty_page, holding, pages, splitter
-from inspector.gui.look.labels import label, tip
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import (
+    button,
+    choice,
+    column,
+    empty_page,
+    holding,
+    line_field,
+    pages,
+    row,
+    small_button,
+    splitter,
+)
+from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line, visible
 from inspector.gui.panels.message.parts import part_text
 from inspector.gui.panels.panel import Panel
-from inspector.gui.panels.run.breaks import BreakRows
-from inspector.gui.panels.run.question import QuestionBox
+from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.table import Column, Rows
+from inspector.gui.widgets.text import PlainText
 from inspector.workbench.live import RunView
 from inspector.workbench.state import State
 
 if TYPE_CHECKING:
     from inspector.agent.plan import Plan
+    from inspector.agent.status import Permit
+
 
 LONGEST = 200_000
 """Characters that are shown; the journal has them all."""
 SHOWN_CALLS = 4
-
-
-def call_line(call: ToolCall) -> str:
-    """A call as one line."""
-    return f"{line(call.name, 40)} {line(part_text(call), 160)}"
 
 
 def happened(report: TurnReport) -> str:
@@ -104,8 +126,6 @@ class RunPanel(Panel):
         what = "An agent of our own, with a debugger's controls: give it a task and a folder."
         self._stack = pages(self, empty_page(what, self.begin, self.demo), page)
 
-    # -- what is shown -------------------------------------------------------------------------------------------------
-
     def receive(self, state: State) -> None:
         """Seen or not: a question comes to the front, and the tab tells that there is one."""
         super().receive(state)
@@ -137,7 +157,6 @@ class RunPanel(Panel):
             self._verdict = verdict
 
     def show_state(self, state: State) -> None:
-        """The run as it stands."""
         run = state.run
         if run is self._run:
             return
@@ -166,29 +185,21 @@ class RunPanel(Panel):
         self.about.setToolTip(tip(f"Journal: {plan.record}"))
         changes = (plan.forked_from or {}).get("changes")
         notes = [f"· {line(str(change), 300)}" for change in changes] if isinstance(changes, list) else []
-        self.notes.setText("\n".join(notes))
-        self.notes.setVisible(bool(notes))
+        say(self.notes, "\n".join(notes))
         self.stops.name_tiers([tier.name for tier in by.tiers])
 
     def _show_calls(self, calls: Sequence[ToolCall]) -> None:
-        listed = [call_line(call) for call in calls[:SHOWN_CALLS]]
+        listed = [f"{line(call.name, 40)} {line(part_text(call), 160)}" for call in calls[:SHOWN_CALLS]]
         more = len(calls) - len(listed)
         if more > 0:
             listed.append(f"and {more} more")
-        words = "\n".join(f"{'→' if n == 0 else '  '} {one}" for n, one in enumerate(listed))
-        if words != self.calls.text():
-            self.calls.setText(words)
-        self.calls.setVisible(bool(words))
+        say(self.calls, "\n".join(f"{'→' if n == 0 else '  '} {one}" for n, one in enumerate(listed)))
 
     def _go_to(self, report: TurnReport) -> None:
         """Stand at the request of a turn, where the journal is open."""
         state = self.desk.workbench.state
         if state.run_is_open and state.thread is not None and state.thread.id == report.thread:
             self.desk.workbench.move(report.turn)
-
-    def restyle(self) -> None:
-        """Colours of text are in the text."""
-        self.question.restyle()
 
 
 class RunText(QPlainTextEdit):
@@ -231,3 +242,193 @@ def said_last(standing: RunStatus) -> str:
     """The words of the newest answer that the thread holds."""
     answers = (message.text for message in reversed(standing.buffer.messages) if message.role == "assistant")
     return next(answers, "")
+
+
+EVERY = "any"
+USUAL = 0.6
+"""Share of the window, until the person names another."""
+
+
+_STOPS = {
+    "watermark": ("a watermark", "Before a call whose buffer has come to this share of the window"),
+    "tiers": ("a tier", "Before a tier fires"),
+    "tools": ("a tool", "Before a tool runs"),
+    "requests": ("each request", "Before every model call"),
+    "overflow": ("overflow", "When the model refuses the buffer as too long, before the policy reacts"),
+    "errors": ("error", "When a model call has failed for good; going on asks again"),
+}
+"""By the field of Breakpoints: in words."""
+
+
+class BreakRows(QWidget):
+    """`chosen` carries the Breakpoints."""
+
+    chosen = Signal(object)
+
+    def __init__(self, tools: Sequence[str], now: Breakpoints) -> None:
+        super().__init__()
+        self.boxes = {field: QCheckBox(words) for field, (words, _) in _STOPS.items()}
+        for box, (_, what) in zip(self.boxes.values(), _STOPS.values(), strict=True):
+            box.setToolTip(tip(what))
+            box.setAccessibleDescription(what)
+            box.clicked.connect(lambda _: self._choose())
+        self.share = line_field("Share of the window to stop at, in percent")
+        self.tiers, self.tools = choice("Which tier", (EVERY,)), choice("Which tool", (EVERY, *tools))
+        which = (self.share, self.tiers, self.tools)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(4)
+        for n, box in enumerate(self.boxes.values()):  # three with a choice beside them, then three without
+            grid.addWidget(box, n % 3, 0 if n < 3 else 2)
+        for n, beside in enumerate(which):
+            grid.addWidget(beside, n, 1)
+        grid.setColumnStretch(1, 1)
+        self.show_breakpoints(now)
+        self.share.editingFinished.connect(self._choose_share)
+        for names in (self.tiers, self.tools):
+            names.currentTextChanged.connect(lambda _: self._choose())
+
+    def name_tiers(self, names: Sequence[str]) -> None:
+        """The tiers of another policy."""
+        now = self.tiers.currentText()
+        with QSignalBlocker(self.tiers):
+            self.tiers.clear()
+            self.tiers.addItems([EVERY, *names])
+            self.tiers.setCurrentText(now if now in names else EVERY)
+
+    @property
+    def breakpoints(self) -> Breakpoints:
+        """As they are checked."""
+        on = {field: box.isChecked() for field, box in self.boxes.items()}
+        return Breakpoints(
+            on["requests"],
+            _percent(self.share.text()) if on["watermark"] else None,
+            _named(self.tiers) if on["tiers"] else frozenset(),
+            on["overflow"],
+            _named(self.tools) if on["tools"] else frozenset(),
+            on["errors"],
+        )
+
+    def show_breakpoints(self, now: Breakpoints) -> None:
+        """These, without telling anybody."""
+        for field, box in self.boxes.items():
+            box.setChecked(bool(getattr(now, field)))
+        if now.watermark is not None or not self.share.text():
+            self.share.setText(f"{(now.watermark or USUAL) * 100:g} %")
+        for which, names in ((self.tiers, now.tiers), (self.tools, now.tools)):
+            if names:
+                name = next((name for name in sorted(names) if name != ANY), EVERY)
+                with QSignalBlocker(which):
+                    if which.findText(name) < 0:  # the policy's tiers are not known yet
+                        which.addItem(name)
+                    which.setCurrentText(name)
+
+    def _choose_share(self) -> None:
+        """What is no share becomes one again."""
+        self.share.setText(f"{_percent(self.share.text()) * 100:g} %")
+        self._choose()
+
+    def _choose(self) -> None:
+        self.chosen.emit(self.breakpoints)
+
+
+def _percent(text: str) -> float:
+    """`60 %` as 0.6; between 1 and 150 %, the usual one where it is no number."""
+    try:
+        number = float(text.replace("%", "").replace(",", ".").strip())
+    except ValueError:
+        return USUAL
+    return min(max(number, 1.0), 150.0) / 100 if number == number else USUAL
+
+
+def _named(names: QComboBox) -> frozenset[str]:
+    return frozenset({ANY if names.currentText() in (EVERY, "") else names.currentText()})
+
+
+ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
+    ("once", "&Once", "This call, this time (Alt+O)"),
+    ("always", "&Always in this run", "This call, and what the text above says that it covers (Alt+A)"),
+    ("no", "&No", "The call is refused; the model learns so, and continues (Alt+N)"),
+)
+
+
+_BLANKS = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
+"""Between two words: what stands after them is easily not seen."""
+
+
+class QuestionBox(Guarded, QFrame):
+    """Hidden while nothing is asked."""
+
+    def __init__(self, theme: Theme, permit: "Callable[[str, Permit], None]") -> None:
+        super().__init__()
+        self.setObjectName("AskedBox")
+        self._permission: Permission | None = None
+        self._permit = permit
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(QApplication.doubleClickInterval())
+        self._again.timeout.connect(lambda: self._allow(True))
+        self.says, self.about, self.covers = (label(role=role, wrap=True) for role in ("strong", "", "small"))
+        self.what = PlainText(theme)
+        self.what.setAccessibleName("What the call would do")
+        self.what.filled.connect(self._show_rest)
+        seen = self.what.document().defaultTextOption()
+        flags = QTextOption.Flag  # a line's own end is marked, so that one that goes on in the next row is told apart
+        seen.setFlags(seen.flags() | flags.ShowTabsAndSpaces | flags.ShowLineAndParagraphSeparators)
+        self.what.document().setDefaultTextOption(seen)
+        self.rest = small_button("", self.what.show_all)
+        self.rest.hide()
+        self.buttons: dict[Permit, QPushButton] = {}
+        for how, words, means in ANSWERS:
+            self.buttons[how] = button(words, partial(self._answer, how), about=means)
+            self.buttons[how].setAutoDefault(False)
+        answers = row(*self.buttons.values(), ..., gap=7)
+        parts = (self.says, self.about, (self.what, 1), self.rest, self.covers, answers)
+        column(*parts, of=self, margins=(13, 8, 10, 10), gap=6)
+        self.hide()
+
+    def show_permission(self, permission: Permission | None) -> bool:
+        """Show it, or nothing. Returns whether it is a new question."""
+        before, self._permission = self._permission, permission
+        self.setVisible(permission is not None)
+        if permission is None or (before is not None and before.id == permission.id):
+            return False
+        self._allow(not self._again.isActive())
+        asked = permission.what
+        blanks = max(map(len, _BLANKS.findall(asked.exact)), default=0)
+        size = f" ({plural(asked.exact.count(chr(10)) + 1, 'line')}, {plural(len(asked.exact), 'character')}"
+        size += f"; with {blanks:,} blanks in a row)" if blanks else ")"
+        self.says.setText(f"May it use {line(permission.call.name, 60)}?")
+        self.about.setText(visible(asked.says, strict=True).text + (size if asked.exact else ""))
+        self.covers.setText(asked.covers)
+        self.what.setVisible(bool(asked.exact))
+        self.what.setMinimumHeight(self.fontMetrics().height() * min(7, asked.exact.count("\n") + 2))
+        self.what.show_sections((Section("", asked.exact, "diff" if asked.is_diff else "exact", strict=True),))
+        self._fit()
+        return True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Never lower than what it says: a splitter does not know of wrapped lines."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        if (layout := self.layout()) and self._permission is not None:
+            self.setMinimumHeight(max(0, layout.minimumHeightForWidth(self.width())))
+
+    def _answer(self, how: "Permit", checked: bool = False) -> None:
+        """What is shown is answered. The second click of a double click is no answer to what comes next."""
+        if self._permission is not None:
+            self._again.start()
+            self._permit(self._permission.id, how)
+
+    def _allow(self, may: bool) -> None:
+        for one in self.buttons.values():
+            one.setEnabled(may)
+
+    def _show_rest(self) -> None:
+        """Very long: what is beyond the first part is laid in when it is wanted."""
+        self.rest.setVisible(self.what.waiting)
+        if self.what.waiting and self._permission is not None:
+            whole = len(self._permission.what.exact)
+            self.rest.setText(f"Cut: only the first part of {whole:,} characters is shown. Show all")

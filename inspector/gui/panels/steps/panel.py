@@ -1,24 +1,278 @@
-"""The steps that were taken where we stand, as a tree: go to one, rename it, compare two, save, replay, export."""
+"""The steps that were taken where we stand, as a tree: go to one, rename it, compare two, save, replay, export.
+
+A step has two lines: its name, which can be edited, and what it freed; then tokens, tiers, how it ended, who answered.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QToolButton
+from PySide6.QtCore import QModelIndex, QPoint, QPointF, QRect, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QAction, QContextMenuEvent, QFontMetrics, QMouseEvent, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyleOptionViewItem, QToolButton, QWidget
 
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, menu_button, small_button
-from inspector.gui.look.labels import label
+from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.labels import label, say
+from inspector.gui.look.number_formats import grouped, signed
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
-from inspector.gui.panels.steps.rows import StepsModel, StepsView
 from inspector.gui.widgets.chips import flow
+from inspector.gui.widgets.painted import CENTRE, RIGHT, PaintedList, PaintedModel, PaintedRow, paint_bold, paint_text
+from inspector.gui.widgets.table import Index
 from inspector.transcripts.saving import NATIVE, SHAPES, can_be_native
 from inspector.workbench.policy_input import step_rows_of
 from inspector.workbench.state import State
-from inspector.workbench.steps import ORIGIN, Step, StepRow, Steps
+from inspector.workbench.steps import ORIGIN, Branches, Step, StepRow, Steps, branches
+
+INDENT = 16
+DEEPEST = 8
+"""Depths that differ in their indent."""
+COMPARE = "compare"
+
+
+class StepsModel(PaintedModel):
+    """`here`: the step we stand at; `against`: the one that we compare with, where it was chosen."""
+
+    def __init__(self, rename: Callable[[int, str], None]) -> None:
+        super().__init__()
+        self._rename = rename
+        self.rows: Sequence[StepRow] = ()
+        self.branches: Sequence[Branches] = ()
+        self.here, self.against = ORIGIN, -2
+
+    def show(self, rows: Sequence[StepRow], here: int, against: int | None) -> None:
+        """The view hears only of what is new: a name that is being edited stays open."""
+        against = -2 if against is None else against
+        if [row.at for row in rows] == [row.at for row in self.rows]:
+            self.rows, self.here, self.against = rows, here, against
+            if rows:
+                self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, 0))
+            return
+        self.beginResetModel()
+        self.rows, self.here, self.against = rows, here, against
+        self.branches = branches(rows)
+        self.endResetModel()
+
+    def place_of(self, at: int) -> int:
+        """The row of a step, -1 for none."""
+        return next((n for n, row in enumerate(self.rows) if row.at == at), -1)
+
+    def size(self) -> int:
+        return len(self.rows)
+
+    def row_at(self, place: int) -> StepRow:
+        return self.rows[place]
+
+    def words_at(self, place: int) -> str:
+        return words(self.rows[place], self.rows[place].at == self.here)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """The recorded buffer has no name of its own."""
+        flags = super().flags(index)
+        if index.isValid() and _can_be_named(self.rows[index.row()]):
+            flags |= Qt.ItemFlag.ItemIsEditable
+        return flags
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.EditRole and index.isValid():
+            return self.rows[index.row()].name
+        return super().data(index, role)
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """A new name, if it is one."""
+        name = str(value).strip()
+        row = self.rows[index.row()]
+        if not name or name == row.name:
+            return False
+        self._rename(row.at, name)
+        return True
+
+
+def _can_be_named(row: StepRow) -> bool:
+    """A step of the user's own, neither where the tree starts nor what was recorded."""
+    return row.at != ORIGIN and not row.why
+
+
+def words(row: StepRow, here: bool) -> str:
+    """A row as it is read out."""
+    place = ", we stand here" if here else ""
+    if row.before is None:
+        return f"{row.name}, {grouped(row.tokens)} tokens{place}"
+    text = f"step {row.at + 1}, {row.name}, {grouped(row.before)} to {grouped(row.tokens)} tokens, {facts(row)}"
+    return text + place
+
+
+def facts(row: StepRow) -> str:
+    """`L0 + L1 · succeeded · offline`; without the tier where the step is named after it."""
+    if row.why:
+        return row.why
+    if row.succeeded:
+        ended = "succeeded" if row.fired else "did nothing"
+    else:
+        ended = row.error.replace("_", " ") or "nothing to compact"
+    fired = " + ".join(row.fired)
+    parts = ["" if fired == row.name else fired, ended, ", ".join(row.answered)]
+    return " · ".join(word for word in parts if word)
+
+
+class StepsDelegate(PaintedRow):
+    """One step."""
+
+    def __init__(self, theme: Theme, model: StepsModel) -> None:
+        super().__init__(theme)
+        self._model = model
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
+        """The name is edited where it stands."""
+        row: StepRow = index.data(PaintedModel.ROW)
+        first, _ = _lines(option.rect, row)
+        editor.setGeometry(first.adjusted(-10, 1, 0, 3))
+
+    def compare_room(self, rect: QRect, metrics: QFontMetrics) -> QRect:
+        """Where a click means: compare with this one."""
+        width = metrics.horizontalAdvance(COMPARE) + 14
+        return QRect(rect.right() - width - 4, rect.center().y(), width, rect.height() // 2)
+
+    def height(self, metrics: QFontMetrics) -> int:
+        return 2 * (metrics.height() + 2) + 10
+
+    def key(self, row: StepRow) -> tuple[object, ...]:
+        model = self._model
+        return id(row), row.at == model.here, row.at == model.against, model.branches[model.place_of(row.at)]
+
+    def ground(self, row: StepRow, marked: int) -> str:
+        c = self._theme.colours
+        return c.selected if row.at == self._model.here else c.faint if marked else c.window
+
+    def paint_row(self, painter: QPainter, rect: QRect, row: StepRow, marked: int, c: Colours) -> None:
+        here = row.at == self._model.here
+        first, second = _lines(rect, row)
+        middle = first.center().y() + 0.5
+        self._paint_branches(painter, rect, middle, row, c)
+        self._paint_mark(painter, QPointF(_column(rect, row.depth), middle), row, here, c)
+        self._paint_first(painter, first, row, here, c)
+        self._paint_second(painter, second, rect, row, bool(marked) and not here, c)
+
+    def _paint_branches(self, painter: QPainter, rect: QRect, middle: float, row: StepRow, c: Colours) -> None:
+        """From which step this one starts."""
+        lines = self._model.branches[self._model.place_of(row.at)]
+        painter.setPen(ink(c.missing))
+        own = _column(rect, row.depth)
+        for depth in lines.through:
+            x = _column(rect, depth)
+            painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom()))
+        if lines.above is not None:
+            x = _column(rect, lines.above)
+            painter.drawLine(QPointF(x, rect.top()), QPointF(x, middle))
+            painter.drawLine(QPointF(x, middle), QPointF(own, middle))
+        if lines.below:
+            painter.drawLine(QPointF(own, middle), QPointF(own, rect.bottom()))
+
+    def _paint_mark(self, painter: QPainter, at: QPointF, row: StepRow, here: bool, c: Colours) -> None:
+        """A dot: full where we stand; in the colour of trouble where it failed."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colour = ink(c.accent if here else c.quiet if row.succeeded else c.high)
+        painter.setPen(colour)
+        painter.setBrush(colour if here else ink(c.window))
+        painter.drawEllipse(at, 4, 4)
+
+    def _paint_first(self, painter: QPainter, room: QRect, row: StepRow, here: bool, c: Colours) -> None:
+        freed = "" if row.before is None else signed(row.tokens - row.before)
+        width = painter.fontMetrics().horizontalAdvance(freed)
+        painter.setPen(ink(c.good if freed.startswith("−") else c.quiet))
+        painter.drawText(room, RIGHT, freed)
+        number = "" if row.before is None else f"{row.at + 1}  "
+        paint = paint_bold if here else paint_text
+        paint(painter, room.adjusted(0, 0, -width - 10, 0), number + line(row.name), c.text)
+
+    def _paint_second(
+        self, painter: QPainter, room: QRect, rect: QRect, row: StepRow, offered: bool, c: Colours
+    ) -> None:
+        if row.at == self._model.against or offered:
+            button = self.compare_room(rect, painter.fontMetrics())
+            painter.setPen(ink(c.accent))
+            painter.drawText(button, CENTRE, "compared" if not offered else COMPARE)
+            room = room.adjusted(0, 0, button.left() - room.right() - 6, 0)
+        if row.before is None:
+            text = f"{grouped(row.tokens)} tokens"
+        else:
+            text = f"{grouped(row.before)} → {grouped(row.tokens)} · {line(facts(row))}"
+        paint_text(painter, room, text, c.quiet if row.succeeded else c.high)
+
+
+def _column(rect: QRect, depth: int) -> float:
+    """Where the dots of a depth stand."""
+    return rect.left() + 17.5 + INDENT * min(depth, DEEPEST)
+
+
+def _lines(rect: QRect, row: StepRow) -> tuple[QRect, QRect]:
+    inner = rect.adjusted(30 + INDENT * min(row.depth, DEEPEST), 4, -12, -4)
+    half = inner.height() // 2
+    first, second = QRect(inner), QRect(inner)
+    first.setHeight(half)
+    second.setTop(inner.top() + half)
+    return first, second
+
+
+class StepsView(PaintedList):
+    """A click goes to a step, F2 or a double click renames it, Enter goes to the chosen one.
+
+    `gone` and `compared` carry the index of a step.
+    """
+
+    gone = Signal(int)
+    compared = Signal(int)
+
+    def __init__(self, theme: Theme, model: StepsModel) -> None:
+        self._steps = model
+        self.delegate = StepsDelegate(theme, model)
+        super().__init__("Steps", model, self.delegate)
+        triggers = QAbstractItemView.EditTrigger
+        self.opened.connect(lambda place: self.gone.emit(model.rows[place].at))
+        self.setEditTriggers(triggers.EditKeyPressed | triggers.DoubleClicked)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    @property
+    def chosen(self) -> int | None:
+        """The step whose row is chosen; None for none."""
+        return self._at(self.currentIndex())
+
+    def _at(self, index: QModelIndex) -> int | None:
+        return self._steps.rows[index.row()].at if index.isValid() else None
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """A click goes to the step, or compares with it where that is what stands there."""
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        at = self._at(index)
+        if at is None or event.button() != Qt.MouseButton.LeftButton or at == self._steps.here:
+            return
+        room = self.delegate.compare_room(self.visualRect(index), self.fontMetrics())
+        (self.compared if room.contains(event.position().toPoint()) else self.gone).emit(at)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        index = self.indexAt(event.pos()) if event.reason() == event.Reason.Mouse else self.currentIndex()
+        at = self._at(index)
+        if at is not None:
+            self.menu_of(at).popup(self.viewport().mapToGlobal(QPoint(event.pos())))
+
+    def menu_of(self, at: int) -> QMenu:
+        """Go, compare, rename."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        index = self._steps.index(self._steps.place_of(at), 0)
+        go = menu.addAction("Go to this step", lambda: self.gone.emit(at))
+        compare = menu.addAction("Compare with this step", lambda: self.compared.emit(at))
+        go.setEnabled(at != self._steps.here)
+        compare.setEnabled(at != self._steps.here)
+        rename = menu.addAction("Rename (F2)", lambda: self.edit(index))
+        rename.setEnabled(_can_be_named(self._steps.rows[index.row()]))
+        return menu
+
 
 _SHAPES = {
     "anthropic": "As an Anthropic request body…",
@@ -69,8 +323,6 @@ class StepsPanel(Panel):
         menu.addSeparator()
         self.actions_of["forget"] = menu.addAction("Drop all steps here", self.desk.workbench.stepping.forget)
 
-    # -- State -------------------------------------------------------------------------------------------------------
-
     def counted(self, state: State) -> int:
         return state.steps.own if state.steps else 0
 
@@ -112,8 +364,7 @@ class StepsPanel(Panel):
         self.view.viewport().update()
 
     def _say(self, text: str) -> None:
-        self.says.setText(text)
-        self.says.setVisible(bool(text))
+        say(self.says, text)
 
     def _enable(self) -> None:
         steps = self._steps
@@ -124,8 +375,6 @@ class StepsPanel(Panel):
         for words in ("Save steps…", "forget"):
             self.actions_of[words].setEnabled(steps is not None and bool(steps.own))
         self.actions_of["Export as pytest…"].setEnabled(steps is not None and bool(steps.own_path))
-
-    # -- intents -----------------------------------------------------------------------------------------------------
 
     def _compare(self) -> None:
         chosen = self.view.chosen

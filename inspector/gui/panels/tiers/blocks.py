@@ -1,22 +1,26 @@
 """What every step depends on besides the buffer: who answers the tiers' model calls, the session memory that a tier may
-find, the circuit breaker."""
+find, the circuit breaker, the policy's settings."""
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QCheckBox, QComboBox, QPlainTextEdit, QWidget
 
+from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import BreakerState
 from inspector.core.words import plural
 from inspector.gui.calling import model_of
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.key_dialog import ask_key
+from inspector.gui.dialogs.setting_row import SettingRows
 from inspector.gui.look.build import button, choice, column, holding, line_field, mark, row
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.labels import label, say, tip
+from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.chips import Chips
 from inspector.safety.keys import address_trouble, key_place
-from inspector.workbench.policy_input import summary_of
+from inspector.workbench.policy_input import given, settings_of, summary_of
 from inspector.workbench.state import State
 from inspector.workbench.stepping import HAND
 
@@ -62,7 +66,6 @@ class AnswerBlock(QWidget):
         column(self.chips, self._which, self.model, self.note, self.remote, of=self, gap=6)
 
     def show_state(self, state: State) -> None:
-        """The choice."""
         who = state.choices.answer_by
         kind = {HAND: BY_HAND, OFFLINE: OFFLINE, SIMULATED: SIMULATED}.get(who, PROVIDER)
         self.chips.take(kind)
@@ -146,7 +149,6 @@ class MemoryBlock(QWidget):
         column(self.chips, self.text, self.note, of=self, gap=6)
 
     def show_state(self, state: State) -> None:
-        """The choice, and what it comes to here."""
         generate = policy(state.choices.policy).memory_setting
         generated = generate in state.choices.settings
         if generated or state.choices.recorded or state.choices.summary:
@@ -158,8 +160,7 @@ class MemoryBlock(QWidget):
         if self.text.toPlainText() != state.choices.summary:
             with QSignalBlocker(self.text):
                 self.text.setPlainText(state.choices.summary)
-        self.note.setText(_note(state) if kind == RECORDED else "")
-        self.note.setVisible(kind == RECORDED)
+        say(self.note, _note(state) if kind == RECORDED else "")
 
     def _chosen(self, word: str) -> None:
         stepping, state = self._desk.workbench.stepping, self._desk.workbench.state
@@ -207,3 +208,37 @@ class BreakerBlock(QWidget):
         said = f"Ours, not {policy_title}'s: the harness never closes an open breaker by hand."
         self.button.setToolTip(tip(said))
         self.button.setAccessibleDescription(said)
+
+
+class SettingsForm(Panel):
+    """One row a setting."""
+
+    TITLE: ClassVar[str] = "What if"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.says = label(role="small", wrap=True)
+        self.all_back = button("Reset all", lambda: desk.workbench.stepping.choose(settings=()))
+        self.settings = SettingRows(self._put)
+        head = row((self.says, 1), self.all_back, margins=(13, 6, 10, 6))
+        column(head, (self.settings, 1), of=self, gap=0)
+
+    def show_state(self, state: State) -> None:
+        window = state.window.tokens if state.window else None
+        if not self.is_new("values", (state.choices,), window, state.user_window):
+            return
+        try:
+            now = settings_of(state)
+        except InspectorError as failure:
+            self.says.setText(str(failure))
+            return
+        by = policy(state.choices.policy)
+        changed = {name for name, _ in state.choices.settings}
+        self.settings.show_values(by.name, now, by.settings(given(state, by), window), changed)
+        self.all_back.setVisible(bool(changed))
+        count = plural(len(changed), "setting")
+        self.says.setText(f"{count} changed" if changed else f"{by.title}'s own settings")
+
+    def _put(self, name: str, text: str | None) -> None:
+        stepping = self.desk.workbench.stepping
+        stepping.choose(settings=stepping.checked(name, text).settings)

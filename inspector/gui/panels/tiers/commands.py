@@ -16,8 +16,12 @@ NUMBERS = range(5)
 def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
     """All that do not depend on the policy."""
     stepping = bench.stepping
+
+    def toggle_remote() -> None:
+        stepping.choose(remote=not bench.state.choices.remote)
+
     numbered = (
-        Command(f"Step tier {number}", partial(step_number, bench, number), (str(number),), GROUP, typed=True)
+        Command(f"Step tier {number}", partial(step, bench, number), (str(number),), GROUP, typed=True)
         for number in NUMBERS
     )
     return (
@@ -29,35 +33,21 @@ def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
         Command("Forget all steps here", stepping.forget, (), GROUP),
         Command("Give up the tier that waits", stepping.give_up, ("Ctrl+.",), GROUP),
         Command("Reset the breaker (ours)", stepping.reset_breaker, (), GROUP),
-        Command("The provider can compact remotely: on or off", partial(toggle_remote, bench), (), GROUP),
+        Command("The provider can compact remotely: on or off", toggle_remote, (), GROUP),
         *(
-            Command(f"Answer model calls {words}", partial(answer_by, bench, who), (), GROUP)
+            Command(f"Answer model calls {words}", partial(stepping.choose, answer_by=who), (), GROUP)
             for words, who in (("offline", "offline"), ("by the simulated provider", "simulated"), ("by hand", HAND))
         ),
     )
 
 
-def step(bench: Workbench, tier: str = "") -> None:
-    """Run a tier, unless one is waiting for an answer: a key pressed by mistake must not drop it."""
+def step(bench: Workbench, tier: str | int = "") -> None:
+    """Run a tier, by its name or, where the policy has one, its number. Not while one is waiting for an answer: a key
+    pressed by mistake must not drop it."""
+    if isinstance(tier, int) and not (tier := tier_of(bench.state, tier)):
+        return
     if bench.state.asking is None:
         bench.stepping.step(tier)
-
-
-def step_number(bench: Workbench, number: int) -> None:
-    """Run the tier of that number, where the policy has one."""
-    tier = tier_of(bench.state, number)
-    if tier:
-        step(bench, tier)
-
-
-def toggle_remote(bench: Workbench) -> None:
-    """Can the provider compact remotely?"""
-    bench.stepping.choose(remote=not bench.state.choices.remote)
-
-
-def answer_by(bench: Workbench, who: str) -> None:
-    """Who meets the needs."""
-    bench.stepping.choose(answer_by=who)
 
 
 def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:

@@ -3,45 +3,146 @@
 Comes to the front when a need waits for the person, or when an answer takes longer than a moment.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QMenu,
-    QPlainTextEdit,
-    QProgressBar,
-    QTabWidget,
-)
+from PySide6.QtWidgets import QComboBox, QMenu, QPlainTextEdit, QProgressBar, QTabWidget
 
-from inspector.core.needs import Answer, Failure, Need
+from inspector.core.answering import http_failure
+from inspector.core.message import Message, Text
+from inspector.core.needs import (
+    Answer,
+    AskModel,
+    ContextWindowExceeded,
+    Failure,
+    Need,
+    ProviderFailure,
+    ReadFile,
+    RemoteCompact,
+    RunTools,
+    SaveText,
+    SaveTranscript,
+    Summarize,
+    Timeout,
+)
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, choice, column, delayed, holding, keep, mark, menu_button, row, splitter
-from inspector.gui.look.labels import label
+from inspector.gui.look.labels import label, say
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import PROVIDERS
-from inspector.gui.panels.tiers.need import (
-    FAILURES,
-    asked,
-    by_hand,
-    edited,
-    instructions_of,
-    messages_of,
-    text_of,
-    wanted,
-)
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.text import NeedText, PlainText
 from inspector.workbench.state import PendingNeed, State
 from inspector.workbench.stepping import HAND
+
+PERSON = "person"
+
+
+def asked(asking: PendingNeed) -> str:
+    """One line: who asks what, the how-manieth of this step, within which limits."""
+    tier = {"": "What is due", "turn": "The turn"}.get(asking.tier, asking.tier)
+    words = [f"{tier} asks for {_what(asking.need)}", f"call {asking.number} of this step"]
+    limit = getattr(asking.need, "timeout_s", None)
+    if limit:
+        words.append(f"within {limit:g} s")
+    most = getattr(asking.need, "max_tokens", None)
+    if most:
+        words.append(f"at most {grouped(most)} tokens")
+    return " · ".join(words)
+
+
+def _what(need: Need) -> str:
+    match need:
+        case Summarize(purpose=purpose):
+            return f"a model's {purpose}"
+        case RemoteCompact(messages=messages):
+            return f"a remote compact of {plural(len(messages), 'message')}"
+        case ReadFile(path=path):
+            return f"the file {path}"
+        case SaveTranscript(messages=messages):
+            return f"{plural(len(messages), 'message')} to be kept on disk"
+        case SaveText():
+            return "a text to be kept on disk"
+        case AskModel():
+            return "the model's next answer"
+        case RunTools():
+            return "tools to be run"
+
+
+def instructions_of(need: Need) -> str | None:
+    """The system prompt of the call; None where a need has none."""
+    return need.instructions if isinstance(need, Summarize | RemoteCompact) else None
+
+
+def text_of(need: Need) -> str | None:
+    """The text of the call; None where a need has none."""
+    return need.text if isinstance(need, Summarize | SaveText) else None
+
+
+def messages_of(need: Need) -> tuple[Message, ...]:
+    """The messages that are sent as chat."""
+    return need.messages if isinstance(need, Summarize | RemoteCompact | SaveTranscript) else ()
+
+
+def edited(need: Need, instructions: str, text: str) -> Need:
+    """The need as the person left it."""
+    match need:
+        case Summarize():
+            return replace(need, instructions=instructions, text=text)
+        case RemoteCompact():
+            return replace(need, instructions=instructions)
+        case _:
+            return need
+
+
+def by_hand(need: Need, text: str) -> Answer:
+    """What the person pasted, as the tier wants it."""
+    if isinstance(need, RemoteCompact):
+        return Answer(messages=(Message("by-hand", "assistant", (Text(text),), summary=True),), by=PERSON)
+    return Answer(text=text, by=PERSON)
+
+
+def wanted(need: Need) -> str:
+    """What the answer's editor asks for."""
+    match need:
+        case SaveTranscript() | SaveText():
+            return "The path under which it was kept"
+        case ReadFile():
+            return "The content of the file"
+        case _:
+            return "Paste or write the answer"
+
+
+def _timed_out(need: Need) -> Failure:
+    limit = getattr(need, "timeout_s", None)
+    return Timeout(f"no answer within {limit:g} s" if limit else "no answer in time")
+
+
+def _status(status: int, message: str) -> Callable[[Need], Failure]:
+    return lambda need: http_failure(status, message)
+
+
+FAILURES: Sequence[tuple[str, Callable[[Need], Answer | Failure]]] = (
+    ("Time out", _timed_out),
+    ("403 forbidden", _status(403, "403: this key may not do that")),
+    ("404 not found", _status(404, "404: there is no such model or endpoint")),
+    ("429 too many requests", _status(429, "429: too many requests")),
+    ("500 server error", _status(500, "500: the server failed")),
+    ("Context window exceeded", lambda need: ContextWindowExceeded("the prompt is too long for the model's window")),
+    ("Empty output", lambda need: Answer(by=PERSON)),
+    ("Broken stream", lambda need: ProviderFailure("the stream broke off before its end", kind="broken")),
+)
+"""The ways in which the person can make a call fail, as if the provider had: words of the menu, what the tier gets."""
+
 
 A_MOMENT = 300
 """Milliseconds; what is answered sooner does not bring the panel to the front."""
@@ -56,7 +157,6 @@ class AnswerText(Guarded, QPlainTextEdit):
         self._use = use
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ctrl+Enter, else what an editor does."""
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._use()
@@ -87,7 +187,7 @@ class NeedPanel(Panel):
         self.answer.setAccessibleName("Answer by hand")
         self.answer.textChanged.connect(self._enable)
         self._make_buttons()
-        self._moment = delayed(self, A_MOMENT, self._come_if_waiting)
+        self._moment = delayed(self, A_MOMENT, self._come)
         self._lay_out()
         self._show_asking(None)
 
@@ -120,8 +220,6 @@ class NeedPanel(Panel):
         self._body = holding(column(self.note, (split, 1), buttons, gap=4))
         column(self.says, (self._body, 1), of=self, margins=(13, 6, 10, 8), gap=2)
 
-    # -- State ---------------------------------------------------------------------------------------------------------
-
     def receive(self, state: State) -> None:
         """Seen or not: a need that waits comes to the front, and the tab tells that there is one."""
         super().receive(state)
@@ -138,12 +236,8 @@ class NeedPanel(Panel):
         elif not self._moment.isActive():
             self._moment.start()
 
-    def _come_if_waiting(self) -> None:
-        if self.desk.workbench.state.asking is not None:
-            self._come()
-
     def _come(self) -> None:
-        if not self.seen:
+        if self.desk.workbench.state.asking is not None and not self.seen:
             self._brought = True
             self.desk.show_panel(self.TITLE)
             self.answer.setFocus()
@@ -175,8 +269,7 @@ class NeedPanel(Panel):
             self._show_need(asking.need)
         for text in (self.text, self.instructions):
             text.hold(asking.busy)
-        self.note.setText(f"{line(asking.who, 60)} is answering…" if asking.who else "")
-        self.note.setVisible(bool(asking.who) and asking.busy)
+        say(self.note, f"{line(asking.who, 60)} is answering…" if asking.who and asking.busy else "")
         for widget in (self.bar, self.stop):
             widget.setVisible(asking.busy)
         self._enable()
@@ -205,8 +298,6 @@ class NeedPanel(Panel):
         self.fail.setEnabled(self._asking is not None)
         self.use.setEnabled(self._asking is not None and bool(self.answer.toPlainText().strip()))
 
-    # -- intents -------------------------------------------------------------------------------------------------------
-
     def _send(self) -> None:
         need, who = self._need, self.who.currentText().strip()
         if need is not None and who:
@@ -225,8 +316,3 @@ class NeedPanel(Panel):
     def _fail(self, reply: Callable[[Need], Answer | Failure], checked: bool = False) -> None:
         if self._need is not None:
             self._stepping.answer(reply(self._need))
-
-    def restyle(self) -> None:
-        """Colours of text are in the text."""
-        for view in (self.text.reader, self.instructions.reader, self.messages):
-            view.restyle()

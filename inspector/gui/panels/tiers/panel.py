@@ -8,21 +8,164 @@ through requests costs nothing, and worked out off the GUI thread. A preview cha
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QMenu, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QLabel, QMenu, QWidget
 
+from inspector.core.needs import Failure
+from inspector.core.outcome import Outcome
 from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.verdict import TierName, Verdict
 from inspector.core.tokens.windows import model_at
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, delayed, holding, menu_button, row, scrolled
-from inspector.gui.look.labels import label, tip
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, column, delayed, holding, mark, menu_button, row, scrolled
+from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import dollars, error_words, grouped, lifetime
+from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import AnswerBlock, BreakerBlock, MemoryBlock
-from inspector.gui.panels.tiers.row import TierRow
 from inspector.workbench.previews import Preview, Previews, payback
 from inspector.workbench.state import State
+from inspector.workbench.steps import Step
+
+
+class TierRow(Guarded, QFrame):
+    """`run`: the button was pressed; `pointed`: the mouse or the focus came (the name) or went (empty); `picked`: a
+    click on the row."""
+
+    run = Signal(str)
+    pointed = Signal(str)
+    picked = Signal(str)
+
+    def __init__(self, tier: TierName) -> None:
+        super().__init__()
+        self.setObjectName("TierRow")
+        self.tier = tier
+        self.name = label(tier.name, role="tier")
+        self.title = label(tier.title)
+        self.badge = label("next", role="next")
+        self.why, self.preview, self.last = (label(role=one, wrap=True) for one in ("quiet", "small", "small"))
+        self.button = button("Force", lambda: self.run.emit(tier.name))
+        self.button.installEventFilter(self)
+        self.title.setToolTip(tip(tier.what))
+        self.name.setToolTip(tip(tier.what))
+        self.badge.hide()
+        head = row(self.title, self.badge, ..., gap=7)
+        head.setAlignment(self.badge, Qt.AlignmentFlag.AlignVCenter)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(13, 7, 10, 7)
+        grid.setHorizontalSpacing(6)
+        grid.setVerticalSpacing(1)
+        grid.setColumnMinimumWidth(0, self.fontMetrics().horizontalAdvance("L3a") + 8)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(self.name, 0, 0)
+        grid.addLayout(head, 0, 1)
+        grid.addWidget(self.button, 0, 2)
+        for at, text in enumerate((self.why, self.preview, self.last), 1):
+            grid.addWidget(text, at, 1, 1, 2)
+
+    def show_previews(self, previews: Previews | None, state: State) -> None:
+        """The verdict and the preview; without an previews what was shown stays, greyed."""
+        self.setEnabled(state.thread is not None)
+        self._mark("stale", previews is None)
+        if previews is None:
+            return
+        verdict = next((one for one in previews.verdicts if one.tier == self.tier.name), None)
+        self._show_verdict(verdict, previews.next == self.tier.name)
+        self.preview.setText(preview_words(previews.by_tier.get(self.tier.name), previews.sizer.kind))
+        say(self.last, last_outcome(state, self.tier.name))
+        self.updateGeometry()  # texts that wrap are as high as they are wide: the row must be asked again
+
+    def _show_verdict(self, verdict: Verdict | None, first: bool) -> None:
+        due = verdict is not None and verdict.due
+        self.why.setText(verdict.why if verdict else "")
+        self.badge.setVisible(first)
+        self.button.setText("Step" if due else "Force")
+        said = f"{'Step' if due else 'Force'} {self.tier.name}, {self.tier.title}"
+        self.button.setAccessibleName(said)
+        self.button.setAccessibleDescription(f"{'due' if due else 'not due'}: {verdict.why if verdict else ''}")
+        self.button.setToolTip(tip(self.tier.what if due else f"Not due. {self.tier.what}"))
+        mark(self.name, "due", due)
+
+    def pick(self, on: bool) -> None:
+        """Is its preview the one that is looked at?"""
+        self._mark("picked", on)
+
+    def _mark(self, name: str, on: bool) -> None:
+        if self.property(name) != on:
+            for part in (self, *self.findChildren(QLabel)):  # the style sheet looks at the row for its labels, too
+                mark(part, name, on)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The button has the focus: its tier is looked at."""
+        if event.type() == QEvent.Type.FocusIn:
+            self.pointed.emit(self.tier.name)
+        elif event.type() == QEvent.Type.FocusOut:
+            self.pointed.emit("")
+        return False
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self.pointed.emit(self.tier.name)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self.pointed.emit("")
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.picked.emit(self.tier.name)
+
+
+def preview_words(preview: Preview | None, kind: str) -> str:
+    """One line a tier: what it would free and touch, what it would call, what it would do to the cache.
+
+    `kind` of the tokens: predicted, or counted or estimated as long as nothing was reported.
+    """
+    if preview is None:
+        return "…"
+    if preview.failure:
+        return f"cannot run here: {preview.failure}"
+    if preview.break_at is None:
+        return "would change nothing"
+    words = [
+        f"{'frees' if preview.freed >= 0 else 'adds'} {grouped(abs(preview.freed))} {kind}",
+        f"touches {grouped(preview.touched)}",
+        _call(preview) if preview.calls else "no call",
+        f"cache breaks at message {grouped(preview.break_at)}, {grouped(preview.rewritten)} rewritten",
+    ]
+    return " · ".join(words)
+
+
+def _call(preview: Preview) -> str:
+    price = f" {dollars(preview.call_cost)}" if preview.call_cost is not None else ""
+    return f"{plural(preview.calls, 'call')}{price}"
+
+
+def last_outcome(state: State, tier: str) -> str:
+    """What the newest run of this tier on the way to where we stand came to; empty where it was not run."""
+    steps = state.steps
+    if steps is None:
+        return ""
+    for n in reversed(steps.path()):
+        for outcome in reversed(steps.taken[n].outcomes):
+            if outcome.tier == tier:
+                return f"last: {_outcome_words(outcome)}{_cause(steps.taken[n])}"
+    return ""
+
+
+def _cause(step: Step) -> str:
+    """Why its last call failed, in the provider's words; empty where the step succeeded."""
+    failures = [asked.reply for asked in step.asked if isinstance(asked.reply, Failure)]
+    return f" · {line(str(failures[-1]), 90)}" if failures and not step.succeeded else ""
+
+
+def _outcome_words(outcome: Outcome[object]) -> str:
+    changed = f"{plural(len(outcome.changed), 'message')} changed" if outcome.changed else "nothing changed"
+    if outcome.error:
+        return f"{outcome.error.replace('_', ' ')} · {changed}"
+    return changed if outcome.succeeded else f"did not succeed · {changed}"
+
 
 _TIP = (
     "For a provider that caches prompts: what stands before the first change is still read from its cache, the rest is "
@@ -43,13 +186,9 @@ class CostBlock(QWidget):
         self._grid.setColumnStretch(1, 1)
         column(self.caption, self._grid, of=self, gap=5)
         self.setToolTip(tip(_TIP))
-        self._shown: tuple[Preview | None, str] | None = None
 
     def show_preview(self, preview: Preview | None, model: str) -> None:
         """None: nothing to say."""
-        if self._shown is not None and self._shown[0] is preview and self._shown[1] == model:
-            return
-        self._shown = (preview, model)
         self.setVisible(preview is not None and not preview.failure)
         if preview is None or preview.failure:
             return
@@ -59,8 +198,7 @@ class CostBlock(QWidget):
             self._add_row()
         for n, (what, much) in enumerate(self._rows):
             for text, words in zip((what, much), rows[n] if n < len(rows) else ("", ""), strict=True):
-                text.setText(words)
-                text.setVisible(bool(words))
+                say(text, words)
 
     def _add_row(self) -> None:
         what, much = label(role="quiet"), label(role="strong", wrap=True)
@@ -121,13 +259,11 @@ class TierPanel(Panel):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._policy = ""
         self._previews: Previews | None = None
         self._picked: str | None = None
         self._hovered = ""
         self._ran = ""
         """The tier whose button had the focus when it was pressed."""
-        self._taken: object = None
         self.rows: dict[str, TierRow] = {}
         stepping = desk.workbench.stepping
         self.caption = menu_button("", self._fill_policies, name="Which policy")
@@ -160,16 +296,13 @@ class TierPanel(Panel):
         below = row((self.here, 1), self.turn, margins=(13, 0, 10, 8), gap=8)
         column(head, below, (scroll, 1), of=self, gap=0)
 
-    # -- State ---------------------------------------------------------------------------------------------------------
-
     def show_state(self, state: State) -> None:
         """Rows where the previews is another; the choices always."""
         self._name_policy(state)
         if state.previews is None or state.previews.missing:
             self._soon.start()
-        standing = state.steps.step if state.steps else None
-        if standing is not self._taken:  # a step was taken or left: its own diff is what counts now
-            self._taken, self._picked = standing, None
+        if self.is_new("step", state.steps and state.steps.step):  # its own diff is what counts now
+            self._picked = None
         if state.previews is not self._previews or state.previews is None:
             self._previews = state.previews
             for row in self.rows.values():
@@ -181,13 +314,14 @@ class TierPanel(Panel):
         self.answers.show_state(state)
         self.memory.show_state(state)
         thread = state.thread
-        self.cost.show_preview(_costed(state), (model_at(thread, state.at) or thread.model) if thread else "")
+        preview, model = _costed(state), (model_at(thread, state.at) or thread.model) if thread else ""
+        if self.is_new("cost", preview, model):
+            self.cost.show_preview(preview, model)
 
     def _name_policy(self, state: State) -> None:
-        if state.choices.policy == self._policy:
+        if not self.is_new("policy", state.choices.policy):
             return
-        self._policy = state.choices.policy
-        by = policy(self._policy)
+        by = policy(state.choices.policy)
         self.caption.setText(f"{by.title} ▾")
         for old in self.rows.values():
             self._tiers.removeWidget(old)
@@ -228,8 +362,6 @@ class TierPanel(Panel):
             if self._ran in self.rows and (focus is None or self.isAncestorOf(focus)):
                 self.rows[self._ran].button.setFocus()
             self._ran = ""
-
-    # -- intents -------------------------------------------------------------------------------------------------------
 
     def _choose_policy(self, name: str, checked: bool = False) -> None:
         self.desk.workbench.stepping.choose(policy=name)

@@ -4,14 +4,14 @@ from typing import ClassVar
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.core.words import per_cent
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, mark, row
 from inspector.gui.look.colours import ink
-from inspector.gui.look.labels import NOT_IN_FILE, label, tip
+from inspector.gui.look.labels import NOT_IN_FILE, label, say, tip
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.panel import Panel
@@ -59,25 +59,21 @@ class Gauge(Panel):
         column(head, *words, 6, *shown, of=self, margins=(13, 4, 13, 10), gap=4)
 
     def show_state(self, state: State) -> None:
-        """The reading at the playhead."""
         now = reading(state)
         self.tank.show_reading(now)
         self.legend.show_reading(now)
         self.setAccessibleDescription(spoken_pressure(now))
         self._ratio.setText(_headline(now))
         self._show_kind(now)
-        self._tokens.setText(_tokens(now))
         self._state = state
         if now is None or state.previews is not None:
             self._say_next()
         else:  # until it is known again the last word stays for a moment: nothing jumps
             self._lingers.start()
-        self._window.setText(_window(now))
-        self._estimate.setText(_estimate(now, state.estimator))
-        warnings = now.window.warnings if now else ()
-        self._warning.setText("\n".join(warnings))
-        self._warning.setVisible(bool(warnings))
-        _hide_if_empty(self._window, self._tokens, self._estimate, self._next)
+        say(self._tokens, _tokens(now))
+        say(self._window, _SOURCES[now.window.source] if now else "")
+        say(self._estimate, _estimate(now, state.estimator))
+        say(self._warning, "\n".join(now.window.warnings) if now else "")
 
     def _look_into(self, category: str) -> None:
         """The breakdown with that category chosen; it reduces the buffer list as soon as it knows the messages."""
@@ -86,26 +82,17 @@ class Gauge(Panel):
 
     def _say_next(self) -> None:
         self._lingers.stop()
-        self._next.setText(_next(self._state))
-        _hide_if_empty(self._next)
+        say(self._next, _next(self._state))
 
     def _show_kind(self, now: GaugeReading | None) -> None:
         kind = now.pressure.kind if now else ""
-        self._kind.setText(kind)
-        self._kind.setVisible(bool(kind))
+        say(self._kind, kind)
         self._kind.setToolTip(tip(_KINDS.get(kind, "")))
         mark(self._kind, "kind", kind)
 
     def restyle(self) -> None:
-        """The tank keeps colours."""
-        self.tank.restyle()
-        self.legend.restyle()
+        super().restyle()
         self.setMinimumWidth(max(NARROW, FIGURES * self.fontMetrics().horizontalAdvance("0")))
-
-
-def _hide_if_empty(*labels: QLabel) -> None:
-    for each in labels:
-        each.setVisible(bool(each.text()))
 
 
 def _headline(now: GaugeReading | None) -> str:
@@ -152,10 +139,6 @@ _SOURCES = {
 }
 
 
-def _window(now: GaugeReading | None) -> str:
-    return _SOURCES[now.window.source] if now else ""
-
-
 def _estimate(now: GaugeReading | None, name: str) -> str:
     """What the estimator counts, and what the policy believes, with its error."""
     if now is None:
@@ -195,13 +178,11 @@ class Legend(Guarded, QWidget):
             self.picked.emit("unseen" if self._rows[at][1] == NOT_IN_FILE else self._rows[at][1])
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """The part of the row."""
         super().mousePressEvent(event)
         if event.button() == Qt.MouseButton.LeftButton:
             self._pick(int(event.position().y()) // self._height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up, down, Enter."""
         step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._pick(self._at)
@@ -222,7 +203,6 @@ class Legend(Guarded, QWidget):
         self.update()
 
     def restyle(self) -> None:
-        """The colours have changed."""
         self.show_reading(self._reading)
 
     def _made(self, reading: GaugeReading) -> tuple[tuple[str, str, str], ...]:
@@ -237,15 +217,12 @@ class Legend(Guarded, QWidget):
         return self.fontMetrics().height() + 4
 
     def sizeHint(self) -> QSize:
-        """All rows."""
         return QSize(200, self._height() * len(self._rows))
 
     def minimumSizeHint(self) -> QSize:
-        """No less than all rows."""
         return QSize(120, self._height() * len(self._rows))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Square, name, number."""
         with QPainter(self) as painter:
             self._paint(painter)
 

@@ -28,7 +28,6 @@ class LineDrag(Guarded, QObject):
         self.held: Watermark | None = None
 
     def take(self, line: Watermark) -> None:
-        """It is in the hand from now on."""
         self.drop()
         self.held = line
         self._before = self._workbench.state.choices.settings

@@ -96,7 +96,6 @@ class MarkRow(Guarded, QWidget):
         self._at = at
 
     def sizeHint(self) -> QSize:
-        """A line of small print."""
         return QSize(200, max(SIZE, round(QFontMetricsF(self._font()).height())) + 4)
 
     def _font(self) -> QFont:
@@ -119,7 +118,6 @@ class MarkRow(Guarded, QWidget):
         return found
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Shapes, and numbers beside those that stand for several."""
         self.folds = self.fold()
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -130,8 +128,6 @@ class MarkRow(Guarded, QWidget):
                     painter.setPen(ink(self._theme.colours.quiet))
                     room = QRectF(one.room.left() + SIZE + 2, 0, one.room.width(), self.height())
                     painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, str(len(one.marks)))
-
-    # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def under(self, x: float) -> Fold | None:
         """What stands there."""
@@ -156,7 +152,6 @@ class MarkRow(Guarded, QWidget):
         self.hovered.emit("")
 
     def event(self, event: QEvent) -> bool:
-        """A fold opens as a tooltip."""
         if isinstance(event, QHelpEvent):
             one = self.under(event.pos().x())
             QToolTip.showText(event.globalPos(), tip(one.words) if one is not None else "", self)

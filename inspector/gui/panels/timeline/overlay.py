@@ -1,8 +1,8 @@
-"""What lies over the curves of the timeline: window, watermarks, compactions and where the recorded agent made them by
-itself, playhead; and of the stepper's making:
-where each tier would have fired, and what our steps did."""
+"""What is drawn of a thread in the timeline, and what lies over it: window, watermarks, compactions, where the recorded
+agent made them by itself, playhead; where each tier would have fired, and what our steps did."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
 
-from inspector.core.findings.recorded_step import ObservedTrigger, trigger_words
+from inspector.core.findings.recorded_step import trigger_words
 from inspector.core.policies.verdict import Watermark
 from inspector.core.words import plural
 from inspector.gui.look.colours import ink
@@ -18,9 +18,9 @@ from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import line_colour
 from inspector.gui.widgets.label_space import LabelSpace
-from inspector.gui.widgets.plot import Overlay, area_of, label_size
+from inspector.gui.widgets.plot import Overlay, area_of, end_place, label_size
 from inspector.workbench.gauge import Firing
-from inspector.workbench.timeline import Mark, StepEffect
+from inspector.workbench.timeline import Mark, Series, StepEffect
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 Curve: TypeAlias = tuple[Numbers, Numbers]
@@ -35,6 +35,43 @@ APART = 7
 """Pixels from one step's mark to the next one's."""
 
 
+UPPER, LOWER = ("believed", "reported", "unreported"), ("cache_read", "fresh", "output")
+NOTHING = Series((), (), (), (), None, (), (), (), (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """A series, and what is drawn of it."""
+
+    series: Series = NOTHING
+    heights: Sequence[int | None] = ()
+    points: Mapping[str, Curve] = field(default_factory=dict)
+    """(requests, values) of a curve, by its name."""
+    top: int = 1
+    """The highest value of the upper plot ..."""
+    most: int = 0
+    """... and of the lower one."""
+
+
+def curves(series: Series | None) -> Curves:
+    """What is drawn of a series. Any thread."""
+    if series is None:
+        return Curves()
+    heights = series.heights
+    triggers = (one.tokens for one in series.triggers)
+    top = max((*filter(None, heights), *series.believed, *triggers, series.end or 0), default=1)
+    most = max(filter(None, (*series.cache_read, *series.fresh, *series.output)), default=0)
+    points = {name: _points(name, getattr(series, name)) for name in (*UPPER, *LOWER)}
+    return Curves(series, heights, points, top, most)
+
+
+def _points(name: str, values: Sequence[int | None]) -> Curve:
+    places = np.arange(len(values), dtype=np.float64)
+    if name == "unreported" and len(values):
+        places[-1] = end_place(len(values) - 1)
+    return places, np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
+
+
 class TimelineOverlay(Overlay):
     """Over both plots; only the playhead and compactions reach into the lower one."""
 
@@ -45,23 +82,14 @@ class TimelineOverlay(Overlay):
         self.lines: tuple[Watermark, ...] = ()
         self.firings: tuple[Firing, ...] = ()
         self.effects: tuple[StepEffect, ...] = ()
+        self.triggers = NOTHING.triggers
+        """Where the recorded agent compacted by itself: a band, whatever policy draws its lines."""
         self._in_words = False
-        self._marks: tuple[Mark, ...] = ()
-        self.triggers: tuple[ObservedTrigger, ...] = ()
-        self._in_short: dict[str, str] = {}
-        self._heights: Sequence[int | None] = ()
-        self._curves: tuple[Sequence[Curve], Sequence[Curve]] = ((), ())
-        self._end: int | None = None
-        self._count = 0
+        self._drawn = Curves()
 
-    def show_marks(self, marks: tuple[Mark, ...], heights: Sequence[int | None], end: int | None) -> None:
-        """Other compactions; `heights`: the pressure at each request and at the end, for the dot of the playhead."""
-        self._marks, self._heights, self._end = marks, heights, end
-        self.update()
-
-    def show_curves(self, upper: Sequence[Curve], lower: Sequence[Curve]) -> None:
-        """What words should not hide."""
-        self._curves = upper, lower
+    def show_curves(self, drawn: Curves) -> None:
+        """Other curves, which words should not hide, and other compactions."""
+        self._drawn, self.triggers = drawn, drawn.series.triggers
         self.update()
 
     def show_lines(self, window: int | None, lines: tuple[Watermark, ...]) -> bool:
@@ -72,20 +100,14 @@ class TimelineOverlay(Overlay):
             self.update()
         return changed
 
-    def show_triggers(self, triggers: tuple[ObservedTrigger, ...]) -> None:
-        """Where the recorded agent compacted by itself: a band, whatever policy draws its lines."""
-        self.triggers, words = triggers, trigger_words(triggers)
-        self._in_short = {words: f"compacted: {share}"} if (share := words.partition(": ")[2]) else {}
-        self.update()
-
     def show_firings(self, firings: tuple[Firing, ...], in_words: bool) -> None:
         """Where each line's tiers would have fired; in words, too, where the lines are not the policy's own."""
         self.firings, self._in_words = firings, in_words
         self.update()
 
-    def show_effects(self, effects: tuple[StepEffect, ...], count: int) -> None:
-        """Our steps. `count`: requests of the thread; after the last one stands the buffer after the last record."""
-        self.effects, self._count = effects, count
+    def show_effects(self, effects: tuple[StepEffect, ...]) -> None:
+        """What our steps did."""
+        self.effects = effects
         self.update()
 
     def fired_at(self, at: int) -> str:
@@ -93,8 +115,6 @@ class TimelineOverlay(Overlay):
         above = [firing.line for firing in self.firings if any(first <= at <= last for first, last in firing.runs)]
         names = [" / ".join(line.tiers) for line in above]
         return f"{', '.join(names)} would have fired" if names else ""
-
-    # -- painting ------------------------------------------------------------------------------------------------------
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
         """Strokes first, then words; where two would lie on each other the first that is painted stands."""
@@ -111,8 +131,9 @@ class TimelineOverlay(Overlay):
         painter.setClipRect(area)
         self._paint_firings(painter, area)
         self._paint_effects(painter, area)
-        for y, words, colour in rows:
-            corners, short = self._beside(painter, area.left() + 4, y), self._in_short.get(words, "")
+        for y, words, short, colour in rows:  # right above its line, or right below it
+            tops = (y - QFontMetricsF(painter.font()).height(), y + 1)
+            corners = [QPointF(area.left() + 4, top) for top in tops]
             self._paint_label(painter, words, corners, colour, slides=True, short=short)
         if self._in_words:
             self._paint_words(painter, area)
@@ -121,45 +142,35 @@ class TimelineOverlay(Overlay):
     def _is_crossed(self, room: QRectF) -> bool:
         """Within the plot that it is in."""
         below = self._lower.isVisible() and room.center().y() > self._area.bottom()
-        box, curves = (self._lower if below else self._box), self._curves[below]
+        box = self._lower if below else self._box
+        drawn = [self._drawn.points[name] for name in (LOWER if below else UPPER) if name in self._drawn.points]
         area, seen = area_of(box), box.viewRect()
         across, up = seen.width() / max(1.0, area.width()), seen.height() / max(1.0, area.height())
         left, right = (seen.left() + (x - area.left()) * across for x in (room.left() - 1, room.right() + 1))
         low, high = (seen.top() + (area.bottom() - y) * up for y in (room.bottom() + 1, room.top() - 1))
-        return any(_passes(curve, (left, right), low, high) for curve in curves)
+        return any(_passes(curve, (left, right), low, high) for curve in drawn)
 
-    def _beside(self, painter: QPainter, left: float, y: float) -> tuple[QPointF, QPointF]:
-        """Right above a line, right below it."""
-        return QPointF(left, y - QFontMetricsF(painter.font()).height()), QPointF(left, y + 1)
-
-    def _paint_lines(self, painter: QPainter, area: QRectF) -> list[tuple[float, str, str]]:
-        """Returns where each is, its words and its colour, the highest first."""
-        c = self._theme.colours
-        rows = (
-            [(f"window {grouped(self.window_tokens)}", self.window_tokens, c.quiet, Qt.PenStyle.SolidLine)]
-            if self.window_tokens
-            else []
-        )
-        for n, line in enumerate(self.lines):
-            rows.append((line.label, line.tokens, line_colour(c, n), Qt.PenStyle.DashLine))
+    def _paint_lines(self, painter: QPainter, area: QRectF) -> list[tuple[float, str, str, str]]:
+        """Returns where each is, its words, in short too, and its colour, the highest first."""
+        c, window, style = self._theme.colours, self.window_tokens, Qt.PenStyle
+        rows = [(f"window {grouped(window)}", "", window, c.quiet, style.SolidLine)] if window else []
+        rows += [(one.label, "", one.tokens, line_colour(c, n), style.DashLine) for n, one in enumerate(self.lines)]
         if self.triggers:
             sizes = [one.tokens for one in self.triggers]
-            self._paint_band(painter, area, min(sizes), max(sizes))
-            rows.append((trigger_words(self.triggers), min(sizes), c.good, Qt.PenStyle.DotLine))
+            top, bottom = self._point(0, max(sizes)).y(), self._point(0, min(sizes)).y()
+            band = QColor(ink(c.good))
+            band.setAlphaF(0.16)
+            painter.fillRect(QRectF(area.left(), top, area.width(), bottom - top), band)
+            words = trigger_words(self.triggers), trigger_words(self.triggers, brief=True)
+            rows.append((*words, min(sizes), c.good, style.DotLine))
         named = []
-        for words, tokens, colour, style in sorted(rows, key=lambda row: -row[1]):
+        for long, short, tokens, colour, stroke in sorted(rows, key=lambda row: -row[2]):
             y = self._point(0, tokens).y()
             if area.top() <= y <= area.bottom():
-                painter.setPen(QPen(ink(colour), 1, style))
+                painter.setPen(QPen(ink(colour), 1, stroke))
                 painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-                named.append((y, words, colour))
+                named.append((y, long, short, colour))
         return named
-
-    def _paint_band(self, painter: QPainter, area: QRectF, low: int, high: int) -> None:
-        colour = QColor(ink(self._theme.colours.good))
-        colour.setAlphaF(0.16)
-        top, bottom = self._point(0, high).y(), self._point(0, low).y()
-        painter.fillRect(QRectF(area.left(), top, area.width(), bottom - top), colour)
 
     def _paint_key(self, painter: QPainter, area: QRectF) -> None:
         """What the curves of the second plot are."""
@@ -177,7 +188,7 @@ class TimelineOverlay(Overlay):
         """One of a kind a pixel: there may be thousands. Returns where each that is large is."""
         c, large, drawn = self._theme.colours, [], set[tuple[int, bool, bool]]()
         origin, next_to = self._point(-0.5, 0).x(), self._point(0.5, 0).x()
-        for mark in self._marks:
+        for mark in self._drawn.series.marks:
             x = origin + mark.at * (next_to - origin)
             key = round(x), mark.silent, mark.large
             if key in drawn or not area.left() <= x <= area.right():
@@ -204,11 +215,11 @@ class TimelineOverlay(Overlay):
             self._paint_label(painter, mark.label, corners, c.high if mark.silent else c.good)
 
     def _paint_here(self, painter: QPainter, area: QRectF, both: QRectF) -> None:
-        count = len(self._heights)
+        heights, c, at = self._drawn.heights, self._theme.colours, self._at
+        count = len(heights)
         if not count:
             return
-        c, at = self._theme.colours, self._at
-        height = self._end if at is None else self._heights[at] if at < count else None
+        height = self._drawn.series.end if at is None else heights[at] if at < count else None
         point = self._point(self._place(at, count), height or 0)
         if height is not None:
             self.labels.take(QRectF(point - QPointF(6, 6), QSizeF(12, 12)))
@@ -248,7 +259,7 @@ class TimelineOverlay(Overlay):
         place = 0
         for n, effect in enumerate(self.effects):
             place = place + 1 if n and self.effects[n - 1].at == effect.at else 0
-            x = self._place(effect.at, self._count)
+            x = self._place(effect.at, len(self._drawn.heights))
             before, after = self._point(x, effect.before), self._point(x, effect.after)
             shift = QPointF(APART * (place + 1), 0)
             if before.x() + shift.x() + 6 > area.right():
@@ -266,11 +277,8 @@ class TimelineOverlay(Overlay):
             last = n + 1 == len(self.effects) or self.effects[n + 1].at != effect.at
             if last and effect.at == self._at:
                 change = effect.after - effect.before
-                words = (
-                    f"{effect.name} {signed(change)} → {grouped(effect.after)}"
-                    if change
-                    else f"{effect.name}: no change"
-                )
+                did = f" {signed(change)} → {grouped(effect.after)}" if change else ": no change"
+                words = effect.name + did
                 size, clear = label_size(painter, words), APART * (place + 1) + 8
                 lefts = (after.x() + 8, after.x() - size.width() - clear)
                 tops = [after.y() + (n - 0.5) * size.height() for n in (0, -1, 1, -2, 2)]

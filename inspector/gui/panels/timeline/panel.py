@@ -1,6 +1,6 @@
 """The timeline: pressure over all requests, with the key to its curves."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -8,10 +8,7 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
-from inspector.core.identity import SameObject
-from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
-from inspector.core.tokens.pressure import Pressures
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
@@ -29,7 +26,7 @@ from inspector.gui.panels.timeline.tank import spoken_pressure
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.filling import AreaKind, Areas, areas
 from inspector.workbench.gauge import firings, reading, watermarks
-from inspector.workbench.state import PolicyBelief, State
+from inspector.workbench.state import State
 from inspector.workbench.timeline import Mark, MarkKind, chosen_marks, finding_marks, series, step_effects
 
 MANY = 5_000
@@ -50,24 +47,16 @@ class Timeline(PlotPanel):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._state: State | None = None
-        self._drawn: tuple[Thread | None, Pressures | None, PolicyBelief | None] = (None, None, None)
+        self._state = State()
         self._curves_of: Thread | None = None
         self._drawing = LatestJob(desk.bridge)
-        self._lines: tuple[Watermark, ...] = ()
-        self._fired: PolicyBelief | None = None
-        self._trees: object = None
-        self._whose = ("", "")
         self._caption = label("PRESSURE", role="caption")
         self._here = Elided("quiet")
         self._here.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._key = CurveKey(desk.theme)
         self.way = choice("How the timeline is drawn", _WAYS)
         self.way.currentIndexChanged.connect(self._draw_areas)
-        self._filled: tuple[object, ...] = ()
         self._filling = LatestJob(desk.bridge)
-        self._marked = ("", "")
-        self._found_of: tuple[object, ...] = ()
         self._findings: tuple[Mark, ...] = ()
         self._finding = LatestJob(desk.bridge)
         head = row(self._caption, 12, (self._here, 1), self._key, 10, self.way, margins=(13, 6, 13, 0))
@@ -77,26 +66,21 @@ class Timeline(PlotPanel):
     def show_state(self, state: State) -> None:
         """Curves where they are others; the playhead always."""
         self._state = state
-        thread = state.thread
-        count = len(thread.requests) if thread else 0
+        count = len(state.thread.requests) if state.thread else 0
         self._caption.setText(f"PRESSURE OVER {plural(count, 'request').upper()}")
         self.load_plot()
-        if self.plot is not None:
-            self._draw(state)
+        self._draw()
 
-    def plot_class(self) -> Callable[[Theme], Any]:
-        """With what drags its watermarks."""
+    def make_plot(self) -> Any:
         from inspector.gui.panels.timeline.plot import TimelinePlot
 
-        return lambda theme: TimelinePlot(theme, LineDrag(self.desk.workbench, self))
+        return TimelinePlot(self.desk.theme, LineDrag(self.desk.workbench, self))
 
     def place_plot(self) -> None:
-        """Below the key."""
         self.plot.offered.connect(lambda at, where: self.menu_at(at).popup(where))
         self._column.takeAt(1)
         self._column.addWidget(self.plot, 1)
-        if self._state is not None:
-            self._draw(self._state)
+        self._draw()
 
     def menu_at(self, at: int) -> QMenu:
         """What can be done at a request."""
@@ -112,7 +96,7 @@ class Timeline(PlotPanel):
 
     def step(self, rows: int) -> None:
         """To the next mark, or the one before, and what it is."""
-        if self._state is None or self.plot is None:
+        if self.plot is None:
             return
         place, marks = self._state.place, self.plot.mark_row.marks
         ahead = sorted({mark.at for mark in marks if (mark.at - place) * rows > 0}, reverse=rows < 0)
@@ -125,20 +109,27 @@ class Timeline(PlotPanel):
         self._here.show_text(words)
         self._key.setVisible(not words)
 
-    def _draw(self, state: State) -> None:
-        drawn = (state.thread, state.pressures, state.believed)
-        if any(one is not other for one, other in zip(self._drawn, drawn, strict=True)):
-            self._drawn = drawn
+    def _draw(self) -> None:
+        state = self._state
+        if self.plot is None:
+            return
+        if self.is_new("curves", state.thread, state.pressures, state.believed):
             self._drawing.cancel()
             self._draw_curves(state, state.thread)
-        self.plot.show_window(state.window, watermarks(state))
+        lines = watermarks(state)
+        self.plot.show_window(state.window, lines)
         self._draw_areas()
-        self._draw_tiers(state)
-        self._draw_marks(state)
+        if self.is_new("firings", lines, state.believed):
+            moved = {name for name, _ in state.choices.settings} & {line.setting for line in lines}
+            self.plot.overlay.show_firings(firings(state), bool(moved))
+        if self.is_new("effects", state.trees, state.thread_id, state.choices.policy):
+            self.plot.overlay.show_effects(step_effects(state))
+        self._draw_marks()
 
     def _draw_curves(self, state: State, thread: Thread | None) -> None:
         """Of a long session worked out elsewhere; no curve of another stands there meanwhile."""
-        from inspector.gui.panels.timeline.plot import Curves, curves, grown  # loaded with the plot
+        from inspector.gui.panels.timeline.overlay import Curves, curves  # loaded with the plot
+        from inspector.gui.panels.timeline.plot import grown
 
         if thread is None or len(thread.requests) <= MANY:
             self.plot.show_curves(curves(series(state)), thread)
@@ -148,8 +139,7 @@ class Timeline(PlotPanel):
 
         def show(found: Curves) -> None:
             self.plot.show_curves(found, thread)
-            if self._state is not None:
-                self._draw_marks(self._state)  # its compactions are marks, too
+            self._draw_marks()  # its compactions are marks, too
 
         self._drawing.run(lambda task: curves(series(state)), show)
         self._curves_of = thread
@@ -157,12 +147,8 @@ class Timeline(PlotPanel):
     def _draw_areas(self) -> None:
         """What filled the buffer, where it is wanted: worked out elsewhere when the thread or the choice is another."""
         state, kind = self._state, _KINDS[self.way.currentIndex()]
-        if self.plot is None or state is None:
+        if self.plot is None or not self.is_new("areas", state.thread, state.pressures, kind):
             return
-        wanted = (SameObject(state.thread), SameObject(state.pressures), kind)
-        if wanted == self._filled:
-            return
-        self._filled = wanted
         self._filling.cancel()
         if kind is None or state.pressures is None or self.plot.areas.areas is None:
             self._show_areas(None)
@@ -170,7 +156,7 @@ class Timeline(PlotPanel):
             self._filling.run(lambda task: areas(state, kind, task.cancelled), self._show_areas)
 
     def _show_areas(self, found: Areas | None) -> None:
-        from inspector.gui.panels.timeline.areas import area_colours  # loaded with the plot
+        from inspector.gui.panels.timeline.plot import area_colours  # loaded with the plot
 
         self.plot.areas.show_areas(found)
         if found is None:
@@ -180,19 +166,16 @@ class Timeline(PlotPanel):
         named = zip(found.names, colours, map(max, found.tokens), strict=True)
         self._key.show_areas(sorted(named, key=lambda one: -one[2]))
 
-    def _draw_marks(self, state: State) -> None:
+    def _draw_marks(self) -> None:
         """Breaks and pins are looked for elsewhere, one time after the other while a session grows."""
+        state = self._state
         session, thread, pins = state.session, state.thread, state.pins
-        wanted = (session.path if session is not None else "", state.thread_id)
-        if wanted != self._marked:
-            self._marked, self._findings = wanted, ()
+        if self.is_new("marked", session.path if session is not None else "", state.thread_id):
+            self._findings = ()
             self._finding.cancel()
-        of = (SameObject(thread), pins)
-        if state.opening is None and not self._finding.busy and of != self._found_of:
-            self._found_of = of
-            if session is not None and thread is not None:
-                job = partial(finding_marks, session, thread, pins)
-                self._finding.run(lambda task: job(), self._show_findings)
+        new = state.opening is None and not self._finding.busy and self.is_new("findings", thread, pins)
+        if new and session is not None and thread is not None:
+            self._finding.run(lambda task: finding_marks(session, thread, pins), self._show_findings)
         self.plot.show_marks((*self._findings, *chosen_marks(state)), state.at)
         self.plot.describe(self._spoken(state))
         self._key.show_marks({mark.kind for mark in self.plot.mark_row.marks})
@@ -204,27 +187,12 @@ class Timeline(PlotPanel):
 
     def _show_findings(self, found: Sequence[Mark]) -> None:
         self._findings = tuple(found)
-        if self._state is not None:
-            self._draw_marks(self._state)
-
-    def _draw_tiers(self, state: State) -> None:
-        """Where the lines lie the tiers would have fired; what our steps did."""
-        lines = watermarks(state)
-        if lines != self._lines or state.believed is not self._fired:
-            self._lines, self._fired = lines, state.believed
-            moved = {name for name, _ in state.choices.settings} & {line.setting for line in lines}
-            self.plot.overlay.show_firings(firings(state), bool(moved))
-        whose = (state.thread_id, state.choices.policy)
-        if state.trees is not self._trees or whose != self._whose:
-            self._trees, self._whose = state.trees, whose
-            self.plot.overlay.show_effects(step_effects(state), len(state.thread.requests) if state.thread else 0)
+        self._draw_marks()
 
     def restyle(self) -> None:
-        """The plot keeps pens."""
         super().restyle()
         if self.plot is not None:
             self._show_areas(self.plot.areas.areas)
-        self._key.update()
 
 
 class CurveKey(Guarded, QWidget):
@@ -268,15 +236,12 @@ class CurveKey(Guarded, QWidget):
         return sum(self.fontMetrics().horizontalAdvance(word) + sign + 18 for word in words)
 
     def sizeHint(self) -> QSize:
-        """All words in a line."""
         return QSize(self.minimumSizeHint().width() + self._width(self._kinds, SIZE), self.fontMetrics().height() + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Without the marks."""
         return QSize(self._width((word for word, _, _ in self._words()), _STROKE), self.fontMetrics().height() + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Shape, word, shape, word; stroke, word, stroke, word: from the right."""
         with QPainter(self) as painter:
             self._paint(painter)
 

@@ -1,25 +1,31 @@
-"""The plot of the timeline, by pyqtgraph: pressure above, what was read from and past the cache below.
+"""The plot of the timeline, by pyqtgraph: pressure above, what was read from and past the cache below; areas of what
+filled the buffer.
 
 Curves are thinned to what can be seen, and one pixel wide where there are many requests: that keeps it quick.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import ceil, floor
+from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPolygonF, QResizeEvent
 
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import Colours
 from inspector.gui.look.number_formats import cache_words, grouped
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.timeline.areas import StackedAreas
+from inspector.gui.look.visible import line
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag
 from inspector.gui.panels.timeline.mark_row import MarkRow
-from inspector.gui.panels.timeline.overlay import Curve, TimelineOverlay
+from inspector.gui.panels.timeline.overlay import LOWER, UPPER, Curves, TimelineOverlay
 from inspector.gui.widgets.plot import Plot, area_of, end_place, pg, set_height
+from inspector.workbench.filling import NO_TOOL, OTHER_TOOLS, UNSEEN, Areas
 from inspector.workbench.timeline import Mark, Series
 
 LOWER_HEIGHT = 66
@@ -30,40 +36,6 @@ FEW = 3000
 """Up to so many requests curves may be smooth and thicker than a pixel; more would take longer than a frame."""
 HEADROOM = 1.2
 """The upper plot is so much higher than its highest value: room for the words about compactions."""
-UPPER, LOWER = ("believed", "reported", "unreported"), ("cache_read", "fresh", "output")
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """A series, and what is drawn of it."""
-
-    series: Series | None = None
-    heights: Sequence[int | None] = ()
-    points: Mapping[str, Curve] = field(default_factory=dict)
-    """(requests, values) of a curve, by its name."""
-    top: int = 1
-    """The highest value of the upper plot ..."""
-    most: int = 0
-    """... and of the lower one."""
-
-
-def curves(series: Series | None) -> Curves:
-    """What is drawn of a series. Any thread."""
-    if series is None:
-        return Curves()
-    heights = series.heights
-    triggers = (one.tokens for one in series.triggers)
-    top = max((*filter(None, heights), *series.believed, *triggers, series.end or 0), default=1)
-    most = max(filter(None, (*series.cache_read, *series.fresh, *series.output)), default=0)
-    points = {name: _points(name, getattr(series, name)) for name in (*UPPER, *LOWER)}
-    return Curves(series, heights, points, top, most)
-
-
-def _points(name: str, values: Sequence[int | None]) -> Curve:
-    places = np.arange(len(values), dtype=np.float64)
-    if name == "unreported" and len(values):
-        places[-1] = end_place(len(values) - 1)
-    return places, np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
 
 
 class TimelinePlot(Plot):
@@ -95,8 +67,6 @@ class TimelinePlot(Plot):
         self._box.lifted.connect(self._lift)
         self.restyle()
 
-    # -- what is shown ------------------------------------------------------------------------------------------------
-
     def show_curves(self, curves: Curves, thread: Thread | None) -> None:
         """Other curves. What the user looks at closely stays in sight, and the end of it, where that is looked at."""
         closer, then = self._looks_closer() if grown(self._thread, thread) else None, self.count
@@ -105,10 +75,7 @@ class TimelinePlot(Plot):
         self._set_pens()
         for name, curve in self._curves.items():
             curve.setData(*curves.points.get(name, ([], [])), connect="finite", antialias=self._few)
-        series = curves.series
-        self.overlay.show_marks(series.marks if series else (), curves.heights, series.end if series else None)
-        self.overlay.show_curves(*([curves.points[one] for one in of if one in curves.points] for of in (UPPER, LOWER)))
-        self.overlay.show_triggers(series.triggers if series else ())
+        self.overlay.show_curves(curves)
         self.show_count(len(thread.requests) if thread else 0)
         if closer is None:
             self.show_all()
@@ -129,8 +96,7 @@ class TimelinePlot(Plot):
         """What is marked beside compactions and drops; where the playhead stands."""
         self.mark_row.show_playhead(at)
         self.overlay.show_playhead(at)
-        drawn = self._drawn.series.marks if self._drawn.series is not None else ()
-        self.mark_row.show_marks((*drawn, *marks))
+        self.mark_row.show_marks((*self._drawn.series.marks, *marks))
 
     def _mark_scale(self) -> Callable[[Mark], float]:
         """Where a mark stands as the plot is now; asking pyqtgraph for each took longer than the painting."""
@@ -161,10 +127,8 @@ class TimelinePlot(Plot):
         set_height(self.above, self._drawn.top, self.overlay.window_tokens, HEADROOM)
         for plot, known in ((self.above, self._drawn.top > 1), (self.below, self._drawn.most > 0)):
             plot.getAxis("left").setStyle(showValues=known)  # an axis of nothing has no numbers
-        if self._drawn.series is not None:
+        if self._drawn.points:
             self.below.setYRange(0, max(1, self._drawn.most) * 1.1, padding=0)
-
-    # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def _line_at(self, place: QPointF) -> Watermark | None:
         """The watermark within reach of a place of the upper plot."""
@@ -191,22 +155,15 @@ class TimelinePlot(Plot):
     def about(self, at: int) -> str:
         """The three numbers first."""
         series, thread = self._drawn.series, self._thread
-        if series is None or thread is None:
+        if thread is None:
             return ""
         request = thread.requests[at]
         words = (*_three(series, at), self.areas.about(at), cache_words(request.usage), request.time[11:16])
         words = (*words, self.overlay.fired_at(at))
         return " · ".join(word for word in (f"request {at}", *words) if word)
 
-    # -- looks ---------------------------------------------------------------------------------------------------------
-
-    def restyle(self) -> None:
-        """Pens and grounds from the theme."""
-        super().restyle()
-        for part in (self.areas, self.overlay, self.mark_row):
-            part.update()
-
     def _set_pens(self) -> None:
+        self.areas.update()
         c, main = self._theme.colours, 1.6 if self._few else 1
         pens = {
             "reported": pg.mkPen(c.accent, width=main),
@@ -238,3 +195,76 @@ def _three(series: Series, at: int) -> tuple[str, ...]:
     if at < len(series.believed):
         words.append(f"{grouped(series.believed[at])} believed")
     return tuple(words)
+
+
+_POINTS = 700
+"""At most so many requests are painted; in a longer range only every so-many-th."""
+_SOLID = 175
+"""Of 255: lines and words over the areas stay readable."""
+_TOOLS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#cc79a7", "#8f7ee6", "#994f00")
+"""Of the heaviest tool, the second, ... (Okabe and Ito)."""
+_TOLD = 3
+"""Areas that are told of a request under the mouse."""
+
+
+class StackedAreas(Guarded, pg.GraphicsObject):  # type: ignore[misc]
+    """Behind the curves, before the grid."""
+
+    def __init__(self, box: pg.ViewBox, theme: Theme) -> None:
+        super().__init__()
+        self._box, self._theme = box, theme
+        self.areas: Areas | None = None
+        self._levels = np.zeros((1, 0))
+        """Where each area begins, lowest first, and the top."""
+        self._range: tuple[int, int] | None = None
+        self._polygons: list[QPolygonF] = []
+        self.setZValue(-5)
+
+    def show_areas(self, areas: Areas | None) -> None:
+        """These from now on; None for none."""
+        self.areas, self._range = areas, None
+        rows = np.array(areas.tokens if areas is not None else (), dtype=np.float64)
+        self._levels = np.vstack([np.zeros((1, rows.shape[1])), rows.cumsum(axis=0)]) if rows.size else np.zeros((1, 0))
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return QRectF(self._box.viewRect())
+
+    def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
+        if self.areas is None:
+            return
+        self._shape()
+        painter.setPen(Qt.PenStyle.NoPen)
+        for colour, polygon in zip(area_colours(self._theme.colours, self.areas), self._polygons, strict=False):
+            ground = QColor(colour)
+            ground.setAlpha(_SOLID)
+            painter.setBrush(ground)
+            painter.drawPolygon(polygon)
+
+    def _shape(self) -> None:
+        count = self._levels.shape[1]
+        left, right = self._box.viewRange()[0]
+        first, last = max(0, min(floor(left), count - 1)), max(0, min(ceil(right), count - 1))
+        if (first, last) == self._range:
+            return
+        self._range = first, last
+        step = max(1, (last - first) // _POINTS)
+        places = [*range(first, last, step), last] if count else []
+        edges = [[QPointF(x, y) for x, y in zip(places, level[places], strict=True)] for level in self._levels]
+        self._polygons = [QPolygonF([*low, *reversed(high)]) for low, high in pairwise(edges) if low]
+
+    def about(self, at: int) -> str:
+        """The largest areas of a request: `tool results 71,133, tool calls 23,858, ...`; empty where none are shown."""
+        if self.areas is None or at >= self._levels.shape[1]:
+            return ""
+        sizes = [(row[at], name) for name, row in zip(self.areas.names, self.areas.tokens, strict=True) if row[at]]
+        return ", ".join(f"{line(name, 40)} {grouped(tokens)}" for tokens, name in sorted(sizes, reverse=True)[:_TOLD])
+
+
+def area_colours(colours: Colours, areas: Areas) -> Sequence[str]:
+    """Of each area, lowest first: of the gauge for categories, the heaviest tool's first for tools."""
+    known = {str(name): colour for name, colour in colours.categories.items()} if areas.kind == "category" else {}
+    tools = [name for name in reversed(areas.names) if name not in (UNSEEN, NO_TOOL, OTHER_TOOLS)]
+    known |= {} if areas.kind == "category" else dict(zip(tools, _TOOLS, strict=False))
+    known |= {UNSEEN: colours.missing, NO_TOOL: colours.categories["system"], OTHER_TOOLS: colours.categories["tools"]}
+    return [known[name] for name in areas.names]

@@ -52,7 +52,6 @@ class Tank(Guarded, QWidget):
         self.setAccessibleName("Pressure")
 
     def sizeHint(self) -> QSize:
-        """Tall rather than wide."""
         return QSize(200, 340)
 
     def show_reading(self, reading: GaugeReading | None) -> None:
@@ -67,7 +66,6 @@ class Tank(Guarded, QWidget):
         self.update()
 
     def restyle(self) -> None:
-        """The colours have changed."""
         self.show_reading(self._reading)
 
     def _body(self) -> QRectF:
@@ -78,7 +76,6 @@ class Tank(Guarded, QWidget):
         return body.bottom() - body.height() * tokens / self._full
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The tank, its layers, its lines."""
         with QPainter(self) as painter:
             self._paint(painter)
 
@@ -172,21 +169,17 @@ class Tank(Guarded, QWidget):
             if rim + metrics.descent() <= floor:
                 painter.drawText(QPointF(body.right() + 13, rim), "answer reserve")
 
-    # -- mouse ---------------------------------------------------------------------------------------------------------
-
     def _line_at(self, y: float) -> Watermark | None:
         lines = self._reading.lines if self._reading else ()
         near = [line for line in lines if abs(self._y(line.tokens) - y) <= REACH]
         return min(near, key=lambda line: abs(self._y(line.tokens) - y), default=None)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """A line is taken."""
         line = self._line_at(event.position().y())
         if line is not None and event.button() == Qt.MouseButton.LeftButton:
             self._drag.take(line)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """It follows; without one in the hand the mouse tells where there is one."""
         y = event.position().y()
         if self._drag.held is not None and self._reading is not None:
             body = self._body()
@@ -198,7 +191,6 @@ class Tank(Guarded, QWidget):
         )
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """It stays."""
         self._drag.drop()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -208,7 +200,6 @@ class Tank(Guarded, QWidget):
             self._drag.give_back(line)
 
     def event(self, event: QEvent) -> bool:
-        """Tooltips by place."""
         if isinstance(event, QHelpEvent) and self._reading is not None:
             QToolTip.showText(event.globalPos(), tip(self._about(event.pos().y(), self._reading)), self)
             return True

@@ -1,0 +1,299 @@
+"""What is recorded besides messages: compactions and silent drops, events of tiers, lines that could not be read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from inspector.core.drops import Drop, Drops
+from inspector.core.jsontext import dumps
+from inspector.core.message import Text
+from inspector.core.outcome import Event
+from inspector.core.session import Compaction, Problem, Session, Thread, compaction_sizes
+from inspector.core.words import plural
+from inspector.gui.desk import Desk
+from inspector.gui.look.number_formats import grouped
+from inspector.gui.navigation import go_to, stand_at
+from inspector.gui.panels.panel import ListPanel
+from inspector.gui.widgets.table import Column
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionRow:
+    """A recorded compaction, or a change that nobody announced, with its sizes."""
+
+    request: int
+    kind: str
+    trigger: str
+    before: int | None
+    after: int | None
+    stayed: str
+    evidence: str
+    line: int
+    time: str
+    shows: str = ""
+    """Id of the message to look at, if any."""
+
+
+def compaction_rows(thread: Thread, drops: Drops | None) -> list[CompactionRow]:
+    """The rows: what is recorded and what is not, in the order of the requests."""
+    found = drops.found if drops is not None and drops.thread == thread.id else ()
+    by_record = {drop.compaction: drop for drop in found if drop.compaction is not None}
+    rows = [_recorded(thread, one, by_record.get(n)) for n, one in enumerate(thread.compactions)]
+    rows += [_silent(drop) for drop in found if drop.compaction is None]
+    return sorted(rows, key=lambda one: one.request)
+
+
+def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> CompactionRow:
+    before, after = compaction_sizes(thread, one)
+    return CompactionRow(
+        one.before_request,
+        one.kind,
+        one.trigger or "unknown",
+        before,
+        after,
+        _stayed(one),
+        f"inferred{_counts(drop)}. {one.evidence}" if one.evidence else f"recorded{_counts(drop)}",
+        one.line,
+        one.time,
+        one.summary.id if one.summary else "",
+    )
+
+
+def _silent(drop: Drop) -> CompactionRow:
+    return CompactionRow(
+        drop.request,
+        drop.kind,
+        "silent" if drop.loss else "no loss",
+        drop.tokens_before,
+        drop.tokens_after,
+        plural(drop.kept, "message") if drop.kept else "",
+        f"{drop.marker}{_counts(drop)}. {drop.why}",
+        drop.line,
+        drop.time,
+    )
+
+
+def _counts(drop: Drop | None) -> str:
+    """How many messages are gone, how many read otherwise."""
+    if drop is None:
+        return ""
+    words = [f"{plural(len(drop.lost), 'message')} gone"] * bool(drop.lost)
+    words += [f"{plural(len(drop.changed), 'message')} changed"] * bool(drop.changed)
+    return f": {', '.join(words)}" if words else ""
+
+
+class CompactionsPanel(ListPanel[CompactionRow]):
+    """Where the buffer became smaller: compactions that the transcript records, and silent drops with their evidence. A
+    click goes there, Enter or a double click opens the summary."""
+
+    TITLE: ClassVar[str] = "Compactions"
+    NAME = "Recorded compactions"
+    COLUMNS: ClassVar[Sequence[Column[CompactionRow]]] = (
+        Column("request", lambda one: grouped(one.request), 6, figures=True),
+        Column("trigger", lambda one: one.trigger, 7, least=8),
+        Column("kind", lambda one: one.kind, 9, least=9),
+        Column("before", lambda one: _tokens(one.before), 7, figures=True),
+        Column("after", lambda one: _tokens(one.after), 6, figures=True),
+        Column("freed", lambda one: _freed(one), 7, figures=True),
+        Column("what stayed", lambda one: one.stayed, 24, least=14, lines=3),
+        Column("evidence", lambda one: one.evidence, least=13, lines=3),
+        Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
+        Column("time", lambda one: one.time[:16].replace("T", " "), 16, least=16),
+    )
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.say_at_length()
+        self.lay_out((self.says, 1), margins=(13, 6, 13, 4))
+        self.table.hide()
+
+    def show_state(self, state: State) -> None:
+        if self.is_new("rows", thread := state.thread, state.drops):
+            rows = compaction_rows(thread, state.drops) if thread else []
+            self.show_rows(rows, _compaction_words(thread, rows))
+
+    def counted(self, state: State) -> int:
+        silent = [drop for drop in state.drops.found if drop.loss and drop.compaction is None] if state.drops else []
+        return len(silent) + (len(state.thread.compactions) if state.thread else 0)
+
+    def choose(self, place: int, column: int = -1) -> None:
+        one = self.table.rows[place]
+        stand_at(self.desk.workbench, one.request)
+        if one.shows:
+            self.desk.workbench.select(one.shows)
+
+    def open(self, place: int) -> None:
+        self.choose(place)
+        if self.table.rows[place].shows:
+            self.desk.show_panel("Message")
+
+
+def _tokens(tokens: int | None) -> str:
+    return "unknown" if tokens is None else grouped(tokens)
+
+
+def _freed(one: CompactionRow) -> str:
+    return "" if one.before is None or one.after is None else grouped(one.before - one.after)
+
+
+def _stayed(compaction: Compaction) -> str:
+    found = []
+    if compaction.summary is not None:
+        size = sum(len(part.text) for part in compaction.summary.parts if isinstance(part, Text))
+        found.append(f"summary of {plural(size, 'character')}")
+    if compaction.kept:
+        found.append(f"{plural(compaction.kept, 'message')} word for word")
+    if compaction.cleared:
+        found.append(f"{plural(len(compaction.cleared), 'message')} cleared")
+    return ", ".join(found)
+
+
+def _compaction_words(thread: Thread | None, rows: Sequence[CompactionRow]) -> str:
+    if thread is None:
+        return "Open a transcript to see the compactions it records."
+    if not rows:
+        return "This thread records no compaction, and its buffer only grew."
+    inferred = sum(bool(one.evidence) for one in thread.compactions)
+    recorded = len(thread.compactions) - inferred
+    silent = len(rows) - recorded - inferred
+    many = plural(recorded, "recorded compaction") if recorded else "No recorded compaction"
+    more = f", {inferred:,} that must have happened" if inferred else ""
+    more += f", {plural(silent, 'change')} that no record announces" if silent else ""
+    return f"{many}{more}. A click goes to the first request after it, Enter opens the summary."
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event, and who sent it: a step taken by hand (its place `at`), or a tier before a recorded request."""
+
+    at: int | None
+    step: str
+    tier: str
+    event: Event
+    ahead: bool = False
+    """Of a step that was undone, or before a request later than the one we stand at."""
+    request: int | None = None
+
+    def bracketed(self, text: str) -> str:
+        """In brackets where it lies ahead."""
+        return f"({text})" if self.ahead else text
+
+
+class EventsPanel(ListPanel[EventRow]):
+    """By the harness's own names and fields, newest last: those that a run recorded, then those of our steps. The path
+    of the steps leads on to where redo would. What lies ahead of where we stand is in brackets; a click leads there."""
+
+    TITLE: ClassVar[str] = "Events"
+    NAME = "Events"
+    COLUMNS: ClassVar[Sequence[Column[EventRow]]] = (
+        Column("step", lambda row: "" if row.at is None else row.bracketed(f"{row.at + 1}"), 5, figures=True),
+        Column("of", lambda row: row.bracketed(row.step) if row.at is None else row.step, 12),
+        Column("tier", lambda row: row.tier, 5),
+        Column("event", lambda row: row.event.name, 27),
+        Column("fields", lambda row: dumps(dict(row.event.fields))),
+    )
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.say_at_length()
+        self._steps: Steps | None = None
+        self.setFocusProxy(self.table)
+        self.lay_out((self.says, 1), self.copy_button())
+
+    def counted(self, state: State) -> int:
+        steps = state.steps
+        taken = sum(len(steps.taken[at].events) for at in steps.path()) if steps else 0
+        return taken + sum(not row.ahead for row in recorded_events(state))
+
+    def show_state(self, state: State) -> None:
+        """The events of our path, the newest in sight."""
+        if not self.is_new("rows", state.steps, state.thread, state.at):
+            return
+        self._steps = state.steps
+        recorded = recorded_events(state)
+        before = [row for row in recorded if not row.ahead]
+        found = [*before, *(step_events(state.steps) if state.steps else ()), *recorded[len(before) :]]
+        if found != list(self.table.rows) or not found:
+            none = "No events yet: tiers send them, in a run of our own or in the steps that lead to where we stand."
+            self.show_rows(found, plural(len(found), "event") if found else none)
+            if len(before) == len(recorded):
+                self.table.scrollToBottom()
+
+    def choose(self, place: int, column: int = -1) -> None:
+        row = self.table.rows[place]
+        if row.at is None:
+            stand_at(self.desk.workbench, row.request)
+        elif self._steps is not None and row.at != self._steps.at:
+            self.desk.workbench.stepping.go(row.at)
+
+
+def recorded_events(state: State) -> Sequence[EventRow]:
+    """The events that the transcript records of this thread, in the order in which they were sent."""
+    here = state.at
+    return [
+        EventRow(None, f"request {at}", one.tier, one.event, here is not None and at > here, at)
+        for one in (state.thread.events if state.thread is not None else ())
+        for at in (one.before_request,)
+    ]
+
+
+def step_events(steps: Steps) -> Sequence[EventRow]:
+    """The events on the path through where we stand, in the order in which they were sent."""
+    here, end = set(steps.path()), steps
+    while (further := end.redo()) is not end:
+        end = further
+    return [
+        EventRow(at, steps.taken[at].name, outcome.tier, event, at not in here)
+        for at in end.path()
+        for outcome in steps.taken[at].outcomes
+        for event in outcome.events
+    ]
+
+
+class ProblemsPanel(ListPanel[Problem]):
+    """What could not be read as it stands: never hidden, never fatal. A click selects the message of the line."""
+
+    TITLE: ClassVar[str] = "Problems"
+    NAME = "Problems"
+    COLUMNS: ClassVar[Sequence[Column[Problem]]] = (
+        Column("line", lambda problem: f"{problem.line:,}" if problem.line else "", 7, figures=True),
+        Column("what", lambda problem: problem.what, 42, lines=2),
+        Column("excerpt", lambda problem: problem.excerpt),
+        Column("file", lambda problem: problem.file, 20),
+    )
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._session: Session | None = None
+        self.say_at_length()
+        self.lay_out((self.says, 1), self.copy_button())
+
+    def show_state(self, state: State) -> None:
+        self._session = session = state.session
+        problems = session.problems if session else ()
+        if self.is_new("rows", session, len(problems)):
+            self.show_rows(problems, _problem_words(session, len(problems)))
+
+    def counted(self, state: State) -> int:
+        return len(state.session.problems) if state.session else 0
+
+    def choose(self, place: int, column: int = -1) -> None:
+        problem = self.table.rows[place]
+        if self._session is None or problem.file or not problem.line:
+            return
+        for thread in self._session.threads:
+            for message in thread.messages:
+                if message.line == problem.line:
+                    go_to(self.desk.workbench, thread.id, None, message.id, stay=True)
+                    return
+
+
+def _problem_words(session: Session | None, count: int) -> str:
+    if session is None:
+        return "Open a transcript to see what in it could not be read."
+    notes = " ".join(session.notes)
+    if not count:
+        return f"Everything in this file was read. {notes}".rstrip()
+    return f"{plural(count, 'problem')}; the rest was read. {notes}".rstrip()
