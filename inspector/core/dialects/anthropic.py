@@ -4,7 +4,7 @@ One wire message may become several messages: a tool result is a message of its 
 share `together`, and `write_body` puts them back. A block that is not understood is kept unchanged as Opaque.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
@@ -38,7 +38,7 @@ def read_messages(
     runs = read_parts(content)
     if len(runs) == 1 and isinstance(runs[0][0], ToolResult):  # by far the most frequent
         return (Message(id, "tool", runs[0], "", summary, mark, line, time),)
-    groups = _groups(neutral, runs) or [(neutral, ())]
+    groups = grouped(neutral, runs) or [(neutral, ())]
     if len(groups) == 1:
         role_of, parts = groups[0]
         return (Message(id, role_of, parts, "", summary or is_summary(parts), mark, line, time),)
@@ -55,7 +55,7 @@ def _name(id: str, n: int, parts: tuple[Part, ...]) -> str:  # noqa: A002
     return f"{id}.{first.call_id}.{n}" if isinstance(first, ToolResult) and first.call_id else f"{id}.{n}"
 
 
-def _groups(role: Role, runs: list[tuple[Part, ...]]) -> list[tuple[Role, tuple[Part, ...]]]:
+def grouped(role: Role, runs: Iterable[tuple[Part, ...]]) -> list[tuple[Role, tuple[Part, ...]]]:
     """Each tool result with its images by itself, the blocks between them as messages of `role`; a summary that the
     provider made inside a call, too, by itself."""
     groups: list[tuple[Role, tuple[Part, ...]]] = []
@@ -87,11 +87,10 @@ def read_parts(content: Any) -> list[tuple[Part, ...]]:
         content = [content]
     if not isinstance(content, _LISTS):
         return []
-    return [_result(block) if _is_result(block) else (read_part(block),) for block in content]
-
-
-def _is_result(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "tool_result"
+    return [
+        _result(block) if isinstance(block, dict) and block.get("type") == "tool_result" else (read_part(block),)
+        for block in content
+    ]
 
 
 def read_part(block: Any) -> Part:
@@ -109,7 +108,11 @@ def read_part(block: Any) -> Part:
         part = Thinking(block["thinking"], text_of(block.get("signature")))
     elif kind == "image":
         part = _image(block.get("source"))
-    return Opaque(text_of(kind), block, _opaque_size(block)) if part is None else part
+    if part is not None:
+        return part
+    data = block.get("data") if kind == "redacted_thinking" else None
+    size = len(data) * 3 // 4 if isinstance(data, str) else len(dumps(block).encode())  # of what the provider reads
+    return Opaque(text_of(kind), block, size)
 
 
 def _image(source: Any) -> Image | None:
@@ -120,13 +123,6 @@ def _image(source: Any) -> Image | None:
             return Image("", "", url)
         case _:
             return None
-
-
-def _opaque_size(block: Mapping[str, Any]) -> int:
-    """Bytes of what the provider reads: decoded data where there is some, else the block's JSON."""
-    if block.get("type") == "redacted_thinking" and isinstance(data := block.get("data"), str):
-        return len(data) * 3 // 4
-    return len(dumps(block).encode())
 
 
 def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
@@ -173,7 +169,10 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     wire: list[dict[str, Any]] = []
     before: Message | None = None
     for message in messages:
-        blocks = [_block(part) for part in message.parts if not _belongs_to_result(message, part)]
+        parts = message.parts
+        if message.role == "tool" and message.result is not None:  # the others stand inside its block
+            parts = tuple(part for part in parts if isinstance(part, ToolResult))
+        blocks = [_block(part) for part in parts]
         if message.result is not None:
             blocks[0]["content"] = result_content(message)
         if before is not None and same_wire_message(before, message):
@@ -186,10 +185,6 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
             case [{"type": "text", "text": text, **rest}] if not rest:
                 one["content"] = text
     return wire
-
-
-def _belongs_to_result(message: Message, part: Part) -> bool:
-    return message.role == "tool" and message.result is not None and not isinstance(part, ToolResult)
 
 
 def same_wire_message(before: Message, message: Message) -> bool:
@@ -249,11 +244,7 @@ def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
         counted = [one for one in rounds if isinstance(one, dict)]
         if len(counted) > 1 or (counted and counted[0].get("type") == "compaction"):  # not in the sum above them
             return _summed(usage, counted, output_is_final=output_is_final)
-    fresh, read, output = (
-        count_of(usage.get("input_tokens")),
-        count_of(usage.get(_READ)),
-        count_of(usage.get("output_tokens")),
-    )
+    fresh, read, output = (count_of(usage.get(key)) for key in ("input_tokens", _READ, "output_tokens"))
     write = _written(usage)
     hourly = min(_hourly(usage), write)
     return Usage(fresh, read, write, output, _reasoning(usage), output_is_final, cache_write_1h=hourly)
@@ -345,19 +336,16 @@ class AnthropicAssembler(StreamAssembler):
             case "content_block_delta" if isinstance(n, int):
                 return self._delta(n, object_of(event, "delta"))
             case "message_delta":
-                self._ended(event)
+                self._message |= object_of(event, "delta")
+                if "context_management" in event:
+                    self._message["context_management"] = event["context_management"]
+                usage = {key: value for key, value in object_of(event, "usage").items() if value is not None}
+                self._message["usage"] = {**object_of(self._message, "usage"), **usage}
             case "message_stop":
                 self.finished = True
             case "error":
                 self.failure = object_of(event, "error")
         return ""
-
-    def _ended(self, event: Mapping[str, Any]) -> None:
-        self._message |= object_of(event, "delta")
-        if "context_management" in event:
-            self._message["context_management"] = event["context_management"]
-        usage = {key: value for key, value in object_of(event, "usage").items() if value is not None}
-        self._message["usage"] = {**object_of(self._message, "usage"), **usage}
 
     def _delta(self, n: int, delta: Mapping[str, Any]) -> str:
         match delta:

@@ -16,7 +16,7 @@ from inspector.core.dialects.dialect import Dialect, StreamAssembler
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
-from inspector.core.untyped import object_in, text_of, value_in
+from inspector.core.untyped import object_in, objects_of, text_of, value_in
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType({one.name: one for one in (ANTHROPIC, CHAT, RESPONSES, GEMINI)})
 
@@ -103,12 +103,8 @@ def is_terminal(message: Any) -> bool:
         return False
     if text_of(message.get("type")) in _TERMINAL:
         return True
-    return _has_finished(message, "choices", "finish_reason") or _has_finished(message, "candidates", "finishReason")
-
-
-def _has_finished(message: Mapping[str, Any], which: str, why: str) -> bool:
-    found = message.get(which)
-    return isinstance(found, list) and any(isinstance(one, Mapping) and one.get(why) for one in found)
+    choices, candidates = objects_of(message.get("choices")), objects_of(message.get("candidates"))
+    return any(one.get("finish_reason") for one in choices) or any(one.get("finishReason") for one in candidates)
 
 
 _TERMINAL = frozenset(

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.anthropic import same_wire_message
+from inspector.core.dialects.anthropic import grouped, same_wire_message
 from inspector.core.dialects.dialect import Dialect, StreamAssembler
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -31,20 +31,10 @@ def read_content(content: Any, *, id: str, line: int = 0, time: str = "") -> tup
     role: Role = "assistant" if content.get("role") == "model" else "user"
     parts = content.get("parts")
     told = [parts] if isinstance(parts, str | Mapping) else _list(parts)
-    groups: list[tuple[Role, list[Part]]] = []
-    for one in told:
-        read = read_part(one)
-        if isinstance(read[0], ToolResult):
-            groups.append(("tool", list(read)))
-        elif groups and groups[-1][0] == role:
-            groups[-1][1].extend(read)
-        else:
-            groups.append((role, list(read)))
-    if len(groups) < 2:
-        kind, found = groups[0] if groups else (role, [])
-        return (Message(id, kind, tuple(found), line=line, time=time),)
+    groups = grouped(role, map(read_part, told)) or [(role, ())]
+    together = id if len(groups) > 1 else ""
     return tuple(
-        Message(f"{id}.{n}" if n else id, kind, tuple(found), id, line=line, time=time)
+        Message(f"{id}.{n}" if n else id, kind, found, together, line=line, time=time)
         for n, (kind, found) in enumerate(groups)
     )
 

@@ -38,28 +38,18 @@ def read_message(message: Any, id: str, line: int = 0, time: str = "") -> tuple[
     role = _ROLES.get(text_of(message.get("role")), "user")
     parts: list[Part] = []
     if role == "tool":
-        parts += _result(message)
+        said = _content(message.get("content"))
+        text = "\n".join(part.text for part in said if isinstance(part, Text))
+        parts.append(ToolResult(text_of(message.get("tool_call_id")), text))
+        parts += (part for part in said if not isinstance(part, Text))
     else:
-        parts += _thinking(message)
+        if thinking := text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")):
+            parts.append(Thinking(thinking))
         parts += _content(message.get("content"))
         if refusal := text_of(message.get("refusal")):
             parts.append(Text(refusal))
         parts += _calls(message)
     return (Message(id, role, tuple(parts), line=line, time=time),)
-
-
-def _result(message: Mapping[str, Any]) -> list[Part]:
-    parts = _content(message.get("content"))
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    return [
-        ToolResult(text_of(message.get("tool_call_id")), text),
-        *(part for part in parts if not isinstance(part, Text)),
-    ]
-
-
-def _thinking(message: Mapping[str, Any]) -> list[Part]:
-    text = text_of(message.get("reasoning_content")) or text_of(message.get("reasoning"))
-    return [Thinking(text)] if text else []
 
 
 def _content(content: Any) -> list[Part]:
@@ -300,11 +290,8 @@ def _answer(response: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _is_message(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and isinstance(value.get("role"), str)
-        and ("content" in value or "tool_calls" in value)
-    )
+    is_one = isinstance(value, Mapping) and isinstance(value.get("role"), str)
+    return is_one and ("content" in value or "tool_calls" in value)
 
 
 CHAT = Dialect(

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.dialects.dialect import Dialect, StreamAssembler
+from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
+from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_at, text_of, value_in
 from inspector.core.usage import Usage, is_absurd
 
 _ROLES: Mapping[str, Role] = {"assistant": "assistant", "developer": "system", "system": "system"}
@@ -97,23 +97,19 @@ def _reasoning(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
     return "assistant", (Thinking(text, text_of(item.get("encrypted_content"))),)
 
 
-def _function_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    return "assistant", (ToolCall(_call_id(item), text_of(item.get("name")), read_arguments(item.get("arguments"))),)
-
-
-def _custom_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    return "assistant", (ToolCall(_call_id(item), text_of(item.get("name")), text_of(item.get("input"))),)
-
-
-def _shell_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    return "assistant", (ToolCall(_call_id(item), "local_shell", item.get("action")),)
-
-
-def _search_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+def _call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
     """Opaque where the provider searched itself, so that no answer follows."""
-    if item.get("execution") == "server" or not text_of(item.get("call_id")):
-        return "assistant", (_opaque("tool_search_call", item),)
-    return "assistant", (ToolCall(_call_id(item), "tool_search", read_arguments(item.get("arguments"))),)
+    name, arguments = text_of(item.get("name")), item.get("arguments")
+    match item.get("type"):
+        case "custom_tool_call":
+            return "assistant", (ToolCall(_call_id(item), name, text_of(item.get("input"))),)
+        case "local_shell_call":
+            return "assistant", (ToolCall(_call_id(item), "local_shell", item.get("action")),)
+        case "tool_search_call":
+            if item.get("execution") == "server" or not text_of(item.get("call_id")):
+                return "assistant", (_opaque("tool_search_call", item),)
+            name = "tool_search"
+    return "assistant", (ToolCall(_call_id(item), name, read_arguments(arguments)),)
 
 
 def _call_id(item: Mapping[str, Any]) -> str:
@@ -132,18 +128,13 @@ def read_arguments(arguments: Any) -> Json:
         return {} if arguments is None else arguments
     if not arguments.lstrip().startswith(("{", "[")):
         return arguments
-    try:
-        value: Json = loads(arguments.encode("utf-8", errors="replace"))
-    except NotJson:
-        return arguments
+    value: Json = value_in(arguments, arguments)
     return value
 
 
-def _search_result(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    return "tool", (ToolResult(_call_id(item), dumps(item.get("tools", []))),)
-
-
 def _result(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    if item.get("type") == "tool_search_output":
+        return "tool", (ToolResult(_call_id(item), dumps(item.get("tools", []))),)
     call_id, output, failed = _call_id(item), item.get("output"), False
     if isinstance(output, dict):  # early Codex: {content, success}
         failed = output.get("success") is False
@@ -158,14 +149,14 @@ def _result(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
 _KINDS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Role, tuple[Part, ...]]]] = {
     "message": _message,
     "reasoning": _reasoning,
-    "function_call": _function_call,
-    "custom_tool_call": _custom_call,
-    "local_shell_call": _shell_call,
-    "tool_search_call": _search_call,
+    "function_call": _call,
+    "custom_tool_call": _call,
+    "local_shell_call": _call,
+    "tool_search_call": _call,
     "function_call_output": _result,
     "custom_tool_call_output": _result,
     "local_shell_call_output": _result,
-    "tool_search_output": _search_result,
+    "tool_search_output": _result,
 }
 
 
@@ -243,14 +234,8 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
     """Instructions and tools of a request body. One that names none had none."""
     instructions, tools = body.get("instructions"), body.get("tools")
     offered = tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ()
-    return Prompt(text_of(instructions), tuple(read_tool(tool) for tool in offered))
-
-
-def read_tool(tool: Any) -> Tool:
-    """A tool under its name; the provider's own ones have none and go by their type."""
-    if not isinstance(tool, Mapping):
-        return Tool("", tool)
-    return Tool(text_of(tool.get("name")) or text_of(tool.get("type")), tool)
+    named = (text_at(tool, "name") or text_at(tool, "type") for tool in offered)  # the provider's own have no name
+    return Prompt(text_of(instructions), tuple(map(Tool, named, offered)))
 
 
 _WRITTEN_ROLES: Mapping[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
@@ -356,18 +341,11 @@ _OUTPUT_KINDS = {"custom_tool_call": "custom_tool_call_output", "tool_search_cal
 def _write_result(result: ToolResult, more: tuple[Part, ...], kind: str) -> dict[str, Any]:
     item: dict[str, Any] = {"type": _OUTPUT_KINDS.get(kind, "function_call_output"), "call_id": result.call_id}
     if kind == "tool_search_call":
-        return item | {"execution": "client", "status": "completed", "tools": _read_tools(result.content)}
+        return item | {"execution": "client", "status": "completed", "tools": value_in(result.content, [])}
     if not more:
         return item | {"output": result.content}
     text: list[Part] = [Text(result.content)] if result.content else []
     return item | {"output": [_write_content("user", part) for part in (*text, *more)]}
-
-
-def _read_tools(content: str) -> Any:
-    try:
-        return loads(content.encode("utf-8", errors="replace"))
-    except NotJson:
-        return []
 
 
 class ResponsesAssembler(StreamAssembler):
@@ -435,10 +413,6 @@ _DELTAS = {
 """Where the text of a delta belongs in the item that it is a piece of."""
 
 
-def _answer(response: Mapping[str, Any]) -> Sequence[Any]:
-    return list_of(response.get("output"))
-
-
 def _is_response(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("output"), list) and (
         str(value.get("object", "")).startswith("response") or "usage" in value
@@ -461,20 +435,16 @@ def _is_message(value: Any) -> bool:
     )
 
 
-def _join_units(units: Units) -> Units:
-    return ((join(one),) for one in responses(message for unit in units for message in unit))
-
-
 RESPONSES = Dialect(
     name="openai-responses",
     key="input",
     read=lambda item, name, line, time: (read_item(item, id=name, line=line, time=time),),
     write=write_items,
     bare=lambda text: {"type": "message", "role": "user", "content": text},
-    join=_join_units,
+    join=lambda units: ((join(one),) for one in responses(message for unit in units for message in unit)),
     prompt=read_prompt,
     write_body=write_body,
-    answer=_answer,
+    answer=lambda response: list_of(response.get("output")),
     usage=read_usage,
     finish=lambda response: text_of(response.get("status")),
     is_response=_is_response,

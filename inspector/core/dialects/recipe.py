@@ -90,22 +90,19 @@ def changes(path: tuple[int | str, ...], wire: Any, old: Any, new: Any) -> Recip
     if old == new:
         return Ref(path)
     if isinstance(wire, Mapping) and isinstance(old, Mapping) and isinstance(new, Mapping):
-        fields = [(name, _field(path, name, wire, old, new)) for name in new if old.get(name, _NONE) != new[name]]
-        return Patch(Ref(path), tuple(fields), tuple(name for name in old if name not in new))
+        known = wire.keys() & old.keys()
+        fields = tuple(
+            (name, changes((*path, name), wire[name], old[name], value) if name in known else NewValue(value))
+            for name, value in new.items()
+            if old.get(name, _NONE) != value
+        )
+        return Patch(Ref(path), fields, tuple(name for name in old if name not in new))
     if isinstance(wire, list) and isinstance(old, list) and isinstance(new, list) and len(wire) == len(old):
         return _listed(path, wire, old, new)
     return NewValue(new)
 
 
 _NONE = object()
-
-
-def _field(
-    path: tuple[int | str, ...], name: str, wire: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]
-) -> Recipe:
-    if name not in wire or name not in old:
-        return NewValue(new[name])
-    return changes((*path, name), wire[name], old[name], new[name])
 
 
 def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: list[Any]) -> Recipe:

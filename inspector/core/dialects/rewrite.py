@@ -53,20 +53,15 @@ def plan(dialect: str, items: Sequence[Any], original: Sequence[Message], new: S
         raise CannotRewrite("The buffer does not belong to this request: it was read from another one.")
     place = {message.id: n for n, message in enumerate(original)}
     sources = [place.get(message.id) for message in new]
-    wanted = [
-        message if n is None else _as_came(message, original[n], read[n])
-        for message, n in zip(new, sources, strict=True)
-    ]
+    wanted = list(new)
+    for at, n in enumerate(sources):  # what we read ourselves, for a message in which nothing was changed
+        if n is not None and new[at].role == original[n].role and new[at].parts == original[n].parts:
+            wanted[at] = read[n]
     if len(wanted) == len(read) and all(map(is_, wanted, read)):
         return tuple(Ref((n,)) for n in range(len(items)))
     if dialect == RESPONSES.name:
         return _plan_items(items, wanted, sources)
     return _plan_messages(DIALECTS[dialect], items, wanted, sources)
-
-
-def _as_came(message: Message, original: Message, read: Message) -> Message:
-    """What we read ourselves, for a message in which nothing was changed."""
-    return read if message.role == original.role and message.parts == original.parts else message
 
 
 def _alike(one: Message, other: Message) -> bool:
@@ -194,20 +189,17 @@ def _grouped(dialect: Dialect, new: Sequence[_Sourced], owner: Sequence[int]) ->
     groups: list[_Group] = []
     for message, source in new:
         unit = None if source is None else owner[source]
-        last = groups[-1] if groups else None
-        if last is not None and _joins(dialect, last, message, unit):
+        last = groups[-1] if groups else _Group(None, [])
+        if unit is not None and last.unit is not None:
+            joins = unit == last.unit
+        else:
+            joins = bool(last.messages) and dialect.shares(last.messages[-1], message)
+        if joins:
             last.unit = unit if last.unit is None else last.unit
             last.messages.append(message)
         else:
             groups.append(_Group(unit, [message]))
     return groups
-
-
-def _joins(dialect: Dialect, group: _Group, message: Message, unit: int | None) -> bool:
-    """Does the message share the wire message of the group before it?"""
-    if unit is not None and group.unit is not None:
-        return unit == group.unit
-    return dialect.shares(group.messages[-1], message)
 
 
 def _changed_message(
@@ -293,16 +285,12 @@ def _changed(
     if len(span.parts) == 1:
         old, new = RESPONSES.write((span.message,), calls), RESPONSES.write((message,), calls)
         if len(old) == len(new) == 1:
-            yield changes((span.start,), items[span.start], *_shaped(items[span.start], old[0], new[0]))
+            item, before, after = items[span.start], old[0], new[0]
+            if isinstance(item, Mapping) and isinstance(item.get("content"), str):  # it goes back as one, where it can
+                before, after = _as_text(before), _as_text(after)
+            yield changes((span.start,), item, before, after)
             return
     yield from _rebuilt(items, span, message, calls)
-
-
-def _shaped(item: Any, old: Any, new: Any) -> tuple[Any, Any]:
-    """Content that came as a string goes back as one, where it can; an item may come without its type."""
-    if isinstance(item, Mapping) and isinstance(item.get("content"), str):
-        return _as_text(old), _as_text(new)
-    return old, new
 
 
 def _as_text(written: Any) -> Any:
@@ -360,17 +348,14 @@ def _new_part(
     items: Sequence[Any], span: _ItemSpan, message: Message, part: Part, calls: Mapping[str, ToolCall]
 ) -> Iterator[Recipe]:
     written = RESPONSES.write((Message("", message.role, (part,)),), calls)
-    came = next((leaf for leaf in _leaves(span) if _same_call(leaf.part, part)), None)
+    id_ = part.id if isinstance(part, ToolCall) else ""
+    same = (leaf for leaf in _leaves(span) if id_ and isinstance(leaf.part, ToolCall) and leaf.part.id == id_)
+    came = next(same, None)
     if came is not None and len(written) == 1:
         old = RESPONSES.write((Message("", message.role, (came.part,)),), calls)
         yield changes((came.item,), items[came.item], old[0], written[0])
-        return
-    for one in written:
-        yield NewValue(one)
-
-
-def _same_call(one: Part, other: Part) -> bool:
-    return isinstance(one, ToolCall) and isinstance(other, ToolCall) and one.id == other.id != ""
+    else:
+        yield from map(NewValue, written)
 
 
 def _is_sendable(item: Any) -> bool:
