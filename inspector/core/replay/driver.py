@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, rehearsed
-from inspector.core.buffer import Buffer, Prompt, View
+from inspector.core.buffer import Buffer, View
 from inspector.core.calls import path_of
 from inspector.core.facts.index import FactIndex
 from inspector.core.message import Message, ToolCall
@@ -33,7 +33,7 @@ from inspector.core.replay.costs import Sizes, cache_facts
 from inspector.core.replay.pins import PinIndex, find_pins
 from inspector.core.session import Request, Thread, seconds_between
 from inspector.core.tokens.calibration import MAX_SAMPLES
-from inspector.core.tokens.pressure import PressureKind, Pressures, is_prefix, known_pressures
+from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
 from inspector.core.usage import Usage
 
 _OURS = ("assistant", "tool")
@@ -60,45 +60,36 @@ class Arrival:
 def arrivals(thread: Thread) -> tuple[Arrival, ...]:
     """One a request, and one for what came after the last. O(messages), and a walk over the buffer where it was not
     merely appended to."""
-    reader = _ArrivalReader(thread)
-    views = [*(request.view for request in thread.requests), thread.end]
-    return tuple(reader.next(index, view) for index, view in enumerate(views))
+    return tuple(_arrivals(thread))
 
 
-class _ArrivalReader:
-    def __init__(self, thread: Thread) -> None:
-        self._order = thread.messages
-        self._place = {message.id: at for at, message in enumerate(thread.messages)}
-        at = {(one.before_request, one.kind) for one in thread.compactions if one.before_request}
-        self._compacted = {request for request, _ in at}
-        self._rewritten = {request for request, kind in at if kind == "summary"}
-        self._seen = set[str]()
-        self._upto = -1
-        """Place of the last message that came."""
-        self._last: View | None = None
-
-    def next(self, index: int, view: View) -> Arrival:
-        last, self._last = self._last, view
-        compacted = index in self._compacted
+def _arrivals(thread: Thread) -> Iterator[Arrival]:
+    order, place = thread.messages, {message.id: at for at, message in enumerate(thread.messages)}
+    made = [one for one in thread.compactions if one.before_request]
+    compacted_at = {one.before_request for one in made}
+    rewritten = {one.before_request for one in made if one.kind == "summary"}
+    known = set[str]()
+    upto = -1  # place of the last message that came
+    last: View | None = None
+    for index, view in enumerate([*(request.view for request in thread.requests), thread.end]):
+        compacted = index in compacted_at
         grown = last is not None and is_prefix(last, view)
         seen = view.tail(len(last)) if grown and last is not None else view.messages()
-        fresh = [message for message in seen if message.id not in self._seen]
-        self._seen.update(message.id for message in fresh)
-        if index in self._rewritten:
-            fresh = [*self._swallowed(fresh), *(message for message in fresh if not message.mark)]
+        fresh = [message for message in seen if message.id not in known]
+        known.update(message.id for message in fresh)
+        if index in rewritten:  # what of the recording came before the summary was never sent
+            places = [place[message.id] for message in fresh if message.id in place]
+            border = min(places) if places else upto + 1 + _one_answer(order[upto + 1 :])
+            swallowed = [message for message in order[upto + 1 : border] if message.id not in known]
+            known.update(message.id for message in swallowed)
+            fresh = [*swallowed, *(message for message in fresh if not message.mark)]
         came = [message for message in fresh if not message.summary] if index else fresh
-        self._upto = max([self._upto, *(self._place.get(message.id, -1) for message in fresh)])
+        upto = max([upto, *(place.get(message.id, -1) for message in fresh)])
         swapped, gone = ({}, frozenset[str]()) if grown or compacted or last is None else _edits(last, seen)
-        at = _answer_ends(came) if index else 0
-        return Arrival(tuple(came[:at]), tuple(came[at:]), swapped, gone, compacted, grown or last is None)
-
-    def _swallowed(self, fresh: Sequence[Message]) -> list[Message]:
-        """Messages of the recording that came before the summary and were never sent."""
-        places = [self._place[message.id] for message in fresh if message.id in self._place]
-        border = min(places) if places else self._upto + 1 + _one_answer(self._order[self._upto + 1 :])
-        lost = [message for message in self._order[self._upto + 1 : border] if message.id not in self._seen]
-        self._seen.update(message.id for message in lost)
-        return lost
+        ours = [message.role in _OURS for message in came]
+        at = [*ours, False].index(False) if index else 0
+        yield Arrival(tuple(came[:at]), tuple(came[at:]), swapped, gone, compacted, grown or last is None)
+        last = view
 
 
 def _one_answer(messages: Sequence[Message]) -> int:
@@ -109,10 +100,6 @@ def _one_answer(messages: Sequence[Message]) -> int:
             return at
         results = results or message.role == "tool"
     return len(messages)
-
-
-def _answer_ends(came: Sequence[Message]) -> int:
-    return next((at for at, message in enumerate(came) if message.role not in _OURS), len(came))
 
 
 def _edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], frozenset[str]]:
@@ -219,7 +206,11 @@ class _Driver:
         self._filed = filed_at(ground.thread, 0)
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
-        self._prompt = _CountedPrompt(ground.thread, policy)
+        by = policy.prompt_estimator
+        self._pressures = None if by is None else known_pressures(ground.thread, by)
+        """Of a harness that counts its prompt: it has the unseen part of it as inferred from the recorded session."""
+        self._reported: deque[tuple[int, int]] = deque(maxlen=MAX_SAMPLES)
+        """(raw estimate of the seen part, prompt tokens that the provider reported, or would have)."""
         self._messages: tuple[Message, ...] = ()
         self._recorded = True
         """The buffer is the recorded one so far."""
@@ -232,7 +223,10 @@ class _Driver:
         """One request, from what comes before it to what is done after its answer."""
         arrival, following = self._ground.arrivals[request.index : request.index + 2]
         start = self._start(request, arrival)
-        self._running = self._prompt.calibrated(self._policy, self._settings, self._running, request.index)
+        if self._pressures is not None:  # what the reports so far teach, the unseen part as it is known here
+            unseen = self._pressures.belief(request.index).unseen
+            samples = [(raw + unseen, reported) for raw, reported in self._reported]
+            self._running = self._policy.calibrated(self._running, self._settings, samples)
         heard = AnswerLog(self._files)
         moment = self._moment(request)
         before = list(self._run(self._policy.before_call, start, moment, heard))
@@ -260,14 +254,16 @@ class _Driver:
         """The policy's buffer with what arrived. The recorded one itself as long as nobody compacted anything."""
         self._files.see(arrival.new)
         self._recorded = self._recorded and not arrival.compacted
-        edited = arrival.swapped or arrival.gone
+        prompt = request.prompt
+        if self._pressures is not None:
+            prompt = replace(prompt, unseen=self._pressures.belief(request.index).unseen)
         if self._recorded and not arrival.grown:
-            return Buffer(request.view.messages(), self._prompt.of(request))
+            return Buffer(request.view.messages(), prompt)
         standing = self._messages
-        if edited:
+        if arrival.swapped or arrival.gone:
             kept = (message for message in standing if message.id not in arrival.gone or message.summary)
             standing = tuple(_swapped(message, arrival) for message in kept)
-        return Buffer((*standing, *arrival.new), self._prompt.of(request))
+        return Buffer((*standing, *arrival.new), prompt)
 
     def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, heard: AnswerLog) -> Sequence[Outcome[Any]]:
         done: Sequence[Outcome[Any]] = drive(call(buffer, self._settings, self._running, moment), heard)
@@ -308,37 +304,11 @@ class _Driver:
         if usage is not None and self._learns:
             raw, _ = self._policy.measure(sent, self._settings, self._running)
             self._running = self._policy.learn(self._running, self._settings, raw, usage.prompt)
-            self._prompt.report(raw - sent.prompt.unseen, usage.prompt)
+            self._reported.append((raw - sent.prompt.unseen, usage.prompt))
         said = [message.id for message in following.answer if message.role == "assistant"]
         upto = said[-1] if said else sent.messages[-1].id if sent.messages else ""
         self._reports = (CallReport(upto, usage, request.finish, request.model),) if upto else ()
         return usage
-
-
-class _CountedPrompt:
-    """What a harness that counts its prompt has of it: with the unseen part, as inferred from the recorded session."""
-
-    def __init__(self, thread: Thread, policy: Policy[Any, Any]) -> None:
-        by = policy.prompt_estimator
-        self._pressures: Pressures | None = None if by is None else known_pressures(thread, by)
-        self._reports: deque[tuple[int, int]] = deque(maxlen=MAX_SAMPLES)
-
-    def of(self, request: Request) -> Prompt:
-        """At a request."""
-        if self._pressures is None:
-            return request.prompt
-        return replace(request.prompt, unseen=self._pressures.belief(request.index).unseen)
-
-    def report(self, raw: int, reported: int) -> None:
-        """The provider reported, or would have, a buffer whose seen part has that raw estimate."""
-        self._reports.append((raw, reported))
-
-    def calibrated(self, policy: Policy[Any, Any], settings: Any, running: Any, index: int) -> Any:
-        """The running state with what the reports so far teach, the unseen part as it is known at request `index`."""
-        if self._pressures is None:
-            return running
-        unseen = self._pressures.belief(index).unseen
-        return policy.calibrated(running, settings, [(raw + unseen, reported) for raw, reported in self._reports])
 
 
 def _swapped(message: Message, arrival: Arrival) -> Message:
