@@ -35,8 +35,7 @@ WHOSE = {
     "unknown": "its own, the model's is not known",
     "set": "as set",
 }
-_TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off"}
+_WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 def setting(
@@ -128,17 +127,13 @@ def apply(settings: S, values: Iterable[tuple[str, str]]) -> S:
 def check(settings: S) -> S:
     """The settings, if every value lies within its field's limits. Raises InspectorError."""
     for one in fields(settings):  # type: ignore[arg-type]
-        _check_one(one, getattr(settings, one.name))
+        value, low, high = getattr(settings, one.name), one.metadata.get("low"), one.metadata.get("high")
+        if not isinstance(value, int | float):
+            continue
+        if (low is not None and value < low) or (high is not None and value > high) or value != value:
+            bounds = f"at least {low:,}" if high is None else f"between {low or 0:,} and {high:,}"
+            raise InspectorError(f"{one.name} must be {bounds}, not {value:,}.")
     return settings
-
-
-def _check_one(one: Field[Any], value: Any) -> None:
-    low, high = one.metadata.get("low"), one.metadata.get("high")
-    if value is None or not isinstance(value, int | float):
-        return
-    if (low is not None and value < low) or (high is not None and value > high) or value != value:
-        bounds = f"at least {low:,}" if high is None else f"between {low or 0:,} and {high:,}"
-        raise InspectorError(f"{one.name} must be {bounds}, not {value:,}.")
 
 
 def _names(settings: object) -> dict[str, str]:
@@ -160,12 +155,12 @@ def _value(key: str, text: str, hint: Any, word: str) -> Any:
     kinds = set(get_args(hint)) or {hint}
     try:
         if bool in kinds:
-            return _boolean(text)
+            return _WORDS[text.strip().lower()]
         if int in kinds:
             return _optional(text, type(None) in kinds, lambda t: int(t.replace("_", "").replace(",", "")))
         if float in kinds:
             return _optional(text, type(None) in kinds, float)
-    except ValueError:
+    except (ValueError, KeyError):
         wanted = "a yes or no" if bool in kinds else "a whole number" if int in kinds else "a number"
         wanted += f" or {word!r}" if word else ""
         raise InspectorError(f"{key} takes {wanted}, not {text!r}.") from None
@@ -183,11 +178,3 @@ def _choice(key: str, text: str, choices: tuple[Any, ...]) -> Any:
         if plain(str(choice)) == plain(text):
             return choice
     raise InspectorError(f"{key} must be one of {', '.join(map(str, choices))}, not {text!r}.")
-
-
-def _boolean(text: str) -> bool:
-    if text.strip().lower() in _TRUE:
-        return True
-    if text.strip().lower() in _FALSE:
-        return False
-    raise ValueError(text)

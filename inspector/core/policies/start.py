@@ -31,7 +31,7 @@ def moment_at(thread: Thread, at: int, **more: Any) -> PolicyInput:
         agent="" if thread.id == "main" else thread.id,
         reports=reports_at(thread, at),
         filed=filed_at(thread, at),
-        cache_ttl_s=ttl_at(thread, at),
+        cache_ttl_s=cache_ttl(thread.requests[n].usage for n in range(at - 1, max(0, at - _LOOK) - 1, -1)),
         **more,
     )
 
@@ -40,11 +40,6 @@ def filed_at(thread: Thread, at: int) -> Filed:
     """What the file tells beside the messages of request `at`. O(compactions)."""
     kept = {one.summary.id: one.kept for one in thread.compactions if one.summary is not None}
     return Filed(thread.records, thread.trailing if at >= len(thread.requests) else (), kept)
-
-
-def ttl_at(thread: Thread, at: int) -> int:
-    """Seconds that the cache entries of the calls before request `at` live. Looks at few calls."""
-    return cache_ttl(thread.requests[n].usage for n in range(at - 1, max(0, at - _LOOK) - 1, -1))
 
 
 def reports_at(thread: Thread, at: int) -> tuple[CallReport, ...]:

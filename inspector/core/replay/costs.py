@@ -207,16 +207,13 @@ class Meter:
         elif not cache.caches:
             usage = Usage(tokens, output=output)
         else:
-            read = 0 if self._has_expired(time) else self._read(sent, tokens)
+            pause = seconds_between(self._time, time)
+            read = 0 if pause is not None and pause > self._ttl_s else self._read(sent, tokens)
             read = read if cache.most is None else min(read, cache.most)
             usage = replace(cache_written(tokens - read, cache.ttl_s), cache_read=read, output=output)
         self._last, self._tokens, self._time, self._ttl_s = sent, tokens, time or self._time, cache.ttl_s
         calls = [found for one in asked if (found := self._call(one)) is not None]
         return spent(usage, self._model, time, calls, self._summary_model)
-
-    def _has_expired(self, time: str) -> bool:
-        pause = seconds_between(self._time, time)
-        return pause is not None and pause > self._ttl_s
 
     def _read(self, sent: Buffer | Request, tokens: int) -> int:
         """Tokens of the prefix that was sent before. Prompt and tools come first: if they change, nothing is read."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import EMPTY_VIEW, View, shared
+from inspector.core.buffer import EMPTY_VIEW, shared
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import wanted
 from inspector.core.facts.wording import Saying, Speech, plain
@@ -115,17 +115,14 @@ def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence
     """For each request the messages that went since the one before, and those that came. O(what changed)."""
     last = EMPTY_VIEW
     for request in thread.requests:
-        yield _changes(last, request.view)
-        last = request.view
-
-
-def _changes(last: View, view: View) -> tuple[Sequence[Message], Sequence[Message]]:
-    rewritten = view.rewritten_since(last)
-    if rewritten is not None:
-        old, new = [one for one, _ in rewritten.values()], [one for _, one in rewritten.values()]
-        return old, (*new, *view.tail(len(last)))
-    same = shared(last, view)
-    return last.tail(same), view.tail(same)
+        view, rewritten = request.view, request.view.rewritten_since(last)
+        if rewritten is not None:
+            old, new = [one for one, _ in rewritten.values()], [one for _, one in rewritten.values()]
+            yield old, (*new, *view.tail(len(last)))
+        else:
+            same = shared(last, view)
+            yield last.tail(same), view.tail(same)
+        last = view
 
 
 class PinIndex:
@@ -255,13 +252,11 @@ class PinTracker:
     def _enter(self, n: int, request: int) -> None:
         span, now = self._open[n], self._now(n, request)
         if span is not None:
-            if span.state == now.state and (span.message == now.message or span.message in self._holders(n)):
+            holders = {self._there[one].id for one in (self._verbatim[n] or self._nearly[n])}
+            if span.state == now.state and (span.message == now.message or span.message in holders):
                 return
             self._spans[n].append(PinSpan(span.first, request - 1, span.state, span.evidence, span.message))
         self._open[n] = now
-
-    def _holders(self, n: int) -> set[str]:
-        return {self._there[one].id for one in (self._verbatim[n] or self._nearly[n])}
 
     def _now(self, n: int, request: int) -> PinSpan:
         if self._verbatim[n]:

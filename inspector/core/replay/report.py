@@ -367,19 +367,17 @@ class _RecordedBook(_ReportBook):
         requests, then = self._thread.requests, self._thread.place(index).view
         before, after = compaction_sizes(self._thread, one)
         if before is None:
-            before = self.rows[index - 1].tokens if index else self._asked_first()
+            if index:
+                before = self.rows[index - 1].tokens
+            else:  # what the client asked first, where the model read something else
+                weight = self._sizes.weigh(requests[0].asked or ())
+                before, _ = self._sizes.size(0, weight, requests[0].prompt, False)
         if after is None:
             known = index < len(self.rows)
             after = self.rows[index].tokens if known else self._sizes.end
         kind: CompactedKind = "summary" if one.kind == "summary" else "micro"
         stood = len(requests[index - 1].view) if index else len(requests[0].asked or ())
         return Compacted(At(index, _name(one), one.is_readable), kind, before, after, stood, len(then))
-
-    def _asked_first(self) -> int:
-        """Tokens of what the client asked first, where the model read something else."""
-        request = self._thread.requests[0]
-        weight = self._sizes.weigh(request.asked or ())
-        return self._sizes.size(0, weight, request.prompt, False)[0]
 
     def _summaries(self, index: int, time: str) -> Spending:
         """The calls for the recorded summaries before a request; none for what no model wrote."""
