@@ -26,9 +26,9 @@ from inspector.core.needs import (
     SaveTranscript,
     Summarize,
     Timeout,
+    failure_name,
 )
 from inspector.core.offline import summarise
-from inspector.core.usage import Usage
 
 Answerer: TypeAlias = Callable[[Need], Answer]
 
@@ -168,14 +168,10 @@ def _reply(value: Any, n: int) -> Answer | Failure:
         finish = str(value.get("finish") or "")
         if "messages" in value:
             messages = read_messages(value["messages"], f"answer-{n}")
-            return Answer(messages=messages, usage=_usage(usage), finish=finish, by="script")
+            return Answer(messages=messages, usage=read_usage(usage), finish=finish, by="script")
         if isinstance(value.get("text"), str):
-            return Answer(text=value["text"], usage=_usage(usage), finish=finish, by="script")
+            return Answer(text=value["text"], usage=read_usage(usage), finish=finish, by="script")
     raise InspectorError(f'Answer {n + 1} must be a text, or an object with "text", "messages" or "error".')
-
-
-def _usage(value: Any) -> Usage | None:
-    return read_usage(value) if isinstance(value, Mapping) else None
 
 
 def _failure(value: Mapping[str, Any], n: int) -> Answer | Failure:
@@ -202,22 +198,12 @@ def need_document(asked: AnsweredNeed) -> dict[str, Any]:
     document: dict[str, Any] = {"kind": kind, "timeout_s": getattr(need, "timeout_s", None)}
     document["request"] = _request(need)
     if isinstance(reply, Failure):
-        status = getattr(reply, "status", None)
-        document |= {"answer": None, "error": {"kind": _failure_name(reply), "status": status, "message": str(reply)}}
+        name, status = failure_name(reply) or "provider_failure", getattr(reply, "status", None)
+        document |= {"answer": None, "error": {"kind": name, "status": status, "message": str(reply)}}
     else:
         text = reply.text or "\n".join(message.text for message in reply.messages)
         document |= {"answer": text, "error": None, "by": reply.by}
     return document
-
-
-def _failure_name(failure: Failure) -> str:
-    match failure:
-        case ContextWindowExceeded():
-            return "context_window_exceeded"
-        case Timeout():
-            return "timeout"
-        case _:
-            return "provider_failure"
 
 
 def _request(need: Need) -> dict[str, Any]:

@@ -5,8 +5,9 @@ Answer or has a Failure thrown in, and returns its Outcome. Who answers (a provi
 recording, a script, the person at the window) is somebody else's business.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
 
 from inspector.core.buffer import Buffer
@@ -127,6 +128,17 @@ class ProviderFailure(Failure):
 
 class Timeout(Failure):
     """No answer within the need's `timeout_s`."""
+
+
+FAILURES: Mapping[str, type[Failure]] = MappingProxyType(
+    {"context_window_exceeded": ContextWindowExceeded, "timeout": Timeout}
+)
+"""By their names in JSON; any other is the provider's."""
+
+
+def failure_name(failure: Failure) -> str:
+    """Its name in JSON; empty for any other failure of the provider."""
+    return next((name for name, kind in FAILURES.items() if isinstance(failure, kind)), "")
 
 
 T = TypeVar("T")

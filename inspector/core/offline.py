@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from inspector.core.calls import COMMAND_KEYS, FILE_KEYS
+from inspector.core.calls import COMMAND_KEYS, FILE_KEYS, first_text
 from inspector.core.facts.reading import facts, instructions
 from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Text, ToolCall
@@ -104,11 +104,8 @@ def _decisions(text: str) -> list[str]:
 
 
 def _action(call: ToolCall) -> str:
-    for key in (*COMMAND_KEYS, *FILE_KEYS):
-        value = call.arguments.get(key) if isinstance(call.arguments, dict) else None
-        if isinstance(value, str) and value:
-            return f"{call.name} {_short(value)}"
-    return call.name
+    about = first_text(call.arguments, (*COMMAND_KEYS, *FILE_KEYS))
+    return f"{call.name} {_short(about)}" if about else call.name
 
 
 def _files(call: ToolCall, found: _Extract) -> None:

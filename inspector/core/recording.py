@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from inspector.core.dialects.neutral import read_messages, write_message
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
-from inspector.core.needs import Answer, ContextWindowExceeded, Failure, ProviderFailure, Timeout
+from inspector.core.needs import FAILURES, Answer, Failure, FailureKind, ProviderFailure, failure_name
 from inspector.core.usage import Usage
 
 T = TypeVar("T")
@@ -83,13 +83,16 @@ def _read(hint: Any, data: Any, where: str) -> Any:
     return data
 
 
-_KINDS = ("http", "connection", "broken", "empty", "missing", "refused", "other")
-
-
 def write_reply(reply: Answer | Failure) -> dict[str, Any]:
     """An answer or a failure."""
     if isinstance(reply, Failure):
-        return _written_failure(reply)
+        name = failure_name(reply)
+        failed: dict[str, Any] = {"error": name or "http", "message": str(reply)}
+        if isinstance(reply, ProviderFailure):
+            failed |= {"status": reply.status, "kind": reply.kind}
+        elif not name:
+            failed["kind"] = "other"
+        return failed | ({"elapsed_ms": reply.elapsed_ms} if reply.elapsed_ms else {})
     told: dict[str, Any] = {"text": reply.text}
     if reply.messages:
         told["messages"] = [write_message(message) for message in reply.messages]
@@ -97,20 +100,6 @@ def write_reply(reply: Answer | Failure) -> dict[str, Any]:
         told["usage"] = to_json(reply.usage)
     more = {"finish": reply.finish, "elapsed_ms": reply.elapsed_ms, "by": reply.by}
     return told | {key: value for key, value in more.items() if value}
-
-
-def _written_failure(failure: Failure) -> dict[str, Any]:
-    told: dict[str, Any] = {"error": "http", "message": str(failure)}
-    match failure:
-        case ContextWindowExceeded():
-            told["error"] = "context_window_exceeded"
-        case Timeout():
-            told["error"] = "timeout"
-        case ProviderFailure(status=status, kind=kind):
-            told |= {"status": status, "kind": kind}
-        case _:
-            told["kind"] = "other"
-    return told | ({"elapsed_ms": failure.elapsed_ms} if failure.elapsed_ms else {})
 
 
 def read_reply(value: Any) -> Answer | Failure:
@@ -135,13 +124,9 @@ def read_reply(value: Any) -> Answer | Failure:
 
 def _read_failure(value: Mapping[str, Any]) -> Failure:
     message, status, kind = str(value.get("message") or ""), value.get("status"), value.get("kind")
-    match value["error"]:
-        case "context_window_exceeded":
-            return ContextWindowExceeded(message)
-        case "timeout":
-            return Timeout(message)
-        case "http":
-            known = next((one for one in _KINDS if one == kind), "other")
-            return ProviderFailure(message, status if isinstance(status, int) else None, known)  # type: ignore[arg-type]
-        case other:
-            raise InspectorError(f"There is no recorded error {other!r}.")
+    if named := FAILURES.get(str(value["error"])):
+        return named(message)
+    if value["error"] != "http":
+        raise InspectorError(f"There is no recorded error {value['error']!r}.")
+    known: Any = kind if kind in get_args(FailureKind) else "other"
+    return ProviderFailure(message, status if isinstance(status, int) else None, known)

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Literal, TypeAlias, TypeVar
 
 from inspector.core.buffer import Buffer
@@ -46,42 +47,43 @@ class Invalid:
 def check(buffer: Buffer) -> tuple[Invalid, ...]:
     """All reasons, in the order of the messages. Empty = any provider takes it. O(messages)."""
     messages = buffer.messages
-    place = {id(message): n for n, message in enumerate(messages)}
-    found = [*_beginning(messages), *_empty(messages), *_pairs(messages)]
-    return tuple(invalid for _, invalid in sorted(found, key=lambda one: place[id(one[0])]))
+    found = sorted((*_beginning(messages), *_empty(messages), *_pairs(messages)), key=itemgetter(0))
+    return tuple(Invalid(rule, messages[at].id, why, providers) for at, rule, why, providers in found)
 
 
-_Refusals: TypeAlias = Iterator[tuple[Message, Invalid]]
+_Refusals: TypeAlias = Iterator[tuple[int, Rule, str, tuple[str, ...]]]
+"""Place of the message, rule, sentence, who refuses it."""
 
 
 def _beginning(messages: Sequence[Message]) -> _Refusals:
-    first = next((message for message in messages if message.role != "system"), None)
+    at, first = next(((n, one) for n, one in enumerate(messages) if one.role != "system"), (0, None))
     begins = first is not None and any(isinstance(part, Opaque) and part.text for part in first.parts)
     if first is not None and first.role == "assistant" and not begins:  # a compaction by the provider may begin it
         why = "The first message is the assistant's; Anthropic wants a user message first."
-        yield first, Invalid("first-role", first.id, why, (ANTHROPIC,))
+        yield at, "first-role", why, (ANTHROPIC,)
 
 
 def _empty(messages: Sequence[Message]) -> _Refusals:
-    for run in _runs(messages):
-        last = run[-1] is messages[-1]
-        if run[0].role == "tool" or (last and run[0].role == "assistant"):
+    end = 0
+    for role, group in groupby(messages, lambda message: message.role):  # which adapters send as one
+        run = list(group)
+        start, end = end, end + len(run)
+        if role == "tool" or (role == "assistant" and end == len(messages)):
             continue  # a result may be empty, and so may the assistant's last message
         parts = [part for message in run for part in message.parts]
         if not any(_has_content(part) for part in parts):
-            why, providers = _why_empty(run[0].role, parts)
-            yield run[0], Invalid("empty-message", run[0].id, why, providers)
+            if parts:
+                why = f"A message of the {role} that holds nothing but white space."
+                yield start, "empty-message", why, (ANTHROPIC,)
+            else:
+                yield start, "empty-message", f"A message of the {role} without content.", (ANTHROPIC, CHAT)
             continue
-        for message in run:
-            if any(_is_refused_text(message, part) for part in message.parts):
-                why = "A text part without text."
-                yield message, Invalid("empty-text", message.id, why, (ANTHROPIC,))
-
-
-def _runs(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """Neighbouring messages of one role: adapters send them as one."""
-    for _, run in groupby(messages, lambda message: message.role):
-        yield list(run)
+        for at, message in enumerate(run, start):
+            texts = [part.text for part in message.parts if isinstance(part, Text)]
+            if role != "assistant":  # models write white space before they think
+                texts = [text.strip() for text in texts]
+            if not all(texts):
+                yield at, "empty-text", "A text part without text.", (ANTHROPIC,)
 
 
 def _has_content(part: Part) -> bool:
@@ -94,45 +96,20 @@ def _has_content(part: Part) -> bool:
             return True
 
 
-def _why_empty(role: str, parts: Sequence[Part]) -> tuple[str, tuple[str, ...]]:
-    if not parts:
-        return f"A message of the {role} without content.", (ANTHROPIC, CHAT)
-    return f"A message of the {role} that holds nothing but white space.", (ANTHROPIC,)
-
-
-def _is_refused_text(message: Message, part: Part) -> bool:
-    """White space alone is refused of a user; of the assistant it is not: models write it before they think."""
-    if not isinstance(part, Text):
-        return False
-    return not part.text if message.role == "assistant" else not part.text.strip()
-
-
-@dataclass(frozen=True, slots=True)
-class _Spot:
-    at: int
-    message: Message
-
-
 def _pairs(messages: Sequence[Message]) -> _Refusals:
-    calls, answers = _spots(messages)
+    calls: dict[str, list[int]] = defaultdict(list)
+    answers: dict[str, list[int]] = defaultdict(list)
+    for at, message in enumerate(messages):
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                calls[part.id].append(at)
+            elif isinstance(part, ToolResult):
+                answers[part.call_id].append(at)
     ends = _turn_ends(messages)
     for call_id, made in calls.items():
         yield from _calls(call_id, made, answers.get(call_id, []), ends)
     for call_id, given in answers.items():
         yield from _answers(call_id, given, calls.get(call_id, []))
-
-
-def _spots(messages: Sequence[Message]) -> tuple[dict[str, list[_Spot]], dict[str, list[_Spot]]]:
-    """Where each call id is called, and where it is answered."""
-    calls: dict[str, list[_Spot]] = defaultdict(list)
-    answers: dict[str, list[_Spot]] = defaultdict(list)
-    for at, message in enumerate(messages):
-        for call in message.calls:
-            calls[call.id].append(_Spot(at, message))
-        for part in message.parts:
-            if isinstance(part, ToolResult):
-                answers[part.call_id].append(_Spot(at, message))
-    return calls, answers
 
 
 def _turn_ends(messages: Sequence[Message]) -> list[int]:
@@ -146,32 +123,27 @@ def _turn_ends(messages: Sequence[Message]) -> list[int]:
     return ends
 
 
-def _calls(call_id: str, made: list[_Spot], given: list[_Spot], ends: list[int]) -> _Refusals:
-    everyone = (ANTHROPIC, CHAT, RESPONSES)
-    for n, call in enumerate(made):
+def _calls(call_id: str, made: list[int], given: list[int], ends: list[int]) -> _Refusals:
+    for n, at in enumerate(made):
         if n and call_id:
-            why = f"The call id {call_id} is used a second time."
-            yield call.message, Invalid("duplicate-call", call.message.id, why, (ANTHROPIC,))
-        answer = given[n] if n < len(given) else None
-        if answer is None or answer.at < call.at:
-            why = f"The call {call_id} is never answered."
-            yield call.message, Invalid("call-without-result", call.message.id, why, everyone)
-        elif answer.at >= ends[call.at]:
+            yield at, "duplicate-call", f"The call id {call_id} is used a second time.", (ANTHROPIC,)
+        answer = given[n] if n < len(given) else -1
+        if answer < at:
+            yield at, "call-without-result", f"The call {call_id} is never answered.", (ANTHROPIC, CHAT, RESPONSES)
+        elif answer >= ends[at]:
             why = f"The result of {call_id} does not directly follow its call: another message stands between."
-            yield answer.message, Invalid("order", answer.message.id, why, (ANTHROPIC, CHAT))
+            yield answer, "order", why, (ANTHROPIC, CHAT)
 
 
-def _answers(call_id: str, given: list[_Spot], made: list[_Spot]) -> _Refusals:
-    for n, answer in enumerate(given):
-        if n < len(made) and made[n].at < answer.at:
+def _answers(call_id: str, given: list[int], made: list[int]) -> _Refusals:
+    for n, at in enumerate(given):
+        if n < len(made) and made[n] < at:
             continue
-        if made and made[0].at < answer.at:
-            why = f"The call {call_id} is answered a second time."
-            yield answer.message, Invalid("duplicate-answer", answer.message.id, why, (ANTHROPIC, CHAT))
+        if made and made[0] < at:
+            yield at, "duplicate-answer", f"The call {call_id} is answered a second time.", (ANTHROPIC, CHAT)
         else:
             why = f"A result for {call_id}, but no call of that id before it."
-            providers = (ANTHROPIC, CHAT, RESPONSES)
-            yield answer.message, Invalid("result-without-call", answer.message.id, why, providers)
+            yield at, "result-without-call", why, (ANTHROPIC, CHAT, RESPONSES)
 
 
 REMOVED = "[Result removed by compaction]"
