@@ -1,66 +1,41 @@
 """Traces: spans of model calls as OpenTelemetry, Phoenix, Langfuse, LangSmith, OpenAI's Agents SDK and VS Code write
 them. One reader; each has a mapping of its own onto spans."""
 
+from collections.abc import Callable
 from functools import partial
 
-from inspector.core.formats.format import Contents, Format
-from inspector.core.formats.traces.langfuse import langfuse_spans, sniff_langfuse
+from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.traces.otel import sniff_openinference, sniff_otel, spans_of
 from inspector.core.formats.traces.platforms import (
     agents_spans,
+    langfuse_spans,
     langsmith_spans,
     replay_spans,
     sniff_agents,
+    sniff_langfuse,
     sniff_langsmith,
     sniff_replay,
 )
-from inspector.core.formats.traces.reader import TraceReader
+from inspector.core.formats.traces.reader import SpansOf, TraceReader
+
+
+def _format(name: str, title: str, sniff: Callable[[Head], float], spans: SpansOf, *contents: str) -> Format:
+    return Format(
+        name, title, sniff, partial(TraceReader, name, spans), grows=name == "otel", contents=Contents(*contents)
+    )
+
 
 _TOLD = "where the span tells it"
-FORMATS = tuple(
-    Format(name, title, sniff, partial(TraceReader, name, spans), grows=name == "otel", contents=contents)
-    for name, title, sniff, spans, contents in (
-        (
-            "otel",
-            "OpenTelemetry trace",
-            sniff_otel,
-            spans_of,
-            Contents("yes", _TOLD, _TOLD, "OTLP JSON, the SDKs' JSON"),
-        ),
-        (
-            "openinference",
-            "OpenInference trace (Phoenix)",
-            sniff_openinference,
-            spans_of,
-            Contents("yes", "yes", "yes"),
-        ),
-        (
-            "langfuse",
-            "Langfuse trace",
-            sniff_langfuse,
-            langfuse_spans,
-            Contents("yes", "where the observation or its metadata tells it", "as the prompt", "JSON or CSV"),
-        ),
-        (
-            "langsmith",
-            "LangSmith trace",
-            sniff_langsmith,
-            langsmith_spans,
-            Contents("yes", "yes", "where the run tells them"),
-        ),
-        (
-            "openai-agents",
-            "OpenAI Agents SDK trace",
-            sniff_agents,
-            agents_spans,
-            Contents("of the response, where it was added", "as the tokens", "as the tokens"),
-        ),
-        (
-            "vscode-replay",
-            "VS Code chat replay",
-            sniff_replay,
-            replay_spans,
-            Contents("yes", "yes", "yes", "`*.chatreplay.json`"),
-        ),
-    )
-)
+_LANGFUSE_TOLD = "where the observation or its metadata tells it"
+FORMATS = (
+    _format("otel", "OpenTelemetry trace", sniff_otel, spans_of, "yes", _TOLD, _TOLD, "OTLP JSON, the SDKs' JSON"),
+    _format("openinference", "OpenInference trace (Phoenix)", sniff_openinference, spans_of, "yes", "yes", "yes"),
+    _format("langfuse", "Langfuse trace", sniff_langfuse, langfuse_spans,
+            "yes", _LANGFUSE_TOLD, "as the prompt", "JSON or CSV"),
+    _format("langsmith", "LangSmith trace", sniff_langsmith, langsmith_spans,
+            "yes", "yes", "where the run tells them"),
+    _format("openai-agents", "OpenAI Agents SDK trace", sniff_agents, agents_spans,
+            "of the response, where it was added", "as the tokens", "as the tokens"),
+    _format("vscode-replay", "VS Code chat replay", sniff_replay, replay_spans,
+            "yes", "yes", "yes", "`*.chatreplay.json`"),
+)  # fmt: skip

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from inspector.core.formats.traces.flat import Flat, is_number
 from inspector.core.formats.traces.span import Span, SpanKind, first_text, mapping, moment, parsed
 from inspector.core.untyped import list_of, objects_of, text_of
 
@@ -110,7 +109,7 @@ class _NamedPlaces(dict[str, tuple[Place | None, str]]):
             return _PLACES[name], ""
         flat = next((one for one in _FLAT if name.startswith(one)), "")
         number, _, field = name[len(flat) :].partition(".")
-        if not flat or not field or not is_number(number):
+        if not flat or not field or not _is_number(number):
             return None, ""
         return _item(flat, int(number[:18])), field
 
@@ -154,6 +153,65 @@ def told_by(attributes: Mapping[str, Any]) -> dict[str, Any]:
     for what, items in lists.items():
         found.setdefault(what, [item for _, item in sorted(items.items())])
     return found
+
+
+# -- fields that were flattened with dots
+
+_DEEPEST = 12
+"""Words of a name."""
+
+
+class Flat(dict[str, Any]):
+    """An object by the names with the dots (`message.tool_calls.0.id`), taken apart when it is looked at: a call tells
+    the whole conversation so far, and what is the same as in the call before is compared as it was written."""
+
+    def nested(self) -> dict[str, Any]:
+        """Objects in objects, and lists where all the names are numbers."""
+        found: dict[str, Any] = {}
+        is_listed = False
+        for name, value in self.items():
+            path, last, is_numbered = _parted(name)
+            here = found
+            for word in path:
+                inner = here.get(word)
+                if type(inner) is not dict:
+                    inner = here[word] = {}
+                here = inner
+            here[last] = value
+            is_listed = is_listed or is_numbered
+        return _unpacked(_listed(found) if is_listed else found)
+
+
+@lru_cache(maxsize=1 << 12)
+def _parted(name: str) -> tuple[Sequence[str], str, bool]:
+    """The words before the last, the last, and whether any is a number. Most names come again."""
+    *path, last = words = name.split(".", _DEEPEST)
+    return path, last, any(map(_is_number, words))
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
+def _listed(tree: dict[str, Any]) -> Any:
+    for key, inner in tree.items():
+        if type(inner) is dict:
+            tree[key] = _listed(inner)
+    if all(map(_is_number, tree)):
+        return [one for _, one in sorted(tree.items(), key=lambda pair: int(pair[0][:18]))]  # 10 comes after 9
+    return tree
+
+
+def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
+    """OpenLLMetry writes content that is a list of blocks as its JSON."""
+    content = message.get("content")
+    blocks = parsed(content) if isinstance(content, str) and content.startswith("[") else None
+    if isinstance(blocks, list) and blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
+        return {**message, "content": blocks}
+    return message
+
+
+# -- spans
 
 
 def _dotted(told: Mapping[str, Any], before: str = "", depth: int = 6) -> Iterator[tuple[str, Any]]:

@@ -19,6 +19,8 @@ from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Text
 from inspector.core.quick import quick
 
+LOGGED = ("input", "output", "system", "tools")
+"""What a span holds of what was said."""
 _LINES = 1_000
 """Runs of which the last input is kept, to be gone on with."""
 _NEAR = 6
@@ -52,16 +54,28 @@ class SpokenCall:
     """The input was logged as words: tool calls do not stand in there as such."""
 
 
-class InputReader:
-    """Reads inputs, each message once."""
+class CallReader:
+    """Reads calls, each once, and each message once."""
 
     def __init__(self) -> None:
-        self._pool = Pool()
+        self.pool = Pool()
+        self._read: dict[str, tuple[Span, SpokenCall]] = {}
+        """What each call said, by its id."""
         self._lines: OrderedDict[str, InputLine] = OrderedDict()
         """By run, the latest last."""
 
     def read(self, span: Span, run: str) -> SpokenCall:
         """The messages of a call of that run."""
+        known = self._read.get(span.id)
+        if known is None or any(getattr(known[0], name) is not getattr(span, name) for name in LOGGED):
+            known = self._read[span.id] = span, self._call(span, run)
+        return known[1]
+
+    def forget(self, name: str) -> None:
+        """The span of that id is another one now."""
+        self._read.pop(name, None)
+
+    def _call(self, span: Span, run: str) -> SpokenCall:
         line, logged = self._continued(span, run) or self._anew(span)
         if line.told:
             self._lines[run] = line
@@ -73,16 +87,8 @@ class InputReader:
         told = [span.system, logged.system, *line.lead]
         told = told if any(told) else [response.system]
         tools = (span.tools, logged.tools, response.tools)
-        prompt = self._pool.prompt((told, tools), lambda: Prompt(_system(told), _offered(tools)))
+        prompt = self.pool.prompt((told, tools), lambda: Prompt(_system(told), _offered(tools)))
         return SpokenCall(line.view, prompt, answer, response, logged.is_text)
-
-    def prompt(self, prompt: Prompt) -> Prompt:
-        """The same prompt as one object."""
-        return self._pool.prompt(prompt, lambda: prompt)
-
-    def after(self, base: View, units: Sequence[Sequence[Message]]) -> View:
-        """`base` and these messages after it."""
-        return self._pool.after(base, units)
 
     def _continued(self, span: Span, run: str) -> tuple[InputLine, Logged] | None:
         """An input that begins as one that was read."""
@@ -99,7 +105,7 @@ class InputReader:
                 rest = _rest(told[len(line.told) :])
             if rest is None or (rest and is_answer_item(rest[0]) and is_answer_item(line.last)):
                 continue  # it may belong to the answer before it
-            view = self.after(line.view, self._units(rest, span))
+            view = self.pool.after(line.view, self._units(rest, span))
             return InputLine(_endless(told), rest[-1] if rest else line.last, line.lead, view), Logged()
         return None
 
@@ -109,7 +115,7 @@ class InputReader:
         while count < len(logged.items) and role_of(unwrapped(logged.items[count])) == "system":
             count += 1
         lead, items = logged.items[:count], logged.items[count:]
-        view = self.after(EMPTY_VIEW, self._units(items, span))
+        view = self.pool.after(EMPTY_VIEW, self._units(items, span))
         told = _endless(span.input) if logged.is_list and logged.items else ""
         return InputLine(told, logged.items[-1] if told else None, lead, view), logged
 

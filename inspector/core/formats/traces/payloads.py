@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.dialects.catalogue import DIALECTS
-from inspector.core.formats.traces.flat import Flat
+from inspector.core.formats.traces.attributes import Flat
 from inspector.core.formats.traces.span import mapping, parsed, usage_of
 from inspector.core.formats.traces.wire import role_of, unwrapped
 from inspector.core.quick import quick

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, head, shared
 from inspector.core.dialects.catalogue import Endpoint
@@ -24,7 +24,7 @@ from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.session import steps_and_singles
 from inspector.core.formats.reading import excerpt
 from inspector.core.formats.traces.attributes import describe
-from inspector.core.formats.traces.buffers import InputReader, SpokenCall
+from inspector.core.formats.traces.buffers import LOGGED, CallReader, SpokenCall
 from inspector.core.formats.traces.span import Span, SpanEvent, completed, parsed
 from inspector.core.formats.traces.tree import AgentRun, SpanTree
 from inspector.core.formats.traces.wire import said
@@ -49,17 +49,21 @@ _WORDY = 16
 """Characters of text that no token holds: a prompt of fewer tokens than that is not the whole one."""
 
 
+SpansOf: TypeAlias = Callable[[Any, int], Iterator[Span | SpanEvent]]
+"""(value of a file, its line) -> what stands in it."""
+
+
 class TraceReader:
     """A `Reader` (see `format.py`) for the spans that a mapping finds in each value."""
 
-    def __init__(self, name: str, spans_of: Callable[[Any, int], Iterator[Span | SpanEvent]]) -> None:
+    def __init__(self, name: str, spans_of: SpansOf) -> None:
         self._name, self._spans_of = name, spans_of
         self._spans: dict[str, Span] = {}
         self._events: dict[str, list[Mapping[str, Any]]] = {}
         """What was written down beside the spans, by their ids."""
         self._told: dict[str, tuple[Span, int, Span]] = {}
         """Spans with so many of their events."""
-        self._calls = SpokenCalls()
+        self._calls = CallReader()
         self._lists: OrderedDict[str, list[Any]] = OrderedDict()
         """The last input that was a list, by what the call stands in; the latest last."""
         self._tools: Any = None
@@ -125,32 +129,12 @@ class TraceReader:
         known = self._told.get(span.id)
         if known is None or known[0] is not span or known[1] != len(events):
             said = describe(Span(span.id, kind=span.kind), {}, events)
-            more = {name: getattr(said, name) for name in (*_LOGGED, "usage", "model", "finish")}
+            more = {name: getattr(said, name) for name in (*LOGGED, "usage", "model", "finish")}
             known = self._told[span.id] = span, len(events), completed(span, more)
         return known[2]
 
 
 _LISTS = 64
-_LOGGED = ("input", "output", "system", "tools")
-
-
-class SpokenCalls:
-    """What the calls said, each read once."""
-
-    def __init__(self) -> None:
-        self.inputs = InputReader()
-        self._read: dict[str, tuple[Span, SpokenCall]] = {}
-
-    def of(self, span: Span, run: AgentRun) -> SpokenCall:
-        """The messages of a call of that run."""
-        known = self._read.get(span.id)
-        if known is None or any(getattr(known[0], name) is not getattr(span, name) for name in _LOGGED):
-            known = self._read[span.id] = span, self.inputs.read(span, run.id)
-        return known[1]
-
-    def forget(self, name: str) -> None:
-        """The span of that id is another one now."""
-        self._read.pop(name, None)
 
 
 @dataclass(slots=True)
@@ -205,9 +189,9 @@ def _is_same(one: tuple[Span, AgentRun], former: tuple[Span, AgentRun]) -> bool:
 class _TraceSession:
     """What was made of the spans."""
 
-    def __init__(self, calls: SpokenCalls) -> None:
+    def __init__(self, calls: CallReader) -> None:
         self._seen = SeenSpans({})
-        self._said, self._inputs = calls, calls.inputs
+        self._calls, self._pool = calls, calls.pool
         self._conversations = Conversations()
         self._of_run: dict[str, Conversation] = {}
         self._runs: dict[int, AgentRun] = {}
@@ -253,7 +237,7 @@ class _TraceSession:
     # -- one call
 
     def _take(self, call: Span, run: AgentRun) -> None:
-        spoken = self._said.of(call, run)
+        spoken = self._calls.read(call, run.id)
         reply, model = spoken.response, call.model or spoken.response.model
         usage = self._usage(call) or reply.usage
         last = self._last.get(run.id)
@@ -274,7 +258,7 @@ class _TraceSession:
             one, last.thread if last and base is None and last.before(key, view) else None
         )
         view = one.asked.view
-        end = self._inputs.after(view, spoken.answer)
+        end = self._pool.after(view, spoken.answer)
         self._conversations.answered(thread, one, end)
         written = call.input if base is None else None
         if usage is not None and not (isinstance(written, str) and len(written) <= _WORDY * usage.prompt):
@@ -298,8 +282,9 @@ class _TraceSession:
         self._rebuilt += 1
         system = before.system if spoken.prompt.system is None else spoken.prompt.system
         tools = before.tools if spoken.prompt.tools is None else spoken.prompt.tools
-        view = self._inputs.after(base, [(message,) for message in spoken.view])
-        return view, self._inputs.prompt(Prompt(system, tools))
+        view = self._pool.after(base, [(message,) for message in spoken.view])
+        prompt = Prompt(system, tools)
+        return view, self._pool.prompt(prompt, lambda: prompt)
 
     def _usage(self, call: Span) -> Usage | None:
         if call.beside is None and call.usage is not None and call.model in self._seen.beside:
@@ -375,7 +360,7 @@ class _TraceSession:
             ]
             if same:
                 units.append([_result(call.id, same[-1])])
-        return self._inputs.after(end, units)
+        return self._pool.after(end, units)
 
     # -- the threads
 
@@ -414,7 +399,7 @@ class _TraceSession:
             units.append(
                 [Message("", "tool", (ToolResult(name, said(parsed(tool.output))),), line=tool.line, time=tool.time)]
             )
-        end = self._inputs.after(EMPTY_VIEW, units)
+        end = self._pool.after(EMPTY_VIEW, units)
         return Thread("", run.name, messages=end.messages(), end=end) if units else None
 
     def _notes(self, calls: int, passed: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from inspector.core.buffer import Tool
 from inspector.core.dialects.anthropic import read_part
 from inspector.core.dialects.openai_responses import read_arguments, read_image, read_item
-from inspector.core.formats.traces.flat import Flat
+from inspector.core.formats.traces.attributes import Flat
 from inspector.core.formats.traces.span import mapping, parsed
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
