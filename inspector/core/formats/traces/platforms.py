@@ -1,4 +1,4 @@
-"""Runs of LangSmith, traces of the OpenAI Agents SDK, VS Code's replay of a chat, exports of Langfuse: each as spans."""
+"""LangSmith's runs, traces of the OpenAI Agents SDK, VS Code's replay of a chat, Langfuse's exports: each as spans."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -190,18 +190,7 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
 # -- Langfuse
 
 _OBSERVED: Mapping[str, SpanKind] = {"GENERATION": "call", "AGENT": "agent", "TOOL": "tool"}
-_OBSERVATIONS = (
-    "GENERATION",
-    "SPAN",
-    "EVENT",
-    "TOOL",
-    "AGENT",
-    "CHAIN",
-    "RETRIEVER",
-    "EMBEDDING",
-    "EVALUATOR",
-    "GUARDRAIL",
-)
+_OBSERVATIONS = (*_OBSERVED, "SPAN", "EVENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL")
 
 
 def sniff_langfuse(head: Head) -> float:

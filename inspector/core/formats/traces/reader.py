@@ -7,7 +7,7 @@ call goes on from the one before it in the same run; the session says so. Spans 
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
@@ -137,22 +137,6 @@ class TraceReader:
 _LISTS = 64
 
 
-@dataclass(slots=True)
-class LastCall:
-    """The call before, in the same run."""
-
-    thread: Conversation
-    view: View
-    end: View
-    prompt: Prompt
-    usage: Usage | None
-
-    def before(self, key: ClientKey, view: View) -> bool:
-        """Does a buffer of the same conversation only add to what it sent?"""
-        sent = self.view.length
-        return 0 < sent < view.length and self.thread.key == key and shared(self.view, view) == sent
-
-
 _ALL = attrgetter(*Span.__slots__)
 
 
@@ -196,7 +180,8 @@ class _TraceSession:
         self._of_run: dict[str, Conversation] = {}
         self._runs: dict[int, AgentRun] = {}
         self._ends: dict[str, View] = {}
-        self._last: dict[str, LastCall] = {}
+        self._last: dict[str, Exchange] = {}
+        """The call before, by run."""
         self._scopes: dict[str, str] = {}
         self._tails: dict[tuple[str, str], list[tuple[str, View]]] = {}
         """By whose they are and their last message: buffers with the answer to them, and where their conversations are.
@@ -244,7 +229,7 @@ class _TraceSession:
         view, prompt = spoken.view, spoken.prompt
         base = self._base(call, spoken, usage, last, run)
         if base is not None:
-            view, prompt = self._rebuild(base, spoken, last.prompt if last else Prompt())
+            view, prompt = self._rebuild(base, spoken, last.body.prompt if last else Prompt())
         is_empty = not view.length
         self._empty += is_empty
         whose = _whose(run)
@@ -254,9 +239,7 @@ class _TraceSession:
         answered = Reply((), usage, call.finish or reply.finish, model)
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
         _note_times(one.noted, call)
-        thread = self._conversations.place(
-            one, last.thread if last and base is None and last.before(key, view) else None
-        )
+        thread = self._conversations.place(one, self._extended(last, key, view) if last and base is None else None)
         view = one.asked.view
         end = self._pool.after(view, spoken.answer)
         self._conversations.answered(thread, one, end)
@@ -265,7 +248,7 @@ class _TraceSession:
             self._wordy[thread.number] = thread
         self._of_run.setdefault(run.id, thread)
         self._runs.setdefault(thread.number, run)
-        self._last[run.id] = LastCall(thread, view, end, prompt, usage)
+        self._last[run.id] = one
         tails = self._tails_of(whose, end)
         tails.append((scope, end))
         if len(tails) > _HOLDERS:
@@ -276,6 +259,12 @@ class _TraceSession:
             tails[:] = [one for one in tails if one[1] is not former]
         if call.response:
             self._ends[call.response] = end
+
+    def _extended(self, last: Exchange, key: ClientKey, view: View) -> Conversation | None:
+        """The thread of the call before, where a buffer of the same conversation only adds to what that sent."""
+        thread, sent = self._conversations.thread_of(last), last.asked.view
+        is_more = 0 < sent.length < view.length and shared(sent, view) == sent.length
+        return thread if thread is not None and thread.key == key and is_more else None
 
     def _rebuild(self, base: View, spoken: SpokenCall, before: Prompt) -> tuple[View, Prompt]:
         """What was sent by a call that told only what is new: after `base`, with what stays of the prompt."""
@@ -321,7 +310,7 @@ class _TraceSession:
         return ""
 
     def _base(
-        self, call: Span, spoken: SpokenCall, usage: Usage | None, last: LastCall | None, run: AgentRun
+        self, call: Span, spoken: SpokenCall, usage: Usage | None, last: Exchange | None, run: AgentRun
     ) -> View | None:
         """What a call goes on from that does not say all it sent; None where it does."""
         if last is None or not last.end.length:
@@ -329,7 +318,8 @@ class _TraceSession:
         if not spoken.view.length:
             return self._answered(last.end, run)
         (first,) = head(spoken.view, 1)
-        if shared(last.view, spoken.view) or last.thread.holds(first):
+        thread = self._conversations.thread_of(last)
+        if shared(last.asked.view, spoken.view) or (thread is not None and thread.holds(first)):
             return None
         if call.conversation in self._ends and first.role != "system":
             return self._ends[call.conversation]
@@ -337,17 +327,15 @@ class _TraceSession:
             return last.end
         return last.end if self._is_delta(spoken, usage, last) else None
 
-    def _is_delta(self, spoken: SpokenCall, usage: Usage | None, last: LastCall) -> bool:
+    def _is_delta(self, spoken: SpokenCall, usage: Usage | None, last: Exchange) -> bool:
         """Tokens grew by what is new, though the messages before it are not told again: is the buffer with them a
         much better explanation of what was reported than the one that was logged?"""
-        if usage is None or last.usage is None or spoken.prompt is not last.prompt:
+        told = last.reply.usage if last.reply is not None else None
+        if usage is None or told is None or spoken.prompt is not last.asked.prompt or usage.prompt <= told.prompt:
             return False
-        now, before = usage.prompt, last.usage.prompt
-        if now <= before:
-            return False
-        own = messages_weight(_ESTIMATOR, spoken.view)
-        unseen = before - messages_weight(_ESTIMATOR, last.view)
-        return _NEARER * abs(now - before - last.usage.output - own) < abs(now - own - unseen)
+        grown, own = usage.prompt - told.prompt, messages_weight(_ESTIMATOR, spoken.view)
+        unseen = told.prompt - messages_weight(_ESTIMATOR, last.asked.view)
+        return _NEARER * abs(grown - told.output - own) < abs(usage.prompt - own - unseen)
 
     def _answered(self, end: View, run: AgentRun) -> View:
         """`end` with the results of the tools that it asked for, where their spans hold them."""
@@ -396,9 +384,7 @@ class _TraceSession:
             name = tool.tool_call or f"tool-{n}"
             call = ToolCall(name, tool.name, read_arguments(tool.input))
             units.append([Message("", "assistant", (call,), line=tool.line, time=tool.time)])
-            units.append(
-                [Message("", "tool", (ToolResult(name, said(parsed(tool.output))),), line=tool.line, time=tool.time)]
-            )
+            units.append([_result(name, tool)])
         end = self._pool.after(EMPTY_VIEW, units)
         return Thread("", run.name, messages=end.messages(), end=end) if units else None
 
