@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, head, shared
@@ -100,10 +99,10 @@ class TraceReader:
         """The session so far: goes on from the last look, else built anew from messages that are read once."""
         if self._session is None:
             told = {name: self._with_events(self._spans[name]) for name in self._events if name in self._spans}
-            spans = SeenSpans({**self._spans, **told})
-            if self._look is None or not self._look.goes_on(spans):
+            tree = SpanTree({**self._spans, **told}.values())
+            if self._look is None or not self._look.goes_on(tree):
                 self._look = _TraceSession(self._calls)
-            self._session = self._look.session(self._name, Prefix(self._problems), self._passed, spans)
+            self._session = self._look.session(self._name, Prefix(self._problems), self._passed, tree)
         return self._session
 
     def _share(self, span: Span) -> None:
@@ -137,44 +136,11 @@ class TraceReader:
 _LISTS = 64
 
 
-_ALL = attrgetter(*Span.__slots__)
-
-
-class SeenSpans:
-    """All spans as they stand now, in runs and calls."""
-
-    def __init__(self, spans: Mapping[str, Span]) -> None:
-        self.tree = SpanTree(spans.values())
-        self.runs = self.tree.runs()
-        found = sorted(((call.start, n, call, run) for n, run in enumerate(self.runs) for call in run.calls), key=_when)
-        self.calls = [(call, run) for _, _, call, run in found]
-        self.count = len(spans)
-        self.tools = sum(len(run.tools) for run in self.runs)
-        known: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
-        for call, _ in self.calls:
-            known[call.beside].add(call.model)
-        self.beside = known[True] - known[False]
-        """Models of which some call tells that the cache stands beside the prompt: so it does in all calls of them."""
-
-    def begin_as(self, former: "SeenSpans") -> bool:
-        """Are the calls those of `former`, in the same runs, with others after them?"""
-        return len(self.calls) >= len(former.calls) and all(map(_is_same, self.calls, former.calls))
-
-
-def _is_same(one: tuple[Span, AgentRun], former: tuple[Span, AgentRun]) -> bool:
-    """Is as much told of a call as before, and of whose it is?"""
-    (call, run), (told, before) = one, former
-    if call is not told and _ALL(call) != _ALL(told):
-        return False
-    named = run.agent is before.agent or run.name == before.name
-    return named and run.id == before.id and (run.parent is None) == (before.parent is None)
-
-
 class _TraceSession:
     """What was made of the spans."""
 
     def __init__(self, calls: CallReader) -> None:
-        self._seen = SeenSpans({})
+        self._tree = SpanTree(())
         self._calls, self._pool = calls, calls.pool
         self._conversations = Conversations()
         self._of_run: dict[str, Conversation] = {}
@@ -190,17 +156,17 @@ class _TraceSession:
         """Those in which a call may hold more text than the tokens that it reported."""
         self._rebuilt = self._empty = self._partial = 0
 
-    def goes_on(self, spans: SeenSpans) -> bool:
-        """Do these only add calls after those that were taken?"""
-        former = self._seen
-        if self._partial or spans.beside != former.beside or (self._rebuilt and spans.tools != former.tools):
+    def goes_on(self, tree: SpanTree) -> bool:
+        """Does it only add calls after those that were taken?"""
+        former = self._tree
+        if self._partial or tree.beside != former.beside or (self._rebuilt and tree.tools != former.tools):
             return False
-        return spans.begin_as(former)
+        return tree.begins_as(former)
 
-    def session(self, name: str, problems: Sequence[Problem], passed: int, spans: SeenSpans) -> Session:
-        """Everything so far, once `spans` were found to go on."""
-        former, self._seen, calls = self._seen, spans, spans.calls
-        now = {run.id: run for run in spans.runs}
+    def session(self, name: str, problems: Sequence[Problem], passed: int, tree: SpanTree) -> Session:
+        """Everything so far, once the `tree` was found to go on."""
+        former, self._tree, calls = self._tree, tree, tree.calls
+        now = {run.id: run for run in tree.runs}
         self._runs = {number: now[run.id] for number, run in self._runs.items()}
         for call, run in calls[len(former.calls) :]:
             self._take(call, run)
@@ -212,7 +178,7 @@ class _TraceSession:
             self._adopt(one, names)
         threads = [self._thread(one, names) for one in placed]
         if not threads:
-            threads = [thread for run in spans.runs if (thread := self._tools_only(run)) is not None]
+            threads = [thread for run in tree.runs if (thread := self._tools_only(run)) is not None]
             threads = [replace(one, id=f"thread-{n}" if n > 1 else "main") for n, one in enumerate(threads, 1)]
         sides = [each.side_call("", 0, None) for one in singles for each in one.steps]
         whose = next((call.conversation for call, _ in calls if call.conversation), "")
@@ -276,7 +242,7 @@ class _TraceSession:
         return view, self._pool.prompt(prompt, lambda: prompt)
 
     def _usage(self, call: Span) -> Usage | None:
-        if call.beside is None and call.usage is not None and call.model in self._seen.beside:
+        if call.beside is None and call.usage is not None and call.model in self._tree.beside:
             return replace(call.usage, input=call.usage.prompt)
         return call.usage
 
@@ -390,7 +356,7 @@ class _TraceSession:
 
     def _notes(self, calls: int, passed: int) -> Iterator[str]:
         if not calls:
-            yield f"None of the {self._seen.count:,} spans is a call of a model: there are no requests to show."
+            yield f"None of the {self._tree.count:,} spans is a call of a model: there are no requests to show."
         of = f"of {calls:,} calls"
         if self._empty:
             yield f"Traced without messages: {self._empty:,} {of}. Only their tokens are known."
@@ -398,11 +364,10 @@ class _TraceSession:
             yield f"Traced with what was new only: {self._rebuilt:,} {of}. What stood before is from the calls before."
         if self._partial:
             yield f"Usage left out: {self._partial:,} {of}. So few tokens cannot be the whole prompt."
-        tree = self._seen.tree
-        if tree.wrappers:
-            yield f"Spans around a call that tell it again, or a sum, are no calls: {tree.wrappers:,}."
-        if tree.unfinished:
-            yield f"Calls that began and did not end were left out: {tree.unfinished:,}."
+        if self._tree.wrappers:
+            yield f"Spans around a call that tell it again, or a sum, are no calls: {self._tree.wrappers:,}."
+        if self._tree.unfinished:
+            yield f"Calls that began and did not end were left out: {self._tree.unfinished:,}."
         if passed:
             yield f"Values that are no spans (logs, metrics) were passed over: {passed:,}."
 
@@ -427,10 +392,6 @@ def _whose(run: AgentRun) -> str:
 @lru_cache(maxsize=1 << 10)
 def _unnumbered(name: str) -> str:
     return _NUMBER.sub("", name)
-
-
-def _when(one: tuple[int, int, Span, AgentRun]) -> tuple[int, int]:
-    return one[0], one[1]
 
 
 def _is_part(step: Exchange) -> bool:

@@ -6,6 +6,7 @@ A span written twice counts once; a call around a call is a wrapper of it; an ag
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from inspector.core.formats.traces.payloads import read_input
 from inspector.core.formats.traces.span import Span, completed
@@ -33,7 +34,7 @@ class AgentRun:
 
 
 class SpanTree:
-    """All spans of a file."""
+    """All spans of a file as they stand now, in runs and calls."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = {span.id: span for span in sorted(spans, key=lambda one: one.start)}
@@ -55,6 +56,21 @@ class SpanTree:
         """Calls that are only said once more, or summed up, by a span around them."""
         self.unfinished = 0
         """Calls of which there is the beginning only."""
+        self.count = len(self._spans)
+        self.runs = self._found()
+        """Every agent's run, in the order in which they began to call."""
+        self.calls = sorted(((call, run) for run in self.runs for call in run.calls), key=lambda one: one[0].start)
+        """In their order, each with its run."""
+        self.tools = sum(len(run.tools) for run in self.runs)
+        known: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
+        for call, _ in self.calls:
+            known[call.beside].add(call.model)
+        self.beside = known[True] - known[False]
+        """Models of which some call tells that the cache stands beside the prompt: so it does in all calls of them."""
+
+    def begins_as(self, former: "SpanTree") -> bool:
+        """Are the calls those of `former`, in the same runs, with others after them?"""
+        return len(self.calls) >= len(former.calls) and all(map(_is_same, self.calls, former.calls))
 
     def _outermost_first(self) -> Sequence[Span]:
         """None of those that stand in a circle."""
@@ -66,8 +82,7 @@ class SpanTree:
             order += inner.get(span.id, ())
         return order
 
-    def runs(self) -> Sequence[AgentRun]:
-        """Every agent's run, in the order in which they began to call."""
+    def _found(self) -> Sequence[AgentRun]:
         calls = [span for span in self._spans.values() if span.kind == "call"]
         inner = Counter(above.id for span in calls if (above := self._above.get(span.id)) and above.kind == "call")
         self.wrappers = len(inner)
@@ -145,3 +160,15 @@ class SpanTree:
 def _is_begun(span: Span) -> bool:
     """Is there anything of the call? A snapshot of its start says nothing yet."""
     return span.finished or span.usage is not None or span.input is not None
+
+
+_ALL = attrgetter(*Span.__slots__)
+
+
+def _is_same(one: tuple[Span, AgentRun], former: tuple[Span, AgentRun]) -> bool:
+    """Is as much told of a call as before, and of whose it is?"""
+    (call, run), (told, before) = one, former
+    if call is not told and _ALL(call) != _ALL(told):
+        return False
+    named = run.agent is before.agent or run.name == before.name
+    return named and run.id == before.id and (run.parent is None) == (before.parent is None)
