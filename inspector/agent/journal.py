@@ -17,7 +17,7 @@ from inspector.agent.plan import ResumePoint
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.dialects.neutral import write_buffer, write_message
 from inspector.core.errors import InspectorError
-from inspector.core.formats.journal.threads import write_shape
+from inspector.core.formats.journal.reader import write_shape
 from inspector.core.jsontext import WRAPPED, dumps, loads
 from inspector.core.message import Message
 from inspector.core.needs import Answer, Failure

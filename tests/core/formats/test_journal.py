@@ -15,8 +15,7 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import UnknownFormat
 from inspector.core.formats import journal
 from inspector.core.formats.detect import FORMATS, detect
-from inspector.core.formats.journal.reader import JournalReader
-from inspector.core.formats.journal.threads import read_shape, write_shape
+from inspector.core.formats.journal.reader import JournalReader, read_shape, write_shape
 from inspector.core.jsontext import loads
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure

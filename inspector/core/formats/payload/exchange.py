@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.dialects.catalogue import assemble, event_of
-from inspector.core.dialects.dialect import Dialect, StreamAssembler, answer_schema
+from inspector.core.dialects.catalogue import event_of
+from inspector.core.dialects.dialect import Dialect, answer_schema
 from inspector.core.formats.proxy.exchange import unwrapped
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import fields_of, first_of, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
     answer = value.get("response")
     if isinstance(answer, Mapping) and _is_body(dialect, value) and dialect.is_response(answer):  # a log of one call
         return BodyPair({key: told for key, told in value.items() if key != "response"}, answer, line)
-    if response := _response(dialect, value):
-        return BodyPair(None, response, line)
+    if (inner := unwrapped(value)) and dialect.is_response(inner):
+        return BodyPair(None, inner, line)
     kept = value.get("history")  # a chat that Gemini CLI saved
     if isinstance(kept, list) and kept and isinstance(kept[0], Mapping) and "parts" in kept[0]:
         return BodyPair({dialect.key: kept}, None, line) if dialect.is_message(kept[0]) else None
@@ -63,11 +63,6 @@ _TIMES = ("timestamp", "time", "created_at", "ts")
 def _is_body(dialect: Dialect, value: Mapping[str, Any]) -> bool:
     """A request body, or just an object with the message list."""
     return isinstance(value.get(dialect.key), list | str)
-
-
-def _response(dialect: Dialect, value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    inner = unwrapped(value)
-    return inner if inner is not None and dialect.is_response(inner) else None
 
 
 def _counted(response: Mapping[str, Any]) -> bool:
@@ -83,23 +78,17 @@ def side_reason(dialect: Dialect, one: BodyPair) -> str:
     if body.get("generate") is False:
         return "prewarm"
     items = dialect.conversation(body)
-    if items and object_of({"last": items[-1]}, "last").get("type") == "compaction_trigger":
+    if items and fields_of(items[-1]).get("type") == "compaction_trigger":
         return "compaction"
     if answer_schema(body) is not None and not body.get("tools"):
         return "title or other answer to a schema"
     if body.get("max_tokens") == 1 and len(items) == 1:
         return "quota probe"
-    last = _last_text(items)
+    content = fields_of(items[-1]).get("content") if items else ""
+    last = text_of(fields_of(content[-1]).get("text") if isinstance(content, list) and content else content)
     if last.startswith("CRITICAL: Respond with TEXT ONLY") and "summary of the conversation" in last:
         return "call for a summary"
     return ""
-
-
-def _last_text(items: Sequence[Any]) -> str:
-    content = items[-1].get("content") if items and isinstance(items[-1], Mapping) else ""
-    if isinstance(content, list) and content and isinstance(content[-1], Mapping):
-        content = content[-1].get("text")
-    return text_of(content)
 
 
 _ANTHROPIC = ("message_", "content_block_")
@@ -112,7 +101,7 @@ _FINAL = ("message_stop", "response.completed", "response.incomplete", "response
 
 def dialect_of(row: Any) -> str:
     """Whose event it is, by shapes that no body has; empty where it is none. Gemini's look like whole responses."""
-    event = event_of(row) or {}
+    event = _told(row)
     kind = event.get("type")
     if isinstance(kind, str):
         if kind.startswith("response.") and kind not in _ASKING:
@@ -124,47 +113,33 @@ def dialect_of(row: Any) -> str:
 def stream_of(rows: Sequence[Any]) -> str:
     """Whose stream these rows are from their beginning on; empty where they are something else."""
     said = [row for row in rows[:8] if not is_beside(row)]
-    names = {dialect_of(row) or _chunk(row) for row in said}
+    names = {dialect_of(row) or ("gemini" if isinstance(_told(row).get("candidates"), list) else "") for row in said}
     if len(names) != 1:
         return ""
     (name,) = names
-    return name if name != "gemini" or _is_one_answer(rows) else ""
+    reasons = (first_of(_told(row).get("candidates")).get("finishReason") for row in rows[:-1])
+    is_one = len(rows) > 1 and not any(isinstance(why, str) for why in reasons)  # only the last chunk says why it ended
+    return name if name != "gemini" or is_one else ""
 
 
-def _chunk(row: Any) -> str:
-    return "gemini" if isinstance((event_of(row) or {}).get("candidates"), list) else ""
-
-
-def _is_one_answer(rows: Sequence[Any]) -> bool:
-    """Only the last of several chunks says why it ended."""
-    return len(rows) > 1 and not any(_ended(row) for row in rows[:-1])
-
-
-def _ended(row: Any) -> bool:
-    candidates = (event_of(row) or {}).get("candidates")
-    first = candidates[0] if isinstance(candidates, list) and candidates else None
-    return isinstance(first, Mapping) and isinstance(first.get("finishReason"), str)
+def _told(row: Any) -> Mapping[str, Any]:
+    return event_of(row) or {}
 
 
 def is_beside(row: Any) -> bool:
     """Is it an event that says nothing of the response, or of its failure only?"""
-    event = event_of(row) or {}
+    event = _told(row)
     return event.get("type") in _BESIDE or event.get("data") == "[DONE]"
 
 
 def is_final(row: Any) -> bool:
     """Does the stream end with this event? With chat chunks nobody can say: usage may follow."""
-    return (event_of(row) or {}).get("type") in _FINAL
+    return _told(row).get("type") in _FINAL
 
 
 def follows(rows: Sequence[Any], row: Any) -> bool:
     """Does the event belong to the same response as those before it? Chat chunks bear its id."""
-    before, event = event_of(rows[-1]) or {}, event_of(row) or {}
+    before, event = _told(rows[-1]), _told(row)
     if is_final(rows[-1]):
         return False
     return "object" not in event or before.get("id") == event.get("id")
-
-
-def put_together(dialect: Dialect, rows: Sequence[Any]) -> StreamAssembler:
-    """The response of these events."""
-    return assemble(dialect, filter(None, map(event_of, rows)))

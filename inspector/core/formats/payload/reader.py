@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View
-from inspector.core.dialects.catalogue import DIALECTS
+from inspector.core.dialects.catalogue import DIALECTS, assemble, event_of
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.formats.format import Contents, Format
@@ -20,7 +20,6 @@ from inspector.core.formats.payload.exchange import (
     follows,
     is_beside,
     is_final,
-    put_together,
     side_reason,
     stream_of,
 )
@@ -30,7 +29,6 @@ from inspector.core.formats.proxy.keys import key_of
 from inspector.core.formats.proxy.pool import Pool
 from inspector.core.formats.proxy.session import steps_and_singles
 from inspector.core.jsontext import dumps
-from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Request, Session, Thread
 from inspector.core.usage import ABSURD, is_absurd
@@ -57,7 +55,9 @@ class PayloadReader:
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a body, an exchange, a list of either, or one message."""
         del file  # payloads have no companions
-        if self._dialect.is_message(value) or self._is_saved_chat(value):
+        chat = self._dialect is GEMINI and isinstance(value, list) and all(map(GEMINI.is_message, value))
+        is_saved = chat and any(item.get("role") == "model" for item in value)  # each turn of the model was a call
+        if self._dialect.is_message(value) or is_saved:
             items = value if isinstance(value, list) else [value]
             units = self._dialect.units(items, line, before=self._loose)
             self._loose = self._pool.after(self._loose, units)
@@ -74,11 +74,6 @@ class PayloadReader:
                 self._problems.append(Problem(line, what, dumps(row)[:120]))
             else:
                 self._take(one)
-
-    def _is_saved_chat(self, value: Any) -> bool:
-        """Gemini's whole conversations are bare lists: each turn of the model in them was a call."""
-        chat = self._dialect is GEMINI and isinstance(value, list) and all(map(GEMINI.is_message, value))
-        return chat and any(item.get("role") == "model" for item in value)
 
     def _is_stream(self, value: Any) -> bool:
         """Events, but not the last one alone: a response stands in it."""
@@ -106,7 +101,7 @@ class PayloadReader:
             self._stream = []
 
     def _streamed(self) -> tuple[Mapping[str, Any], list[str]]:
-        told = put_together(self._dialect, self._stream)
+        told = assemble(self._dialect, filter(None, map(event_of, self._stream)))
         end = "" if told.finished else "; it breaks off"
         notes = [f"{len(self._stream)} events of a stream were put together into the response that they tell{end}."]
         if told.failure is not None:
@@ -137,16 +132,16 @@ class PayloadReader:
             if self._loose:
                 left.append(f"{len(self._loose)} single messages between the request bodies were left out.")
             return self._session(named_threads(steps), left)
+        if not self._stream and not self._held:
+            return self._session((self._loose_thread(),) if self._loose else (), [])
+        pairs, notes = self._held, [f"Not a step of a conversation: {_told(self._sides)}."]
         if self._stream:
-            alone, (told, notes) = BodyThreads(self._dialect, self._pool), self._streamed()
-            alone.add(BodyPair(None, told))
-            return self._session(named_threads(alone.all), notes)
-        if self._held:
-            alone = BodyThreads(self._dialect, self._pool)
-            for one in self._held:
-                alone.add(one)
-            return self._session(named_threads(alone.all), [f"Not a step of a conversation: {_told(self._sides)}."])
-        return self._session((self._loose_thread(),) if self._loose else (), [])
+            told, notes = self._streamed()
+            pairs = [BodyPair(None, told)]
+        alone = BodyThreads(self._dialect, self._pool)
+        for one in pairs:
+            alone.add(one)
+        return self._session(named_threads(alone.all), notes)
 
     def _session(self, threads: tuple[Thread, ...], more: list[str]) -> Session:
         notes = sorted(self._partial)
@@ -161,18 +156,12 @@ class PayloadReader:
         own = self._loose.messages()
         ends = [len(own)]
         if self._dialect is GEMINI:
-            turns = [
-                n for n, one in enumerate(own) if one.role == "assistant" and not (n and _is_same_item(own[n - 1], one))
-            ]
-            ends = turns or ends
-        lines = [own[min(end, len(own) - 1)].line for end in ends]
-        views = [View(self._loose.stretch, end) for end in ends]
-        requests = tuple(Request(n, view, line=line) for n, (view, line) in enumerate(zip(views, lines, strict=True)))
+            turns = [n for n, one in enumerate(own) if one.role == "assistant"]
+            inside = [n for n in turns if n and own[n].together and own[n - 1].together == own[n].together]
+            ends = [n for n in turns if n not in inside] or ends
+        asked = ((View(self._loose.stretch, end), own[min(end, len(own) - 1)].line) for end in ends)
+        requests = tuple(Request(n, view, line=line) for n, (view, line) in enumerate(asked))
         return Thread("main", requests=requests, messages=own, end=self._loose, prompt=Prompt())
-
-
-def _is_same_item(before: Message, message: Message) -> bool:
-    return bool(message.together) and before.together == message.together
 
 
 def _is_row(dialect: Dialect, rows: list[Any]) -> bool:

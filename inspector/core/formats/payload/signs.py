@@ -10,7 +10,7 @@ from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.formats.format import Head
 from inspector.core.formats.payload.exchange import BodyPair, body_pair, stream_of
-from inspector.core.untyped import list_of
+from inspector.core.untyped import list_of, objects_of
 
 
 def _words(text: str) -> frozenset[str]:
@@ -33,6 +33,7 @@ _BLOCKS: Mapping[str, frozenset[str]] = {
         " custom_tool_call_output local_shell_call item_reference web_search_call"
     ),
 }
+_CHAT_ROLES, _CHAT_FIELDS = _words("tool function developer"), _words("tool_calls tool_call_id")
 _NONE: frozenset[str] = frozenset()
 _NOT_PAYLOADS = _words("trajectory_format trajectory sessionId parentUuid samples task_id v")
 """Keys of transcripts that hold a message list among other things."""
@@ -41,18 +42,14 @@ _NOT_PAYLOADS = _words("trajectory_format trajectory sessionId parentUuid sample
 def sniff_payload(dialect: Dialect, head: Head) -> float:
     """How sure it is that the head holds payloads of this provider: 0 to 0.85."""
     rows = [head.document] if head.document is not None else list(head.values)
-    if head.document is not None and isinstance(head.document, list) and _has_bodies(dialect, head.document):
+    first = head.document[0] if isinstance(head.document, list) and head.document else None
+    if isinstance(first, Mapping) and not dialect.is_message(first) and body_pair(dialect, first, 0) is not None:
         rows = head.document[:60]
     if whose := stream_of(head.document if isinstance(head.document, list) else rows):
         return 0.85 if whose == dialect.name else 0.0
     marks = [_score(dialect, row) for row in rows]
     found = [mark for mark in marks if mark > 0]
     return max(found) if 2 * len(found) > len(marks) else 0.0
-
-
-def _has_bodies(dialect: Dialect, rows: Sequence[Any]) -> bool:
-    first = rows[0] if rows else None
-    return not dialect.is_message(first) and isinstance(first, Mapping) and body_pair(dialect, first, 0) is not None
 
 
 def _score(dialect: Dialect, row: Any) -> float:
@@ -70,7 +67,10 @@ def _score(dialect: Dialect, row: Any) -> float:
     others = max(_signs(name, one) for name in _KEYS if name != dialect.name)
     if own != others:
         return 0.85 if own > others else 0.3
-    return _by_habit(dialect.name, one.request)
+    if dialect.name == "openai-responses":
+        return 0.8 if "model" in one.request else 0.3
+    # Nothing but role and content: the same in both. A body with `max_tokens` is Anthropic's, which demands it.
+    return 0.6 if ("max_tokens" in one.request) == (dialect.name == "anthropic") else 0.5
 
 
 def _are_messages(dialect: Dialect, wire: Sequence[Any]) -> bool:
@@ -81,20 +81,14 @@ def _are_messages(dialect: Dialect, wire: Sequence[Any]) -> bool:
     return told and (not first or any("role" in one or one.get("type") in known for one in first))
 
 
-def _by_habit(name: str, body: Mapping[str, Any]) -> float:
-    """Nothing but role and content: the same in both; a body with `max_tokens` is Anthropic's, which demands it."""
-    if name == "openai-responses":
-        return 0.8 if "model" in body else 0.3
-    return 0.6 if ("max_tokens" in body) == (name == "anthropic") else 0.5
-
-
 def _signs(name: str, one: BodyPair) -> int:
     body = one.request or {}
     count = len(_KEYS.get(name, _NONE).intersection(body))
     count += sum(_tool(tool) == name for tool in list_of(body.get("tools"))[:4])
     count += sum(kind in _BLOCKS.get(name, _NONE) for kind in _kinds(body))
     if name == "openai-chat":
-        count += sum(_chat_only(message) for message in list_of(body.get("messages")))
+        messages = objects_of(body.get("messages"))
+        count += sum(one.get("role") in _CHAT_ROLES or not _CHAT_FIELDS.isdisjoint(one) for one in messages)
     model = body.get("model")
     if isinstance(model, str) and "messages" in body:
         count += (name == "anthropic") if model.startswith("claude") else (name == "openai-chat") * ("gpt" in model)
@@ -109,21 +103,12 @@ def _tool(tool: Any) -> str:
     return "openai-chat" if isinstance(tool.get("function"), Mapping) else "openai-responses" * ("parameters" in tool)
 
 
-def _chat_only(message: Any) -> bool:
-    if not isinstance(message, Mapping):
-        return False
-    return (
-        message.get("role") in ("tool", "function", "developer") or "tool_calls" in message or "tool_call_id" in message
-    )
-
-
 def _kinds(body: Mapping[str, Any]) -> Iterator[str]:
     """The types of items and of the blocks of their content."""
-    for message in (*list_of(body.get("messages")), *list_of(body.get("input"))):
-        if isinstance(message, Mapping):
-            for one in (message, *list_of(message.get("content"))):
-                if isinstance(one, Mapping) and isinstance(kind := one.get("type"), str):
-                    yield kind
+    for message in (*objects_of(body.get("messages")), *objects_of(body.get("input"))):
+        for one in (message, *objects_of(message.get("content"))):
+            if isinstance(kind := one.get("type"), str):
+                yield kind
 
 
 def sniff_gemini(head: Head) -> float:

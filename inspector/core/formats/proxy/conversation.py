@@ -259,12 +259,19 @@ class Conversation:
             at,
             made.trigger,
             made.kind,
-            asked_tokens(self.steps, at) if made.trigger == _PROXY else _compacted(made),
+            self._compacted(made, at),
             summary=made.summary,
             kept=made.kept,
             line=line or made.by.line,
             time=time or made.by.time,
         )
+
+    def _compacted(self, made: ShownCompaction, at: int) -> int | None:
+        """Tokens before it, where something tells: of a cut, or of one that the provider made inside the call."""
+        if made.trigger == _PROXY:
+            return asked_tokens(self.steps, at)
+        usage = made.by.reply.usage if made.by.reply is not None and made.trigger == SERVER_SIDE else None
+        return (usage.compacted or None) if usage is not None else None
 
     def is_prompted(self, one: Exchange) -> bool:
         """Has the request its system prompt?"""
@@ -293,12 +300,9 @@ class Conversation:
     @property
     def asked(self) -> str:
         """What the user said first: one line, for a title."""
-        for message in self._messages:
-            for part in _texts(message):
-                text = part.text.lstrip()
-                if text and not text.startswith(_MACHINE):
-                    return line_of(text)
-        return ""
+        parts = (part for message in self._messages if message.role == "user" for part in message.parts)
+        texts = (part.text.lstrip() for part in parts if isinstance(part, Text))
+        return next((line_of(text) for text in texts if text and not text.startswith(_MACHINE)), "")
 
 
 def _cut(one: Exchange, view: View, fresh: Message | None) -> ShownCompaction | None:
@@ -314,16 +318,6 @@ def _cut(one: Exchange, view: View, fresh: Message | None) -> ShownCompaction | 
     by_provider = fresh is not None and is_summary(fresh.parts)
     trigger = SERVER_SIDE if by_provider else _PROXY
     return ShownCompaction(one, fresh, kept, "edit" if fresh is None else "summary", (), trigger)
-
-
-def _compacted(made: ShownCompaction) -> int | None:
-    """Tokens before, of one that the provider made inside the call that shows it."""
-    usage = made.by.reply.usage if made.by.reply is not None and made.trigger == SERVER_SIDE else None
-    return (usage.compacted or None) if usage is not None else None
-
-
-def _texts(message: Message) -> Sequence[Text]:
-    return [part for part in message.parts if isinstance(part, Text)] if message.role == "user" else []
 
 
 def line_of(text: str) -> str:

@@ -53,7 +53,8 @@ def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
         return Reply(failure=failure, status=code, time=when)
     found = reply_of(dialect, body)
     finish = found.finish if finished else "error" if error else CUT
-    lost = failure if not found.wire and not _whole(dialect, body, finished) else ""
+    is_whole = finished and (dialect.is_response(body) or "input_tokens" in body)
+    lost = "" if found.wire or is_whole else failure
     usage = found.usage
     if usage is not None and not finished:
         usage = replace(usage, output_is_final=False)
@@ -72,10 +73,6 @@ def reply_of(dialect: Dialect, body: Mapping[str, Any]) -> Reply:
         read_edits(body),
         absurd=is_absurd(counts),
     )
-
-
-def _whole(dialect: Dialect, body: Mapping[str, Any], finished: bool) -> bool:
-    return finished and (dialect.is_response(body) or "input_tokens" in body)
 
 
 def _body(dialect: Dialect | None, record: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool, Mapping[str, Any]]:

@@ -23,7 +23,7 @@ from inspector.core.formats.proxy.side import gist, plain_kind, side_kind, signs
 from inspector.core.formats.reading import excerpt
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import count_of, fields_of, object_of, text_of, whole_of
 from inspector.core.usage import ABSURD, MOST
 
 
@@ -65,10 +65,10 @@ class ProxyReader:
         if kind == "proxy":
             self._runs += 1
             self._id = self._id or text_of(value.get("id"))
-            self._window = _int(value.get("window"))
+            self._window = count_of(value.get("window")) or None
             self._former |= self._exchanges.keys()  # another run of the proxy may count from 0 again
         elif kind == "rule":
-            self._window = _int(value.get("window"))
+            self._window = count_of(value.get("window")) or None
         elif kind == "note":
             self._notes += [what] if isinstance(what := value.get("what"), str) else []
         elif kind in _EXCHANGED:
@@ -96,7 +96,9 @@ class ProxyReader:
             return
         match kind:
             case "sent":
-                self._sent(line, one, value)
+                sent, _ = self._body(line, value, one.endpoint, one.asked)
+                one.sent = read_by_model(sent) or sent
+                self._changed(one)
             case "response":
                 self._response(line, one, value)
                 return
@@ -171,11 +173,6 @@ class ProxyReader:
         read = self._bodies.read(where.dialect, body, other, like, start=start, line=line, time=time)
         return read, name if name and name not in self._ends else ""
 
-    def _sent(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
-        sent, _ = self._body(line, value, one.endpoint, one.asked)
-        one.sent = read_by_model(sent) or sent
-        self._changed(one)
-
     def _changed(self, one: Exchange) -> None:
         """Its buffer is another one."""
         one.end = one.body.view
@@ -216,7 +213,9 @@ class ProxyReader:
         if reply.absurd:
             self._problem(line, ABSURD, value)
         if one.endpoint.purpose == "count":
-            one.counted = _tokens(value.get("body"))
+            told = fields_of(value.get("body"))
+            counts = (whole_of(told.get(key)) for key in ("input_tokens", "totalTokens", "total_tokens"))
+            one.counted = next((count for count in counts if count is not None), None)
         if reply.failure and not one.kind:
             self._away(one, REFUSED)
         elif not reply.failure:
@@ -283,13 +282,3 @@ class ProxyReader:
 _MILLION = 1_000_000
 """The window that Anthropic's `context-1m` asks for."""
 _EXCHANGED = ("request", "response", "sent", "held", "released")
-
-
-def _tokens(body: Any) -> int | None:
-    """What a count says, in the provider's own word."""
-    found = [body.get(key) for key in ("input_tokens", "totalTokens", "total_tokens")] if isinstance(body, dict) else []
-    return next((one for one in found if type(one) is int and one <= MOST), None)
-
-
-def _int(value: Any) -> int | None:
-    return value if type(value) is int and 0 < value <= MOST else None

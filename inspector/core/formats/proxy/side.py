@@ -39,6 +39,11 @@ class RequestSigns:
     trigger: bool = False
     """The last item is a `compaction_trigger`."""
 
+    @property
+    def limit(self) -> Any:
+        """Tokens of the answer, at most."""
+        return self.body.get("max_tokens", self.body.get("max_output_tokens"))
+
 
 def side_kind(asked: RequestSigns) -> str:
     """title, prewarm, quota probe, router, compaction, ...; empty for a step of the conversation."""
@@ -77,12 +82,6 @@ def properties(body: Mapping[str, Any]) -> set[str]:
 
 def _schema(*names: str) -> Callable[[RequestSigns], bool]:
     return lambda asked: not asked.tools and not properties(asked.body).isdisjoint(names)
-
-
-def _probe(asked: RequestSigns) -> bool:
-    """One token of an answer to one message: is the key good, is there quota?"""
-    limit = asked.body.get("max_tokens", asked.body.get("max_output_tokens"))
-    return limit == 1 and asked.messages == 1
 
 
 def _compaction(asked: RequestSigns) -> bool:
@@ -135,7 +134,7 @@ _RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (
     ("compaction", lambda asked: asked.headers.get("x-openai-subagent") == "compact"),
     ("compaction", _compaction),
     ("title", _title),
-    ("quota probe", _probe),
+    ("quota probe", lambda asked: asked.limit == asked.messages == 1),
     ("warm-up", lambda asked: asked.messages == 1 and asked.last.strip() == "Warmup"),
     ("router", _schema("complexity_score", "complexity_reasoning", "model_choice")),
     ("next speaker", _schema("next_speaker")),
@@ -162,6 +161,7 @@ def plain_kind(purpose: str, method: str, path: str) -> str:
 _TELEMETRY = ("telemetry", "statsig", "event_logging", "metrics", "/analytics", "/logs", "/otlp", "sentry", "/track")
 
 
+_TRIGGER = "compaction_trigger"
 _HEAD = 6
 """Messages in which the first words of the user are looked for."""
 
@@ -191,7 +191,7 @@ def read_signs(
         messages=messages,
         first=next((message.text for message in begun if message.role == "user"), ""),
         last=_last_words(backwards),
-        trigger=bool(backwards) and any(_is_trigger(part) for part in backwards[0].parts),
+        trigger=any(isinstance(one, Opaque) and one.kind == _TRIGGER for last in backwards[:1] for one in last.parts),
     )
 
 
@@ -209,10 +209,6 @@ def _last_words(backwards: Sequence[Message]) -> str:
             break
     texts = [part.text for part in found.parts if isinstance(part, Text)] if found is not None else []
     return texts[-1] if texts else ""
-
-
-def _is_trigger(part: object) -> bool:
-    return isinstance(part, Opaque) and part.kind == "compaction_trigger"
 
 
 def trigger_of(headers: Mapping[str, str], fields: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ space may be another than on the wire, `bodySize` is that of the wire. http://ww
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
+from http.client import responses
 from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -125,7 +125,8 @@ def har_text(exchanges: Iterable[WholeExchange], version: str) -> Iterator[str]:
 def har_entry(one: WholeExchange) -> dict[str, Any]:
     """One exchange as an entry; what HAR has no word for begins with an underscore."""
     response = one.response or {}
-    first, whole = (_time(response.get(name)) for name in ("first_byte_ms", "elapsed_ms"))
+    told = (response.get(name) for name in ("first_byte_ms", "elapsed_ms"))
+    first, whole = (float(one) if isinstance(one, int | float) and one > 0 else 0.0 for one in told)
     held = milliseconds_between(text_of(one.held.get("time")), text_of(one.released.get("time")))
     wait = min(first or whole, whole)
     timings = {"blocked": _UNKNOWN if held is None else held, "send": 0, "wait": wait, "receive": whole - wait}
@@ -175,7 +176,7 @@ def _response(record: Mapping[str, Any]) -> dict[str, Any]:
     found = {"_error": record["error"]} if record.get("error") else {}
     return {
         "status": code,
-        "statusText": _phrase(code),
+        "statusText": responses.get(code, ""),
         "httpVersion": _VERSION,
         "cookies": [],
         "headers": _headers(record),
@@ -218,14 +219,3 @@ def _type(record: Mapping[str, Any]) -> str:
 def _size(record: Mapping[str, Any]) -> int:
     size = record.get("size")
     return size if type(size) is int and size >= 0 else _UNKNOWN
-
-
-def _time(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and value > 0 else 0.0
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
