@@ -9,10 +9,11 @@ from inspector.cli.output import listing, picked, write_answer
 from inspector.cli.replay import ECONOMICS
 from inspector.cli.select import add_selection, select
 from inspector.core.findings.spending import session_cost
+from inspector.core.replay.economics import paid_words
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import BILL_KINDS
-from inspector.core.words import dollars, plural
+from inspector.core.words import dollars
 
 _MOST = 40
 """Breaks that the table shows: the dearest. The JSON holds all."""
@@ -127,12 +128,10 @@ def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"  thrash: {run['compactions']} compactions in a row, {run['from']} to {run['to']}, did not pay"
 
 
-def _paid(one: Mapping[str, Any]) -> str:
-    if one["paid"] is None:
-        return "no price"
-    after = one["paid_after_requests"]
-    return "never" if after is None else f"after {plural(after, 'request')}" if after else "at once"
-
-
 def _dollars(amount: float | None) -> str:
     return "no price" if amount is None else dollars(amount)
+
+
+def _paid(one: Mapping[str, Any]) -> str:
+    words = paid_words(one["paid_after_requests"])
+    return "no price" if one["paid"] is None else words.replace("paid", "").strip()

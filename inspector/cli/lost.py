@@ -1,15 +1,16 @@
 """`context-inspector lost FILE`: what the compactions that happened lost, and what of it was needed again."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from inspector.cli.output import number, picked, plain, table, write_answer
+from inspector.cli.output import listing, number, picked, plain, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.errors import InspectorError
 from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
-from inspector.core.words import dollars, plural
+from inspector.core.replay.economics import paid_words
+from inspector.core.words import dollars
 
 SHOWN = 20
 """Rows of one compaction in the answer for people; the JSON has all."""
@@ -77,19 +78,15 @@ def _compaction(one: dict[str, Any]) -> Iterator[str]:
     if bound:
         yield "   its summary cannot be read here: what counts as lost may stand in it"
     if one["cost_usd"] is not None:
-        yield f"   {_paid(one)}"
+        cost, saved = dollars(one["cost_usd"]), dollars(one["saved_per_request_usd"])
+        paid = paid_words(one["paid_after_requests"]).replace("never paid", "never paid for itself")
+        yield f"   cost {cost}, saved {saved} a request: {paid}"
     if shown := _first(rows):
+        fate = ("", lambda row: "in other words" if row["fate"] == "paraphrased" else "")
         yield ""
-        yield from table(("kind", "fact", "", "stood in", "needed again"), [_words(row) for row in shown])
+        yield from listing(shown, "kind", "text/70=fact", fate, "message/12=stood in", ("needed again", _uses))
     if len(rows) > len(shown):
         yield f"... and {len(rows) - len(shown):,} more (all of them with --json)"
-
-
-def _paid(one: dict[str, Any]) -> str:
-    after = one["paid_after_requests"]
-    paid = f"paid after {plural(after, 'request')}" if after else "paid at once"
-    paid = "never paid for itself" if after is None else paid
-    return f"cost {dollars(one['cost_usd'])}, saved {dollars(one['saved_per_request_usd'])} a request: {paid}"
 
 
 def _first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -100,12 +97,9 @@ def _first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [rows[n] for n in sorted([*said, *rest[: SHOWN - len(said)]])]
 
 
-def _words(row: dict[str, Any]) -> tuple[str, ...]:
-    uses = [f"{use['request']} ({_how(use)})" for use in row["needed_again"]]
-    fate = "in other words" if row["fate"] == "paraphrased" else ""
-    return row["kind"], plain(row["text"], 70), fate, plain(row["message"], 12), ", ".join(uses[:3])
-
-
-def _how(use: dict[str, Any]) -> str:
-    how = use["how"].replace("_", " ")
-    return f"{how}, {use['tokens']:,} tokens" if use["tokens"] else how
+def _uses(row: Mapping[str, Any]) -> str:
+    uses = []
+    for use in row["needed_again"][:3]:
+        tokens = f", {use['tokens']:,} tokens" if use["tokens"] else ""
+        uses.append(f"{use['request']} ({use['how'].replace('_', ' ')}{tokens})")
+    return ", ".join(uses)

@@ -1,33 +1,47 @@
-"""`context-inspector proxy`: sit between an agent and its provider, and record. Ctrl+C ends it."""
+"""`context-inspector proxy`: sit between an agent and its provider, and record. Ctrl+C ends it.
+
+Held requests: a policy does what is due, or the person is asked on the terminal. Without a policy and without a
+terminal a held request waits until its client's patience ends, and then goes as it was.
+"""
 
 import argparse
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
+from time import time
 from typing import TYPE_CHECKING, Any
 
-from inspector.cli.holds import Attendant, rule_of
-from inspector.cli.holds import add_arguments as add_hold_arguments
-from inspector.cli.output import note, picked, plain, pressure_document, write_json
-from inspector.cli.select import add_window
+from inspector.agent.tools.common import Question
+from inspector.agent.tools.writing import difference
+from inspector.cli.asking import forget_typed, show
+from inspector.cli.output import note, number, picked, plain, pressure_document, write_json
+from inspector.cli.select import add_setting, add_window
+from inspector.core.buffer import Buffer
+from inspector.core.dialects.neutral import write_part
 from inspector.core.drops import Drops, thread_drops
+from inspector.core.errors import InspectorError
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.reader import ProxyReader
+from inspector.core.jsontext import dumps
+from inspector.core.policies.settings import said as said_window
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.windows import user_windows
 from inspector.proxy.gate import Gate
-from inspector.proxy.holds.hold import Rule
+from inspector.proxy.holds.compacting import Compactor, Proposal, told
+from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 
 if TYPE_CHECKING:
-    from inspector.proxy.relay.server import ProxyServer
+    pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +77,9 @@ def run(arguments: argparse.Namespace) -> None:
     gate = Gate() if rule is None else Holds(rule, user_windows())
     if isinstance(gate, Holds):
         Attendant(gate, arguments)
+    recorded = (rule or Rule(window=arguments.window)).document()  # of the window and of holding, in the file's head
+    if arguments.compact_with:
+        recorded["hold"]["compact_with"] = arguments.compact_with
     server = ProxyServer(
         arguments.upstream,
         Path(arguments.record),
@@ -70,18 +87,18 @@ def run(arguments: argparse.Namespace) -> None:
         port=arguments.port,
         gate=gate,
         heard=lines.put if arguments.json else None,
-        rule=_rule_document(arguments, rule),
+        rule=recorded,
     )
     told = Exchanges(arguments.window)
     if isinstance(gate, Holds):
-        gate.note = partial(_note, server)
+        gate.note = partial(_note, server.recorder.note)
 
     def stop(number: int, _: object) -> None:  # after the line that is being written; the second time at once
         signal.signal(number, signal.default_int_handler)
         lines.put(None)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, stop)
     server.start()
     try:
         print(f"listening on {server.url}", flush=True)  # noqa: T201 - this line is the command's answer
@@ -96,17 +113,9 @@ def run(arguments: argparse.Namespace) -> None:
             _write(told.take(late))
 
 
-def _note(server: "ProxyServer", what: str) -> None:
-    server.recorder.note(what)
+def _note(record: Callable[[str], None], what: str) -> None:
+    record(what)
     note(plain(what))
-
-
-def _rule_document(arguments: argparse.Namespace, rule: Rule | None) -> dict[str, Any]:
-    """What the recording's head says of the window and of holding."""
-    told = (rule or Rule(window=arguments.window)).document()
-    if arguments.compact_with:
-        told["hold"]["compact_with"] = arguments.compact_with
-    return told
 
 
 def _write(documents: Iterable[dict[str, Any]]) -> None:
@@ -115,9 +124,7 @@ def _write(documents: Iterable[dict[str, Any]]) -> None:
         sys.stdout.flush()
 
 
-# -- what `--json` prints of an exchange -------------------------------------------------------------------------------
-
-
+_ANSWERED = ("status", "ended", "error", "elapsed_ms", "first_byte_ms")
 _LATE = 50
 """Requests of a thread, from its last one back, among which an exchange is looked for."""
 
@@ -143,14 +150,14 @@ class Exchanges:
             self._requests[number] = {key: line.get(key) for key in ("time", "transport", "method", "path", "tag")}
         elif line.get("type") == "response" and isinstance(number, int) and number in self._requests:
             one = self._reader.exchange(number)
-            yield {"exchange": number} | self._requests.pop(number) | _answered(line) | (self._told(one) if one else {})
+            told = {key.removeprefix("elapsed_"): line.get(key) for key in _ANSWERED}
+            yield {"exchange": number} | self._requests.pop(number) | told | (self._told(one) if one else {})
 
     def _told(self, one: Exchange) -> dict[str, Any]:
         session = self._reader.session()
         placed, usage = _place(session, one), one.reply.usage if one.reply else None
         told = {
-            "client": one.key.client,
-            "session": one.key.session,
+            **picked(one.key, "client session"),
             "thread": placed[0].id if placed else None,
             "request": placed[1].index if placed else None,
             "model": one.model,
@@ -163,24 +170,12 @@ class Exchanges:
         former = self._pressures.get(thread.id)
         pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
         window = find_window(session, thread, request.index, self._window, self._models)
+        drops = self._drops[thread.id] = thread_drops(thread, session, self._drops.get(thread.id))
         return {
             "messages": len(request.view),
             **pressure_document(pressures, request.index, window.tokens),
-            "drops": self._dropped(session, thread, request),
+            "drops": [asdict(drop) for drop in drops.found if drop.request == request.index],
         }
-
-    def _dropped(self, session: Session, thread: Thread, request: Request) -> list[dict[str, Any]]:
-        """What this request no longer holds of the one before it, and which kind of loss that was."""
-        drops = self._drops[thread.id] = thread_drops(thread, session, self._drops.get(thread.id))
-        return [asdict(drop) for drop in drops.found if drop.request == request.index]
-
-
-def _answered(line: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **{name: line.get(name) for name in ("status", "ended", "error")},
-        "ms": line.get("elapsed_ms"),
-        "first_byte_ms": line.get("first_byte_ms"),
-    }
 
 
 def _place(session: Session, one: Exchange) -> tuple[Thread, Request] | None:
@@ -191,3 +186,131 @@ def _place(session: Session, one: Exchange) -> tuple[Thread, Request] | None:
             if requests[at].line == one.line:
                 return thread, requests[at]
     return None
+
+
+KEYS = "[f]orward as it was, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
+
+
+def add_hold_arguments(parser: argparse.ArgumentParser) -> None:
+    """What concerns held requests."""
+    group = parser.add_argument_group("holding requests (changes what the provider reads)")
+    group.add_argument("--pause-each", action="store_true", help="hold every request of a conversation")
+    group.add_argument(
+        "--compact-with",
+        metavar="POLICY",
+        help="do by this policy what is due on each held request, without asking; summaries are made offline",
+    )
+    add_setting(group, "a setting of that policy")
+
+
+def rule_of(arguments: argparse.Namespace) -> Rule | None:
+    """When requests are to be held; None where nobody asked for it. Raises InspectorError."""
+    if arguments.compact_with and arguments.pause_at is None and not arguments.pause_each:
+        raise InspectorError("--compact-with needs --pause-at RATIO (or --pause-each): it acts on held requests.")
+    if arguments.pause_each:
+        return Rule("each", window=arguments.window)
+    if arguments.pause_at is None:
+        return None
+    return Rule("watermark", arguments.pause_at, arguments.window, always=bool(arguments.compact_with))
+
+
+class Attendant:
+    """Looks after what is held, on a thread of its own. `ask` says what the person wants: f, c or d."""
+
+    def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
+        self._holds = holds
+        self._compact = Compactor(
+            arguments.compact_with or "roku", (*said_window(arguments.window), *(arguments.set or ()))
+        )
+        self._name = arguments.compact_with or "roku"
+        self._by_itself = bool(arguments.compact_with)
+        self._ask = ask or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else None)
+        self._seen: set[int] = set()
+        self._queue: SimpleQueue[HoldInfo] = SimpleQueue()
+        holds.subscribe(self._listed)
+        threading.Thread(target=self._work, name="attendant", daemon=True).start()
+
+    def _listed(self, shown: tuple[HoldInfo, ...]) -> None:
+        for hold in shown:
+            if hold.id not in self._seen:
+                self._seen.add(hold.id)
+                self._queue.put(hold)
+
+    def _work(self) -> None:
+        while True:
+            hold = self._queue.get()
+            try:
+                self._attend(hold)
+            except InspectorError as failure:
+                note(str(failure))
+                with suppress(InspectorError):  # it may have gone by itself
+                    self._holds.release(hold.id)
+
+    def _attend(self, hold: HoldInfo) -> None:
+        note(described(hold))
+        if not self._by_itself and self._ask is None:
+            return
+        proposal: Proposal | None = None
+        if not hold.cannot:
+            predicted = partial(self._holds.predicted, hold.id)
+            proposal = self._compact.propose(hold, self._holds.buffer(hold.id), predicted)
+        if self._by_itself or self._ask is None:
+            self._compacted(hold, None if proposal is None or proposal.is_small else proposal, proposal)
+            return
+        note(f"{self._name}: {hold.cannot if proposal is None else told(proposal, hold.window)}.")
+        keys = KEYS.format(policy=self._name)
+        while (said := self._ask(keys)[:1].lower()) == "s":
+            show(changed(proposal), 0)
+        match said:
+            case "c":
+                self._compacted(hold, proposal, proposal)
+            case "d":
+                self._holds.drop(hold.id)
+                note(f"exchange {hold.exchange}: dropped.")
+            case _:
+                self._holds.release(hold.id)
+
+    def _compacted(self, hold: HoldInfo, proposal: Proposal | None, looked: Proposal | None) -> None:
+        """With what was proposed, or as it was; either way it is told."""
+        if proposal is None or proposal.after is None:
+            self._holds.release(hold.id)
+            note(f"exchange {hold.exchange}: {hold.cannot if looked is None else looked.why}; it goes as it was.")
+            return
+        self._holds.release(hold.id, proposal.after, proposal.before)
+        self._compact.keep(hold, proposal)
+        note(f"exchange {hold.exchange}, by {self._name}: {told(proposal, hold.window)}.")
+
+
+def described(hold: HoldInfo) -> str:
+    """A held request in one sentence, with the time that is left."""
+    size = "" if hold.tokens is None else f", {number(hold.tokens)} tokens"
+    size += f" of {number(hold.window)}" if hold.tokens is not None and hold.window else ""
+    if hold.band is not None:
+        size += f" ({number(hold.band[0])} to {number(hold.band[1])})"
+    who = plain(f"{hold.client} {hold.model}".strip(), 60)
+    left = max(0, round(hold.until - time()))
+    return f"held ({hold.why}): exchange {hold.exchange}, {who}{size}; it goes as it was in {left} s."
+
+
+def changed(proposal: Proposal | None) -> Question:
+    """What the policy would take out of the request and put into it, whole."""
+    if proposal is None or proposal.after is None:
+        return Question("Nothing would be changed.", "")
+    before, after = (_lines(buffer).encode("utf-8", "backslashreplace") for buffer in (proposal.before, proposal.after))
+    return Question("What would go (-) and come (+):", difference(before, after), is_diff=True)
+
+
+def _lines(buffer: Buffer) -> str:
+    """Every message, as it is read: a text as it stands, all else as JSON."""
+    lines: list[str] = []
+    for message in buffer.messages:
+        lines.append(f"[{message.role}]")
+        lines += [getattr(part, "text", None) or dumps(write_part(part)) for part in message.parts]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _ask(prompt: str) -> str:
+    forget_typed()
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    return sys.stdin.readline()

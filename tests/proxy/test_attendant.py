@@ -12,8 +12,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from inspector.cli.holds import Attendant, add_arguments, described, rule_of
-from inspector.cli.proxy import add_arguments as add_proxy_arguments
+from inspector.cli.proxy import Attendant, add_arguments, described, rule_of
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import loads
 from inspector.proxy.holds.holds import Holds
@@ -35,7 +34,7 @@ TOOLS: Any = [{"name": "read_file", "description": "reads", "input_schema": {"ty
 
 def arguments(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    add_proxy_arguments(parser)
+    add_arguments(parser)
     return parser.parse_args(["--upstream", "http://127.0.0.1:1", "--record", "x", *words])
 
 

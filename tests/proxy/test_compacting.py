@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from inspector.cli.holds import Attendant, rule_of
+from inspector.cli.proxy import Attendant, rule_of
 from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
@@ -31,7 +31,7 @@ POLICIES = ["roku", "pi", "codex", "opencode", "learn-claude-code", "gemini", "p
 def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the command says on its stderr."""
     said: list[str] = []
-    monkeypatch.setattr("inspector.cli.holds.note", said.append)
+    monkeypatch.setattr("inspector.cli.proxy.note", said.append)
     return said
 
 

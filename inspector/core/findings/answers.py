@@ -15,6 +15,7 @@ from inspector.core.findings.pins import PinFinding, ban_of, pin_findings
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost
 from inspector.core.message import Opaque
+from inspector.core.replay.economics import paid_words
 from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
@@ -187,10 +188,7 @@ def _paid(threads: Sequence[ThreadCost]) -> str:
     if not made:
         return ""
     if len(made) == 1:
-        after = made[0].paid_after_requests
-        paid_after = f"paid after {plural(after, 'request')}" if after else "paid at once"
-        paid_after = "never paid" if after is None else paid_after
-        return f"; the compaction {paid_after}"
+        return f"; the compaction {paid_words(made[0].paid_after_requests)}"
     paid = sum(one.paid is True for one in made)
     saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in made), Decimal(0))
     than = f"{dollars(abs(saved))} {'more' if saved < 0 else 'less'} than in an endless window"

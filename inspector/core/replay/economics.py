@@ -18,6 +18,7 @@ from inspector.core.replay.costs import CacheFacts, Spending
 from inspector.core.session import Thread, seconds_between
 from inspector.core.tokens.prices import Bill, named_models, rates
 from inspector.core.usage import MINUTES
+from inspector.core.words import plural
 
 THRASH = 3
 """So many compactions in a row that did not pay are a warning."""
@@ -61,6 +62,11 @@ class Economics:
 
 
 UNKNOWN = Economics()
+
+
+def paid_words(after: int | None) -> str:
+    """`paid after 16 requests`, `paid at once`, `never paid`."""
+    return "never paid" if after is None else f"paid after {plural(after, 'request')}" if after else "paid at once"
 
 
 @dataclass(frozen=True, slots=True)
