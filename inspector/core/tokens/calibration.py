@@ -34,19 +34,15 @@ class Calibration:
         if estimated <= 0 or real <= 0:
             return self
         samples = (*self.samples, (estimated, real))[-MAX_SAMPLES:]
-        mean = _mean_ratio(samples)
+        try:
+            mean = sum(real / estimated for estimated, real in samples) / len(samples)
+        except OverflowError:  # numbers no float holds
+            return Calibration(samples, self.scale)
         return Calibration(samples, min(HIGHEST, max(LOWEST, mean)) if math.isfinite(mean) else self.scale)
 
     def apply(self, raw: int) -> int:
         """`raw` times the scale, half away from zero."""
         return math.floor(raw * self.scale + 0.5) if raw else 0
-
-
-def _mean_ratio(samples: tuple[tuple[int, int], ...]) -> float:
-    try:
-        return sum(real / estimated for estimated, real in samples) / len(samples)
-    except OverflowError:  # numbers no float holds
-        return math.inf
 
 
 _RUNNING_MEDIAN = 16

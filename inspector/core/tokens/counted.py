@@ -227,17 +227,13 @@ def pixel_size(image: Image) -> tuple[int, int] | None:
     except (binascii.Error, ValueError):
         return None
     try:
-        return _png(data) or _gif(data) or _webp(data) or _jpeg(data)
+        if data.startswith(b"\x89PNG\r\n\x1a\n"):
+            return struct.unpack(">II", data[16:24])
+        if data.startswith(b"GIF8"):
+            return struct.unpack("<HH", data[6:10])
+        return _webp(data) or _jpeg(data)
     except struct.error:
         return None  # the head ends before the size
-
-
-def _png(data: bytes) -> tuple[int, int] | None:
-    return struct.unpack(">II", data[16:24]) if data.startswith(b"\x89PNG\r\n\x1a\n") else None
-
-
-def _gif(data: bytes) -> tuple[int, int] | None:
-    return struct.unpack("<HH", data[6:10]) if data[:4] == b"GIF8" else None
 
 
 def _webp(data: bytes) -> tuple[int, int] | None:

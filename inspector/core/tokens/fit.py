@@ -8,6 +8,7 @@ estimate to reported number (R2), whatever a fixed overhead or another tokenizer
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import correlation, linear_regression
 
 from inspector.core.session import Thread
 from inspector.core.tokens.calibration import Calibration
@@ -177,10 +178,6 @@ def line(points: Sequence[tuple[float, float]]) -> FitLine | None:
     """The straight line through (x, y) points by least squares; None with fewer than two different x."""
     if len({x for x, _ in points}) < 2:
         return None
-    mean_x = sum(x for x, _ in points) / len(points)
-    mean_y = sum(y for _, y in points) / len(points)
-    xx = sum((x - mean_x) ** 2 for x, _ in points)
-    yy = sum((y - mean_y) ** 2 for _, y in points)
-    xy = sum((x - mean_x) * (y - mean_y) for x, y in points)
-    slope = xy / xx
-    return FitLine(mean_y - slope * mean_x, slope, min(1.0, xy * xy / (xx * yy)) if yy else None)
+    xs, ys = zip(*points, strict=True)
+    slope, overhead = linear_regression(xs, ys)
+    return FitLine(overhead, slope, correlation(xs, ys) ** 2 if len(set(ys)) > 1 else None)

@@ -16,9 +16,9 @@ knows the number that it predicts.
 """
 
 import re
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
@@ -120,37 +120,9 @@ class Ratios:
         return self._ordered[bisect_left(sums, share * sums[-1])][0] if sums else None
 
 
-class Recent:
-    """The last `size` numbers, and their quantiles."""
-
-    __slots__ = ("_last", "_ordered", "_size")
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._last: deque[int] = deque()
-        self._ordered: list[int] = []
-
-    def add(self, number: int) -> None:
-        """One more; the oldest leaves where there are too many."""
-        if len(self._last) == self._size:
-            del self._ordered[bisect_left(self._ordered, self._last.popleft())]
-        self._last.append(number)
-        insort(self._ordered, number)
-
-    def __len__(self) -> int:
-        return len(self._last)
-
-    def quantile(self, share: float) -> float | None:
-        """As `quantile`."""
-        return _between(self._ordered, share)
-
-
 def quantile(values: Iterable[float], share: float) -> float | None:
     """The value below which `share` of the values lie, interpolated; None of no values."""
-    return _between(sorted(values), share)
-
-
-def _between(ordered: Sequence[float], share: float) -> float | None:
+    ordered = sorted(values)
     if not ordered:
         return None
     place = share * (len(ordered) - 1)
@@ -268,8 +240,8 @@ class Learner:
         self._recent = (Ratios(RECENT), Ratios(RECENT))
         """Ratios of growth: of everything that was appended, and of what was appended besides the answer."""
         self._lasting = Ratios(LASTING)
-        self._errors = Recent(_ERRORS)
-        self._tried = (Recent(_TRIED), Recent(_TRIED))
+        self._errors = deque[int](maxlen=_ERRORS)
+        self._tried = (deque[int](maxlen=_TRIED), deque[int](maxlen=_TRIED))
 
     @property
     def anchor(self) -> Anchor | None:
@@ -308,7 +280,7 @@ class Learner:
         tokens = max(0, with_output if self._takes_output() else plain)
         if added.counted == anchor.counted:
             return Prediction(tokens, tokens, tokens)
-        learned = self._errors.quantile(_INSIDE)
+        learned = quantile(self._errors, _INSIDE)
         grown = abs(tokens - anchor.reported)
         room = max(_LEAST_BAND, round(grown * self._doubt() * 2) if learned is None else round(learned))
         return Prediction(tokens, max(0, tokens - room), tokens + room)
@@ -341,7 +313,7 @@ class Learner:
 
     def _takes_output(self) -> bool:
         """Does the recorded output tell the size of an answer? Not where the provider drops its thinking again."""
-        plain, with_output = (one.quantile(0.5) for one in self._tried)
+        plain, with_output = (quantile(one, 0.5) for one in self._tried)
         return plain is None or with_output is None or len(self._tried[0]) < 3 or with_output <= plain
 
     def report(self, added: Addition, reported: int, output: int, model: str, *, fresh: bool) -> int:
@@ -356,10 +328,10 @@ class Learner:
             plain, with_output = self._guesses(anchor, added)
             told = self.predict(added)
             if told is not None:
-                self._errors.add(abs(told.tokens - reported))
+                self._errors.append(abs(told.tokens - reported))
                 fallen = told.tokens - reported if reported < anchor.reported - _FALL else 0
-            self._tried[0].add(abs(plain - reported))
-            self._tried[1].add(abs(with_output - reported))
+            self._tried[0].append(abs(plain - reported))
+            self._tried[1].append(abs(with_output - reported))
             grown, counted = reported - anchor.reported, added.counted - anchor.counted
             self._recent[0].add(grown, counted)
             if anchor.output and added.answer:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.tokens.prediction import Addition, Learner, Ratios, Recent, prior, quantile
+from inspector.core.tokens.prediction import Addition, Learner, Ratios, prior, quantile
 
 grown = st.tuples(st.integers(-50, 3_000), st.integers(-50, 3_000))
 
@@ -22,15 +22,6 @@ def test_the_median_is_that_of_the_last_ratios_and_what_is_expected(
     upto = sum(counted for ratio, counted in everything if ratio <= found)
     assert below <= sum(counted for _, counted in everything) / 2 <= upto
     assert len(ratios) == len(kept)
-
-
-@given(st.lists(st.integers(-9, 9)), st.floats(0, 1))
-def test_the_quantiles_of_the_last_numbers_are_theirs(numbers: list[int], share: float) -> None:
-    recent = Recent(8)
-    for number in numbers:
-        recent.add(number)
-    assert recent.quantile(share) == quantile(numbers[-8:], share)
-    assert len(recent) == len(numbers[-8:])
 
 
 def test_a_giant_does_not_outvote_all_text() -> None:
