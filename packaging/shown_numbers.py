@@ -43,7 +43,7 @@ def shown_numbers(session: Session, fit: Fit) -> ShownNumbers:
     thread = session.main
     roku = known_pressures(thread, estimator("roku"))
     predicted = {name: prediction_errors(thread, known_pressures(thread, estimator(name))) for name in SHOWN}
-    believed = tuple(abs(one.calibrated / one.reported - 1) for one in roku[1:] if one.reported)
+    believed = tuple(abs(one.calibrated / one.reported - 1) for one in list(roku)[1:] if one.reported)
     return ShownNumbers(session.format, predicted, believed, tuple(_crossings(thread)), tuple(_stretches(thread, fit)))
 
 

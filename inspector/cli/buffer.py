@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from inspector.cli.output import number, pairs, picked, plain, ratio, table, write_answer
+from inspector.cli.output import listing, number, pairs, picked, plain, ratio, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
@@ -77,7 +77,10 @@ def validity_document(buffer: Buffer) -> list[dict[str, Any]]:
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
-    lines = [*_head(document), "", *_message_table(document)]
+    messages = [{"n": n, **one} for n, one in enumerate(document["messages"])]
+    begins = ("begins with", lambda one: plain(" ".join(map(_part_words, one["parts"])), 90))
+    lines = [*_head(document), ""]
+    lines += listing(messages, (">#", lambda one: str(one["n"])), "role", ">tokens=counted", ("", _badges), begins)
     if document["validity"]:
         lines += ["", "validity:"]
         lines += [f"  {v['rule']}: {plain(v['why'])} ({plain(v['message'])})" for v in document["validity"]]
@@ -102,24 +105,15 @@ def _head(document: dict[str, Any]) -> list[str]:
     )
 
 
-def _message_table(document: dict[str, Any]) -> list[str]:
-    rows = [
-        (str(n), m["role"], number(m["tokens"]), _badges(m), plain(_first_words(m["parts"]), 90))
-        for n, m in enumerate(document["messages"])
-    ]
-    return table((">#", "role", ">counted", "", "begins with"), rows)
-
-
 def _badges(message: Mapping[str, Any]) -> str:
-    badges = [message["mark"]] if message["mark"] else []
-    badges += ["summary"] if message["summary"] else []
-    badges += ["error"] if any(part.get("is_error") for part in message["parts"]) else []
-    badges += ["image"] if any(part["type"] == "image" for part in message["parts"]) else []
-    return ",".join(badges)
-
-
-def _first_words(parts: list[dict[str, Any]]) -> str:
-    return " ".join(_part_words(part) for part in parts)
+    parts = message["parts"]
+    badges = {
+        message["mark"]: message["mark"],
+        "summary": message["summary"],
+        "error": any(part.get("is_error") for part in parts),
+        "image": any(part["type"] == "image" for part in parts),
+    }
+    return ",".join(name for name, is_so in badges.items() if is_so)
 
 
 def _part_words(part: dict[str, Any]) -> str:

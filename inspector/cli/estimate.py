@@ -3,9 +3,8 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
-from inspector.cli.output import number, pairs, write_answer
+from inspector.cli.output import number, pairs, write_json, write_lines
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.harnesses import classify
 
@@ -22,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises OSError where the file cannot be read."""
-    text = _bytes(arguments.file).decode("utf-8", errors="replace")
+    data = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
+    text = data.decode("utf-8", errors="replace")
     by = estimator(arguments.estimator, arguments.encoding)
     document = {
         "estimator": by.name,
@@ -31,12 +31,8 @@ def run(arguments: argparse.Namespace) -> None:
         "tokens": by.text(text),
         "kind": by.kind,
     }
-    write_answer(document, arguments.json, _lines)
-
-
-def _lines(document: dict[str, Any]) -> list[str]:
-    return pairs([(name, number(value) if isinstance(value, int) else str(value)) for name, value in document.items()])
-
-
-def _bytes(name: str) -> bytes:
-    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    if arguments.json:
+        write_json(document)
+    else:
+        rows = [(key, number(one) if isinstance(one, int) else str(one)) for key, one in document.items()]
+        write_lines(pairs(rows))

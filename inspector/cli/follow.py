@@ -3,7 +3,9 @@
 import argparse
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +44,18 @@ def run(arguments: argparse.Namespace) -> None:
     """Print until Ctrl+C. Raises InspectorError."""
     if arguments.session and arguments.file is None:
         raise InspectorError("--session goes with FILE, not with --project")
-    empty = arguments.file is not None and _is_empty(Path(arguments.file))
+    path = Path(arguments.file or "")
+    empty = path.is_file() and not path.stat().st_size
     printer = RequestPrinter(arguments.json, arguments.all or empty, arguments.window)
     try:
         if arguments.project is not None:
             note(f"following the newest session of {plain(arguments.project)}; Ctrl+C ends it.")
             follow_newest(arguments.project, printer.take, printer.rest, switched=printer.switch)
         else:
-            path = path_of(Path(arguments.file), arguments.session) if arguments.session else arguments.file
+            path = path_of(path, arguments.session) if arguments.session else path
             follow(path, printer.take, printer.rest, format=arguments.format, lost=note)
     except KeyboardInterrupt:
         printer.rest_of_it()
-
-
-def _is_empty(path: Path) -> bool:
-    return path.is_file() and not path.stat().st_size
 
 
 class RequestPrinter:
@@ -128,8 +127,11 @@ class RequestPrinter:
                 revised = n < len(told)
                 told[n : n + 1] = [_key(request)]
                 window = self._find_window(session, thread, n, pressures[n])
-                told_now = _document(thread, n, pressures, window)
-                self._write(told_now | ({"revised": True} if revised else {}))
+                document = _document(thread, n, pressures, window) | ({"revised": True} if revised else {})
+                if self._json:
+                    write_json(document)
+                else:
+                    write_lines([_line(document)])
             del told[len(thread.requests) :]
         self._waiting = (session, time.monotonic() + min(patience)) if patience else None
         sys.stdout.flush()
@@ -146,12 +148,6 @@ class RequestPrinter:
         if known is None or known.tokens is None or (pressure.tokens or 0) > known.tokens:
             known = self._windows[key] = find_window(session, thread, at, self._window, self._models)
         return known
-
-    def _write(self, document: dict[str, Any]) -> None:
-        if self._json:
-            write_json(document)
-        else:
-            write_lines([_line(document)])
 
 
 def _key(request: Request) -> tuple[object, ...]:
@@ -176,31 +172,18 @@ def _document(thread: Thread, at: int, pressures: Pressures, window: Window) -> 
         "window_source": window.source,
         "messages": len(request.view),
         **picked(request, "model time line"),
-        "compactions": [_compaction(thread, at, n) for n in _fired(thread, at)],
+        "compactions": list(_compactions(thread, at)),
     }
 
 
-def _fired(thread: Thread, at: int) -> list[int]:
-    """The compactions recorded between this request and the one before. From the end: O(those since)."""
-    found: list[int] = []
-    for n in range(len(thread.compactions) - 1, -1, -1):
-        before = thread.compactions[n].before_request
-        if before == at:
-            found.insert(0, n)
-        elif before < at:
-            break
-    return found
-
-
-def _compaction(thread: Thread, at: int, n: int) -> dict[str, Any]:
-    compaction = thread.compactions[n]
-    before, after = compaction_sizes(thread, compaction)
-    return {
-        **picked(compaction, "kind trigger"),
-        "tokens_before": before,
-        "tokens_after": after,
-        "cleared": len(compaction.cleared),
-    }
+def _compactions(thread: Thread, at: int) -> Iterator[dict[str, Any]]:
+    """Those recorded between this request and the one before."""
+    listed = thread.compactions
+    first = bisect_left(listed, at, key=lambda one: one.before_request)
+    for one in takewhile(lambda one: one.before_request == at, islice(listed, first, None)):
+        before, after = compaction_sizes(thread, one)
+        sizes = {"tokens_before": before, "tokens_after": after, "cleared": len(one.cleared)}
+        yield {**picked(one, "kind trigger"), **sizes}
 
 
 def _line(told: dict[str, Any]) -> str:

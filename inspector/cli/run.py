@@ -100,7 +100,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options say. Raises InspectorError."""
     changes = _changes(arguments)
     if arguments.resume:
-        if arguments.record and not _is_same(arguments.record, arguments.resume):
+        if arguments.record and Path(arguments.record).resolve() != Path(arguments.resume).resolve():
             raise InspectorError("A resumed run keeps its journal: leave --record out.")
         return resume(Path(arguments.resume), arguments.task, **changes)
     if arguments.demo:
@@ -127,10 +127,6 @@ def _demo(arguments: argparse.Namespace) -> Plan:
 
 def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _is_same(one: str, other: str) -> bool:
-    return Path(one).resolve() == Path(other).resolve()
 
 
 def _forked(arguments: argparse.Namespace, changes: dict[str, Any], workspace: Path) -> Plan:

@@ -4,7 +4,7 @@ import argparse
 from datetime import UTC
 from typing import Any
 
-from inspector.cli.output import note, number, plain, table, write_json, write_lines
+from inspector.cli.output import note, number, picked, plain, table, write_json, write_lines
 from inspector.cli.select import positive
 from inspector.transcripts.discover import FoundSession, found_sessions
 
@@ -21,7 +21,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json({"sessions": [_document(session) for session in found]})
     elif found:
-        write_lines(_lines(found))
+        rows = [(f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path))) for f in found]
+        write_lines(table(("changed", ">bytes", "format", "first prompt", "file"), rows))
     else:
         note("no transcripts were found under the agents' home folders.")
 
@@ -29,14 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _document(found: FoundSession) -> dict[str, Any]:
     return {
         "path": str(found.path),
-        "format": found.format,
-        "bytes": found.size,
+        **picked(found, "format bytes=size"),
         "modified": f"{found.modified.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        "project": found.project,
-        "title": found.title,
+        **picked(found, "project title"),
     }
-
-
-def _lines(found: list[FoundSession]) -> list[str]:
-    rows = [(f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path))) for f in found]
-    return table(("changed", ">bytes", "format", "first prompt", "file"), rows)

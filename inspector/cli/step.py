@@ -10,7 +10,7 @@ from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.cli.buffer import message_document, validity_document
 from inspector.cli.output import listing, number, pairs, picked, plain, write_answer
 from inspector.cli.select import Selection, add_selection, select
-from inspector.core.answering import Answerer, AnswerLog, Scripted, need_document, read_script
+from inspector.core.answering import Answerer, AnswerLog, need_document, read_script
 from inspector.core.buffer import Buffer
 from inspector.core.drops import thread_drops
 from inspector.core.errors import InspectorError
@@ -21,7 +21,7 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import said
 from inspector.core.policies.start import buffer_at, moment_at, running_at
-from inspector.core.policies.verdict import PolicyInput, Verdict
+from inspector.core.policies.verdict import Verdict
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
@@ -131,7 +131,14 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
             return StepReport(by, tree, tree.taken[RECORDED], (), sizes.before, sizes.after)
         chosen, size = replace(chosen, thread=change.thread), sizes.before
     running = _running(by, settings, chosen, arguments)
-    moment = _moment(chosen, arguments, by)
+    moment = moment_at(
+        chosen.thread,
+        chosen.at,
+        summary=arguments.summary,
+        remote=arguments.remote,
+        instructions=arguments.instructions,
+        overflow="forced" if by.needs_overflow(arguments.tier or "") else "",
+    )
     before = buffer_at(by, chosen.thread, chosen.at)
     heard = AnswerLog(_answerer(chosen, arguments))
     verdicts = by.due(before, settings, running, moment)
@@ -164,48 +171,30 @@ def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: 
         running = by.load(settings, _json_file(arguments.state))
     else:
         running = running_at(by, settings, chosen.thread, chosen.at)
-    for estimated, reported in _samples(arguments.samples):
-        running = by.learn(running, settings, estimated, reported)
-    return running
-
-
-def _samples(path: str | None) -> list[tuple[int, int]]:
-    if path is None:
-        return []
+    path = arguments.samples
     try:
-        return [(int(estimated), int(reported)) for estimated, reported in _json_file(path)]
+        samples = [(int(estimated), int(reported)) for estimated, reported in _json_file(path)] if path else []
     except (TypeError, ValueError):
         raise InspectorError(f"{path} must hold a JSON list of [estimated, reported] pairs.") from None
-
-
-def _moment(chosen: Selection, arguments: argparse.Namespace, by: Policy[Any, Any]) -> PolicyInput:
-    return moment_at(
-        chosen.thread,
-        chosen.at,
-        summary=arguments.summary,
-        remote=arguments.remote,
-        instructions=arguments.instructions,
-        overflow="forced" if by.needs_overflow(arguments.tier or "") else "",
-    )
+    for sample in samples:
+        running = by.learn(running, settings, *sample)
+    return running
 
 
 def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
     """The script or the one who was named; what takes hands is done in the current folder."""
-    if arguments.answers:
-        return _in_order(read_script(_json_file(arguments.answers)))
-    by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
-    return WorkspaceAnswerer(by, Path.cwd())
-
-
-def _in_order(script: Scripted) -> Answerer:
-    """The script answers in order. The last answer it has is the model's: what takes hands is then really done."""
+    if not arguments.answers:
+        by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
+        return WorkspaceAnswerer(by, Path.cwd())
+    script = read_script(_json_file(arguments.answers))
     hands = WorkspaceAnswerer(script, Path.cwd())
 
-    def answer(need: Need) -> Answer:
+    def in_order(need: Need) -> Answer:
+        """The last answer is the model's: what takes hands is then really done."""
         by_hand = isinstance(need, ReadFile | SaveTranscript | SaveText)
         return hands(need) if by_hand and script.left < 2 else script(need)
 
-    return answer
+    return in_order
 
 
 def _json_file(path: str) -> Any:
@@ -240,7 +229,7 @@ def describe(stepped: StepReport) -> dict[str, Any]:
             **_size_document(stepped, after, measured_after),
         },
         "fates": [
-            {"id": row.fate.id, "fate": row.fate.name, **picked(row, "tokens_before tokens_after")}
+            picked(row, "id=fate.id fate=fate.name tokens_before tokens_after")
             for row in sized_rows(steps.fates(), before, after, stepped.sizer, stepped.after)
         ],
         "events": [{"name": event.name, **event.fields} for event in step.events],
@@ -256,13 +245,8 @@ def _size_document(stepped: StepReport, buffer: Buffer, measured: tuple[int, int
     pressure = size.pressure if buffer.messages == stepped.steps.origin.messages else size.pressure_of(buffer)
     if stepped.after is not None and buffer is stepped.step.buffer:
         size, pressure = stepped.after, stepped.after.pressure
-    return {
-        "tokens": measured[0],
-        "calibrated": measured[1],
-        "predicted": pressure.tokens,
-        **picked(pressure, "kind band"),
-        "unseen": size.scale.unseen,
-    }
+    sizes = {"tokens": measured[0], "calibrated": measured[1]}
+    return {**sizes, **picked(pressure, "predicted=tokens kind band"), "unseen": size.scale.unseen}
 
 
 def step_lines(document: dict[str, Any]) -> list[str]:
@@ -280,7 +264,10 @@ def step_lines(document: dict[str, Any]) -> list[str]:
     due = ("due", lambda one: "due" if one["due"] else "")
     lines += ["", *listing(document["verdicts"], "tier", due, "why"), ""]
     lines += listing(document["fates"], "fate", ">tokens_before=before", ">tokens_after=after", "id/60=message")
-    lines += ["", *(f"{one['name']} {_event_fields(one)}".rstrip() for one in document["events"])]
+    lines.append("")
+    for event in document["events"]:
+        fields = (f" {key}={value}" for key, value in event.items() if key != "name")
+        lines.append("".join((event["name"], *fields)))
     lines += [f"invalid: {plain(one['why'])}" for one in document["validity"]]
     return lines
 
@@ -293,7 +280,3 @@ def _size(messages: int, side: dict[str, Any], policy: str) -> str:
     if listed is not None and listed != side["predicted"]:
         shown += f" with the answer ({number(listed)} without)"
     return f"{shown}; {policy} believes {number(side['calibrated'])}"
-
-
-def _event_fields(event: dict[str, Any]) -> str:
-    return " ".join(f"{key}={value}" for key, value in event.items() if key != "name")

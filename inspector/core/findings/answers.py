@@ -54,15 +54,17 @@ def filled(found: Breakdown, again: Sequence[Repeat], kind: str, at: int | None)
     place = "at the end" if at is None else f"at request {at:,}"
     first, *others = sorted(tree.children, key=lambda child: -child.tokens)
     verb = "is" if first.name in ("user", "system", "assistant", "thinking") else "are"
-    words = f"Of {tree.tokens:,} tokens {place} ({kind}), {_share(first, tree)} {verb} {_named(first)}{_mostly(first)}"
+    words = f"Of {tree.tokens:,} tokens {place} ({kind}), {_filling(first, tree, verb)}"
     if others and others[0].tokens >= _LEAST * tree.tokens:
-        words += f", {_share(others[0], tree)} {_named(others[0])}{_mostly(others[0])}"
+        words += f", {_filling(others[0], tree)}"
     free = sum(one.free for one in again)
     if again and free >= _MUCH_REPEATED * tree.tokens:
         words += f"; {free:,} stand there more than once"
         named = [one for one in again if _NAME.match(one.what)]
         top = max(named, key=lambda one: one.free, default=None)
-        words += f" ({_base(top.what)}: {top.times} times)" if top is not None else ""
+        if top is not None:  # a file without its folders
+            name = _short(re.sub(r"(?<!\S)[\w./~-]*/(?=[\w.-])", "", top.what, count=1))
+            words += f" ({name}: {top.times} times)"
     return ShortAnswer("filled", f"{words}.", at)
 
 
@@ -195,24 +197,13 @@ def _paid(threads: Sequence[ThreadCost]) -> str:
     return f"; {paid:,} of {len(made):,} compactions paid ({than})"
 
 
-def _share(node: BreakdownNode, tree: BreakdownNode) -> str:
-    return per_cent(node.tokens / tree.tokens)
-
-
-def _named(node: BreakdownNode) -> str:
-    return "not in this file" if node.name == "unseen" else node.name
-
-
-def _mostly(node: BreakdownNode) -> str:
+def _filling(node: BreakdownNode, tree: BreakdownNode, verb: str = "") -> str:
+    """`52 % are tool results, most of them Read`."""
+    name = "not in this file" if node.name == "unseen" else node.name
     top = max(node.children, key=lambda child: child.tokens, default=None)
-    if top is None or top.kind != "tool" or top.tokens < _LARGE * node.tokens:
-        return ""
-    return f", most of them {_short(top.name)}"
-
-
-def _base(text: str) -> str:
-    """The name of a file without its folders."""
-    return _short(re.sub(r"(?<!\S)[\w./~-]*/(?=[\w.-])", "", text, count=1))
+    mostly = top is not None and top.kind == "tool" and top.tokens >= _LARGE * node.tokens
+    share = " ".join(filter(None, (per_cent(node.tokens / tree.tokens), verb, name)))
+    return f"{share}, most of them {_short(top.name)}" if top is not None and mostly else share
 
 
 def _short(text: str) -> str:

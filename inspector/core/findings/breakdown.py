@@ -175,7 +175,7 @@ def breakdown(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls)
     weighed = _BranchWeights(size.estimator, calls, buffer)
     parts = dict(sized(size, pressure, buffer.messages, buffer.prompt))
     total = pressure.tokens or 0
-    children = [weighed.branches[name].node(tokens) for name, tokens in parts.items()]
+    children = [weighed.root.child(name, "category").node(tokens) for name, tokens in parts.items()]
     children.sort(key=lambda child: -child.tokens)
     if (unseen := total - sum(parts.values())) > 0:
         children.append(BreakdownNode("unseen", "category", unseen))
@@ -247,7 +247,7 @@ class _BranchWeights:
     """The weights of a buffer, by category and path."""
 
     def __init__(self, estimator: Estimator, calls: ToolCalls, buffer: Buffer) -> None:
-        self.branches: dict[Category, _Branch] = {}
+        self.root = _Branch("buffer", "buffer")
         self._estimator = estimator
         self._calls = calls
         self._here = {call.id: call for message in buffer.messages for call in message.calls}
@@ -255,28 +255,19 @@ class _BranchWeights:
             self._message(at, message)
         self._prompt(buffer)
 
-    def branch(self, category: Category) -> _Branch:
-        """Of that category."""
-        found = self.branches.get(category)
-        if found is None:
-            found = self.branches[category] = _Branch(category, "category")
-        return found
-
     def _message(self, at: int, message: Message) -> None:
-        found = segments(message)
+        by, found = self._estimator, segments(message)
         by_path: dict[Category, dict[Path, list[Segment]]] = {}
         for one in found:
             by_path.setdefault(one.category, {}).setdefault(self._path(message, one), []).append(one)
-        for category, weight in split(self._estimator, message, found).items():
+        for category, weight in split(by, message, found).items():
             paths = by_path.get(category) or {(): []}
-            shares = [1] if len(paths) == 1 else [self._alone(message, some) for some in paths.values()]
+            alone = ([one.part for one in some] for some in paths.values())
+            shares = [max(0, weigh_parts(by, message, parts)) for parts in alone] if len(paths) > 1 else [1]
             whole = sum(shares) or 1
             for (path, some), share in zip(paths.items(), shares, strict=True):
                 calls = sum(isinstance(one.part, ToolCall | ToolResult) for one in some)
-                self.branch(category).put(path, at, weight * share / whole, calls)
-
-    def _alone(self, message: Message, some: Iterable[Segment]) -> int:
-        return max(0, weigh_parts(self._estimator, message, [one.part for one in some]))
+                self.root.child(category, "category").put(path, at, weight * share / whole, calls)
 
     def _path(self, message: Message, one: Segment) -> Path:
         part = one.part
@@ -304,13 +295,13 @@ class _BranchWeights:
         sizes = prompt_categories(by, prompt)
         for (category, label, _), (_, tokens) in zip(said, sizes, strict=False):
             name = label or ("system prompt" if category == "system" else category)
-            self.branch(category).put(((name, "text"),), None, tokens * unit)
+            self.root.child(category, "category").put(((name, "text"),), None, tokens * unit)
         listed = list(offered(prompt, self._calls.client))
         shares = [by.text(dumps(definition)) for _, _, definition in listed]
         whole, tokens = sum(shares) or 1, sizes[-1][1]
         for (name, server, _), share in zip(listed, shares, strict=True):
             path: Path = ((server, "server"), (name, "tool")) if server else ((name, "tool"),)
-            self.branch("tools").put(path, None, tokens * unit * share / whole)
+            self.root.child("tools", "category").put(path, None, tokens * unit * share / whole)
 
 
 _MANY = 1_000_000

@@ -127,7 +127,9 @@ class _Detective:
         exact = models[1] in self._writers
         expired = self._expired(former, usage, models[1], pause)
         drop = self._drop(request.index)
-        if (compaction := self._compaction(former, request)) is not None:
+        between = map(self._drop, range(request.index, former.index, -1))  # between them a call may have told nothing
+        losses = (one for one in between if one and one.loss and one.kind not in _NO_COMPACTIONS)
+        if (compaction := next(losses, None)) is not None:
             inferred = not compaction.marker.startswith("recorded")
             most = former.usage.cached / 2 if former.usage else 0
             if inferred and exact and expired is not None and usage.cache_read < most:  # it was gone anyway
@@ -162,11 +164,6 @@ class _Detective:
         sent = ((end, one.view) for end, one in reversed(self._ends) if len(one.view) <= place)
         end = next((end for end, view in sent if shared(view, request.view) == len(view)), 0)
         return max(0, end - usage.cache_read)
-
-    def _compaction(self, former: Request, request: Request) -> Drop | None:
-        """The last that came between them: what a call reported may be missing in front of it."""
-        between = map(self._drop, range(request.index, former.index, -1))
-        return next((one for one in between if one and one.loss and one.kind not in _NO_COMPACTIONS), None)
 
     def _drop(self, index: int) -> Drop | None:
         if self._drops is None:
@@ -230,7 +227,9 @@ class _Detective:
         passed = f"{lasted(pause)} passed" if pause is not None else "nobody knows how much time passed"
         same = "no message up to there reads otherwise in the file"
         beside = _words(signs, "settings")
-        lost_early = pause is None or (pause > MINUTES and usage.cache_read < self._head())
+        first = self._ends[0][1].usage if self._ends else None
+        head = first.cache_read - _NEAR if first is not None else 0  # what stands before the first message
+        lost_early = pause is None or (pause > MINUTES and usage.cache_read < head)
         if not exact or place is None or lost_early:
             kept = "less than what was written lives" if exact else "the provider keeps this cache without a promise"
             why = f"{where} {passed.capitalize()}, {kept}, and {same}. {beside}"
@@ -289,11 +288,6 @@ class _Detective:
         if further and at is not None and ends[at + 1] - ends[at] > 2 * _NEAR:
             return f"Request {further[-1][0]} had read {further[-1][1]:,} of the same."
         return ""
-
-    def _head(self) -> int:
-        """Tokens that the first request read: what stands before the first message."""
-        first = self._ends[0][1].usage if self._ends else None
-        return first.cache_read - _NEAR if first is not None else 0
 
 
 _OPENAI = re.compile(r"gpt-|o\d|codex")

@@ -105,8 +105,9 @@ def _sections(text: str, base: ClientCategory) -> Iterator[TextPiece]:
     while match is not None:
         if match.start() > at:
             yield _other(base, text[at : match.start()])
-        after = _SECTION.search(text, _inside(text, match))
-        end = min(_end(text, match), after.start() if after else len(text))
+        own = _end(text, match)  # what has an end of its own holds no other sign
+        after = _SECTION.search(text, own if own < len(text) else match.end())
+        end = min(own, after.start() if after else len(text))
         yield _section(match, text[match.start() : end], base)
         at, match = end, after
     if at < len(text) or not text:
@@ -126,7 +127,9 @@ def _section(match: re.Match[str], text: str, base: ClientCategory) -> TextPiece
         case "skill":
             return TextPiece("skills", path[-_LABEL:], text)
         case "skills":
-            return TextPiece("skills", "list of skills" if path != "<skill>" else _skill(text), text)
+            named = re.search(r"<name>([^<\n]{1,120})</name>", text)
+            label = (named[1] if named else "skill") if path == "<skill>" else "list of skills"
+            return TextPiece("skills", label, text)
         case "folder":
             return TextPiece("memory files", f"{path.rstrip('/')}/AGENTS.md", text)
         case "agents":
@@ -137,12 +140,6 @@ def _section(match: re.Match[str], text: str, base: ClientCategory) -> TextPiece
             return TextPiece("memory files", path, text)
 
 
-def _inside(text: str, match: re.Match[str]) -> int:
-    """Where the next sign is looked for: what has an end of its own holds no other."""
-    end = _end(text, match)
-    return end if end < len(text) else match.end()
-
-
 def _end(text: str, match: re.Match[str]) -> int:
     kind = match.lastgroup or ""
     sign = _ENDS.get(kind) or (_SKILLS_END.get(match[kind]) if kind == "skills" else None)
@@ -151,11 +148,6 @@ def _end(text: str, match: re.Match[str]) -> int:
         return len(text)
     line = text.find("\n", at + len(sign))
     return len(text) if line < 0 else line + 1
-
-
-def _skill(text: str) -> str:
-    found = re.search(r"<name>([^<\n]{1,120})</name>", text)
-    return found[1] if found else "skill"
 
 
 def _first_line(text: str) -> str:

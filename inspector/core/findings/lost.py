@@ -6,20 +6,20 @@ again first; the same fact under two names (a path from the root and one from th
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.core.drops import Drop, thread_drops
+from inspector.core.drops import thread_drops
 from inspector.core.facts.fact import Fact, distinct
 from inspector.core.facts.index import lost
 from inspector.core.facts.wording import Retelling
 from inspector.core.message import Message
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
-from inspector.core.replay.regret import How, Loss, Regret
-from inspector.core.replay.report import ReplayReport, recorded
-from inspector.core.session import Compaction, Session, Thread, first_place
+from inspector.core.replay.regret import How, Loss
+from inspector.core.replay.report import recorded
+from inspector.core.session import Session, Thread, first_place
 
 LostFate: TypeAlias = Literal["lost", "paraphrased"]
 """paraphrased: it stands nowhere, but what came in its place says it in other words, or names the file."""
@@ -96,51 +96,39 @@ def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLos
         return ()
     ground = Ground(thread, pins=None)
     report = recorded(ground, calls=session.side_calls, drops={at: one.kind for at, one in silent.items()})
-    found = _LossReport(ground, report)
-    places = sorted(announced | silent.keys())
-    return tuple(found.loss(n, at, silent.get(at)) for n, at in enumerate(places))
+    steps = {one.at.before_request: one for one in sorted(report.compactions, key=lambda one: one.kind)}
+    losses = defaultdict[int, dict[Fact, Loss]](dict)
+    needed = defaultdict[int, dict[Fact, list[NeededAgain]]](dict)
+    for loss in report.losses.losses:
+        losses[loss.at.before_request].setdefault(loss.fact, loss)
+    for one in report.losses.regrets:
+        use = NeededAgain(one.needed_by, one.how, one.message, one.price)
+        needed[one.at.before_request].setdefault(one.fact, []).append(use)
+    found = []
+    for index, at in enumerate(sorted(announced | silent.keys())):
+        gone = losses[at]
+        again = {fact: "" for fact in needed[at] if fact not in gone}  # named still, but its content had gone
+        told = again.keys() | {fact for fact, loss in gone.items() if loss.paraphrased}
+        stood = {fact: loss.message for fact, loss in gone.items()}
+        rows = ranked({**stood, **again}, told.__contains__, needed[at])
+        kept = len(_standing_before(ground, at) - gone.keys() - again.keys())
+        if (drop := silent.get(at)) is not None:
+            sizes, is_shown = (drop.tokens_before, drop.tokens_after), bool(drop.lost or drop.changed)
+            found.append(CompactionLoss(index, thread.id, at, "drop", drop.kind, *sizes, kept, rows, is_shown=is_shown))
+            continue
+        step, sizes = steps[at], (steps[at].tokens_before, steps[at].tokens_after)
+        made = [one for one in thread.compactions if one.before_request == at]
+        of = min(made, key=lambda one: one.kind != "summary")  # it says more than a clean-up
+        made_by, paid = (of.kind, of.trigger), (step.economics, of.is_readable)
+        found.append(CompactionLoss(index, thread.id, at, *made_by, *sizes, kept, rows, *paid))
+    return tuple(found)
 
 
-class _LossReport:
-    """What the report of a session says, by the request after each compaction."""
-
-    def __init__(self, ground: Ground, report: ReplayReport) -> None:
-        self._ground = ground
-        self._steps = {one.at.before_request: one for one in sorted(report.compactions, key=lambda one: one.kind)}
-        self._lost = defaultdict[int, dict[Fact, Loss]](dict)
-        self._needed = defaultdict[int, dict[Fact, list[Regret]]](dict)
-        for one in report.losses.losses:
-            self._lost[one.at.before_request].setdefault(one.fact, one)
-        for regret in report.losses.regrets:
-            self._needed[regret.at.before_request].setdefault(regret.fact, []).append(regret)
-
-    def loss(self, number: int, at: int, drop: Drop | None) -> CompactionLoss:
-        """Of the compaction or drop before request `at`."""
-        thread = self._ground.thread
-        gone, needed = self._lost[at], {fact: _uses(uses) for fact, uses in self._needed[at].items()}
-        again = {fact: "" for fact in needed if fact not in gone}  # named still, but its content had gone
-        stood = {fact: one.message for fact, one in gone.items()}
-        listed = ranked({**stood, **again}, lambda fact: fact in again or gone[fact].paraphrased, needed)
-        kept = len(self._standing(self._before(at)) - gone.keys() - again.keys())
-        if drop is not None:
-            sizes = drop.tokens_before, drop.tokens_after
-            is_shown = bool(drop.lost or drop.changed)
-            return CompactionLoss(number, thread.id, at, "drop", drop.kind, *sizes, kept, listed, is_shown=is_shown)
-        step, made = self._steps[at], _made(thread, at)
-        sizes = step.tokens_before, step.tokens_after
-        return CompactionLoss(
-            number, thread.id, at, made.kind, made.trigger, *sizes, kept, listed, step.economics, made.is_readable
-        )
-
-    def _before(self, at: int) -> tuple[Message, ...]:
-        """The buffer before, with the last answer."""
-        if not at:
-            return tuple(self._ground.thread.requests[0].asked or ())
-        return (*self._ground.thread.requests[at - 1].view.messages(), *self._ground.arrivals[at].answer)
-
-    def _standing(self, messages: Iterable[Message]) -> set[Fact]:
-        index = self._ground.facts
-        return {index.facts[fact] for message in messages for fact in index.facts_of(index.number(message))}
+def _standing_before(ground: Ground, at: int) -> set[Fact]:
+    """The facts of the buffer before request `at`, with the last answer."""
+    requests, index = ground.thread.requests, ground.facts
+    before = (*requests[at - 1].view.messages(), *ground.arrivals[at].answer) if at else requests[0].asked or ()
+    return {index.facts[fact] for message in before for fact in index.facts_of(index.number(message))}
 
 
 def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostRow, ...]:
@@ -154,7 +142,7 @@ def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[L
 def ranked(
     gone: Mapping[Fact, str],
     carries: Callable[[Fact], bool],
-    needed: Mapping[Fact, tuple[NeededAgain, ...]] | None = None,
+    needed: Mapping[Fact, Sequence[NeededAgain]] | None = None,
 ) -> tuple[LostRow, ...]:
     """Rows by rank, needed ones first, else in the order of the buffer. `gone`: facts and where they stood; `carries`:
     does the buffer after say it in other words, or by its name?"""
@@ -166,12 +154,3 @@ def ranked(
         rows.append(LostRow(fact, message, "paraphrased" if any(map(carries, names)) else "lost", once))
     rows.sort(key=lambda row: (row.fact.rank, not row.needed, row.fate != "lost"))
     return tuple(rows)
-
-
-def _uses(regrets: Iterable[Regret]) -> tuple[NeededAgain, ...]:
-    return tuple(NeededAgain(one.needed_by, one.how, one.message, one.price) for one in regrets)
-
-
-def _made(thread: Thread, at: int) -> Compaction:
-    """The one before the request; of several a summary says more than a clean-up."""
-    return min((one for one in thread.compactions if one.before_request == at), key=lambda one: one.kind != "summary")

@@ -5,7 +5,7 @@ views, by what changed from one request to the next.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from inspector.core.buffer import EMPTY_VIEW, View, shared
@@ -45,7 +45,8 @@ def find(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
         return ()
     pattern = re.compile(re.escape(text), re.NOFLAG if case else re.IGNORECASE)
     stays = message_stays(thread)
-    hits = [hit for message, stay in _all_messages(thread, stays) if (hit := _hit(message, stay, pattern))]
+    elsewhere = ((message, None) for message in thread.messages if id(message) not in stays)
+    hits = [hit for message, stay in (*stays.values(), *elsewhere) if (hit := _hit(message, stay, pattern))]
     never = len(thread.requests) + 1
     return tuple(sorted(hits, key=lambda hit: hit.stay.came if hit.stay else never))
 
@@ -63,7 +64,7 @@ def message_stays(thread: Thread) -> dict[int, tuple[Message, Stay]]:
     came: dict[int, tuple[Message, int]] = {}
     left: dict[int, int] = {}
     former = EMPTY_VIEW
-    for at, view in enumerate(_views(thread)):
+    for at, view in enumerate((*(request.view for request in thread.requests), thread.end)):
         gone, new = _between(former, view)
         former = view
         for message in gone:
@@ -72,16 +73,6 @@ def message_stays(thread: Thread) -> dict[int, tuple[Message, Stay]]:
             came.setdefault(id(message), (message, at))
             left.pop(id(message), None)
     return {key: (message, Stay(at, left.get(key))) for key, (message, at) in came.items()}
-
-
-def _all_messages(thread: Thread, stays: dict[int, tuple[Message, Stay]]) -> Iterator[tuple[Message, Stay | None]]:
-    yield from stays.values()
-    yield from ((message, None) for message in thread.messages if id(message) not in stays)
-
-
-def _views(thread: Thread) -> Iterator[View]:
-    yield from (request.view for request in thread.requests)
-    yield thread.end
 
 
 def _between(former: View, view: View) -> tuple[Iterable[Message], Iterable[Message]]:

@@ -7,10 +7,10 @@ cost O(messages) once, and only what is new when the thread has grown.
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import Literal, TypeAlias, overload
+from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, View
 from inspector.core.session import Compaction, Request, Thread
@@ -70,7 +70,7 @@ class _RequestState:
     """As far as it was known after this request."""
 
 
-class Pressures(Sequence[Pressure]):
+class Pressures:
     """One pressure a request, in order, and `end`: of the buffer after the last record."""
 
     __slots__ = ("_course", "_known", "_last", "_prompt", "end", "end_belief", "estimator")
@@ -96,14 +96,11 @@ class Pressures(Sequence[Pressure]):
     def __len__(self) -> int:
         return len(self._known)
 
-    @overload
-    def __getitem__(self, index: int) -> Pressure: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Pressure, ...]: ...
-    def __getitem__(self, index: int | slice) -> Pressure | tuple[Pressure, ...]:
-        if isinstance(index, slice):
-            return tuple(one.pressure for one in self._known[index])
+    def __getitem__(self, index: int) -> Pressure:
         return self._known[index].pressure
+
+    def __iter__(self) -> Iterator[Pressure]:
+        return (one.pressure for one in self._known)
 
     def at(self, index: int | None) -> Pressure:
         """Of request `index`; None or the number of requests = of the buffer after the last record."""
@@ -172,7 +169,8 @@ def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
         known = _known_last.get(key)
         if known is None or known[0] is not thread:
             latest = [one for one in reversed(_known_last.values()) if one[0].id == thread.id]
-            if latest and latest[0][0].requests and not _begins_alike(latest[0][0], thread):
+            began = latest[0][0].requests if latest else ()
+            if began and not (thread.requests and thread.requests[0] is began[0]):
                 _known_last.clear()  # another session: the one before is not kept in memory for this
                 latest = []
             former = next((one for _, one in latest if one.estimator == estimator.name), None)
@@ -181,10 +179,6 @@ def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
             while len(_known_last) > _KEPT:
                 _known_last.popitem(last=False)
     return known[1]
-
-
-def _begins_alike(one: Thread, other: Thread) -> bool:
-    return bool(other.requests) and other.requests[0] is one.requests[0]
 
 
 def _still_true(former: Pressures | None, requests: Sequence[Request], estimator: Estimator) -> list[_RequestState]:
