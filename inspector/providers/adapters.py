@@ -1,6 +1,6 @@
 """A provider through its SDK: one adapter a dialect. All of it runs in the provider's loop.
 
-OpenAI Chat Completions is what many other servers speak, too; Responses has both ways to have OpenAI compact.
+OpenAI Chat Completions is what many other servers speak, too; with Responses OpenAI also compacts.
 
 The HTTP client under an SDK keeps the SDK's own limits, but takes no proxy from the environment for this machine.
 """
@@ -10,7 +10,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.core.buffer import Buffer, Prompt, Tool
@@ -30,8 +30,6 @@ from inspector.safety.loopback import is_loopback
 
 OnText: TypeAlias = Callable[[str], None]
 """Given each bit of text as it arrives, on the provider's own thread."""
-Compaction: TypeAlias = Literal["unary", "trigger"]
-"""`POST /responses/compact`, or a `compaction_trigger` item at the end of an ordinary request."""
 
 CONNECT_S = 15.0
 DRAIN_S = 0.25
@@ -136,7 +134,7 @@ class ProviderAdapter:
             raise broken()
         return assembler.body()
 
-    async def compact(self, need: RemoteCompact, how: Compaction) -> Answer:
+    async def compact(self, need: RemoteCompact) -> Answer:
         """Have the provider compact. Raises Failure, or one of `errors`."""
         raise ProviderFailure("this provider cannot compact remotely", kind="missing")
 
@@ -277,7 +275,7 @@ class ResponsesAdapter(ProviderAdapter):
     def create(self, **options: Any) -> Any:
         return self.client().responses.create(**options)
 
-    async def compact(self, need: RemoteCompact, how: Compaction) -> Answer:
+    async def compact(self, need: RemoteCompact) -> Answer:
         """Its messages are what the provider returned, opaque ones included; none where it returned nothing."""
         buffer = Buffer(sendable(need.messages, (), anthropic=False), Prompt(need.instructions, ()))
         body = {
@@ -285,19 +283,11 @@ class ResponsesAdapter(ProviderAdapter):
             for key, value in self._keyed(RESPONSES.write_body(buffer, self.model, 0)).items()
             if key in _SHARED
         }
-        client = self.client()
-        body["timeout"] = timeout(need.timeout_s)
-        if how == "trigger":
-            body |= {"input": [*body["input"], {"type": "compaction_trigger"}], "store": False}
-            return self._compaction(await self.assembled(body, None))
-        raw = await client.responses.with_raw_response.compact(**body)
+        raw = await self.client().responses.with_raw_response.compact(**body, timeout=timeout(need.timeout_s))
         try:
-            found = loads(raw.content)
+            response = loads(raw.content)
         except NotJson as why:
             raise broken(f"the answer is not JSON: {why}") from None
-        return self._compaction(found)
-
-    def _compaction(self, response: Any) -> Answer:
         if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
             raise broken("the server's answer is no compaction")
         messages = read_items(response["output"], prefix=f"{response.get('id') or 'compaction'}-")

@@ -22,7 +22,6 @@ from inspector.core.needs import Answer, Need, RemoteCompact
 from inspector.providers.adapters import (
     AnthropicAdapter,
     ChatAdapter,
-    Compaction,
     OnText,
     ProviderAdapter,
     ResponsesAdapter,
@@ -56,9 +55,9 @@ class Address:
     key: ApiKey
     base_url: str | None = None
 
-    def open(self, model: str, session: str, compaction: Compaction) -> Provider:
+    def open(self, model: str, session: str) -> Provider:
         """A provider; it connects at its first call. `session` = prompt_cache_key, for OpenAI's own dialects."""
-        return Provider(_ADAPTERS[self.api](model, self.key, self.base_url, session), self.by, self.key, compaction)
+        return Provider(_ADAPTERS[self.api](model, self.key, self.base_url, session), self.by, self.key)
 
 
 def find_address(who: str) -> Address:
@@ -181,21 +180,19 @@ def answerer(
     model: str = "",
     prompt: Prompt | None = None,
     session: str = "",
-    compaction: Compaction = "unary",
     world: SimulatedServerState | None = None,
 ) -> Answering:
     """The answerer of this name. Raises InspectorError for a name, a model or a key that is missing.
 
     `prompt`: its tools are frozen as they stand, for the calls of an agent. `session`: all calls of one share the
-    provider's prompt cache; default a new one. `compaction`: how a remote compact is asked for. `world`: the window and
-    the faults of the simulated provider.
+    provider's prompt cache; default a new one. `world`: the window and the faults of the simulated provider.
     """
     if who == "offline":
         return Answering(lambda stack: lambda need, on_text, cancelled: offline(need))
     session = session or uuid4().hex
 
     def open_at(stack: ExitStack, address: Address, model: str) -> Provider:
-        provider = stack.enter_context(closing(address.open(model, session, compaction)))
+        provider = stack.enter_context(closing(address.open(model, session)))
         if prompt is not None:
             provider.frozen(prompt)
         return provider

@@ -17,7 +17,7 @@ from inspector.core.dialects.anthropic import ANTHROPIC
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message, Text
 from inspector.core.needs import Answer, AskModel, Failure, Need, ProviderFailure, RemoteCompact, Summarize, Timeout
-from inspector.providers.adapters import Compaction, OnText, ProviderAdapter, ProviderRequest
+from inspector.providers.adapters import OnText, ProviderAdapter, ProviderRequest
 from inspector.providers.failures import read_failure
 from inspector.providers.requests import FrozenTools, freeze, sendable
 from inspector.safety.keys import ApiKey
@@ -35,11 +35,10 @@ CLOSE_S = 4.0
 class Provider:
     """`by` is the name that its answers carry. Close it when done. Calls may be made from several threads."""
 
-    def __init__(self, adapter: ProviderAdapter, by: str, key: ApiKey, compaction: Compaction = "unary") -> None:
+    def __init__(self, adapter: ProviderAdapter, by: str, key: ApiKey) -> None:
         self.by = by
         self._adapter = adapter
         self._key = key
-        self._compaction: Compaction = compaction
         self._tools = FrozenTools()
         self._own: set[str] = set()
         self._loop = ProviderLoop()
@@ -64,7 +63,7 @@ class Provider:
 
     def remote_compact(self, need: RemoteCompact, cancelled: IsCancelled | None = None) -> Answer:
         """Have the provider compact; its opaque items are kept."""
-        return self._timed(self._adapter.compact(need, self._compaction), need.timeout_s, cancelled)
+        return self._timed(self._adapter.compact(need), need.timeout_s, cancelled)
 
     def ask(self, need: AskModel, on_text: OnText | None = None, cancelled: IsCancelled | None = None) -> Answer:
         """The agent's own call, with the buffer's tools. An answer without content is a failure of kind `empty`."""

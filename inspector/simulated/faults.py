@@ -7,7 +7,6 @@ A request brings its fault along (header, query, ending of the model's name), or
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 from inspector.core.errors import InspectorError
@@ -82,22 +81,17 @@ class FaultQueue:
 
     def __init__(self) -> None:
         self._faults: deque[Fault] = deque()
-        self._lock = Lock()
 
     def push(self, text: str) -> None:
         """Put faults after those that wait. Raises InspectorError."""
-        found = read_faults(text)
-        with self._lock:
-            self._faults.extend(found)
+        self._faults.extend(read_faults(text))
 
     def next(self) -> Fault:
         """The fault of this request; NONE where nobody wants one."""
-        with self._lock:
-            return self._faults.popleft() if self._faults else NONE
+        return self._faults.popleft() if self._faults else NONE
 
     def clear(self) -> None:
-        with self._lock:
-            self._faults.clear()
+        self._faults.clear()
 
 
 def split_model(model: str) -> tuple[str, str]:

@@ -160,8 +160,6 @@ class SimulatedServerState:
         window: int = WINDOW,
         pause_s: float = 0.0,
         remember: int = 0,
-        ttl_s: float = 300.0,
-        clock: Callable[[], float] = monotonic,
         scale: float = 1.0,
         websocket: bool = True,
         log: WireLog | None = None,
@@ -176,7 +174,7 @@ class SimulatedServerState:
         self.faults = FaultQueue()
         self.seen: deque[SeenRequest] = deque(maxlen=remember)
         self._counts = PromptCounts()
-        self._cache = PromptCache(ttl_s, clock)
+        self._cache = PromptCache()
 
     def forget(self) -> None:
         """Begin anew: no faults wait, nothing is cached, nothing was seen."""

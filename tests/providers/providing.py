@@ -8,7 +8,6 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import loads
 from inspector.core.message import Message, Text, ToolCall, ToolResult
-from inspector.providers.adapters import Compaction
 from inspector.providers.answerers import Address, Answering, Api, answerer
 from inspector.providers.provider import Provider
 from inspector.safety.keys import ApiKey
@@ -54,12 +53,11 @@ def provider(
     model: str = "simulated",
     key: str = SECRET,
     session: str = "session-1",
-    compaction: Compaction = "unary",
     url: str = "",
 ) -> Iterator[Provider]:
     """A provider, closed after the test."""
     base = (url or server.url) + ("" if wire == "anthropic" else "/v1")
-    opened = Address("simulated", wire, ApiKey(key), base).open(model, session, compaction)
+    opened = Address("simulated", wire, ApiKey(key), base).open(model, session)
     try:
         yield opened
     finally:

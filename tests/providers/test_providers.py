@@ -5,7 +5,6 @@ import pytest
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Opaque, Text, Thinking
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, ProviderFailure, RemoteCompact, Summarize
-from inspector.providers.adapters import Compaction
 from inspector.providers.answerers import Api
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import GREP, READ, WIRES, asking, bodies, call, provider, result, user
@@ -106,18 +105,16 @@ def test_a_blank_summary_is_an_answer_and_an_empty_turn_a_failure(simulated: Sim
     assert failed.value.kind == "empty"
 
 
-@pytest.mark.parametrize("how", ["unary", "trigger"])
-def test_remote_compaction_keeps_the_opaque_item(simulated: SimulatedServer, how: Compaction) -> None:
+def test_remote_compaction_keeps_the_opaque_item(simulated: SimulatedServer) -> None:
     need = RemoteCompact("Keep all.", (user("u", "fix it"), call("a", "c1"), result("r", "c1", "text " * 50)), 90)
-    with provider(simulated, "responses", compaction=how) as one:
+    with provider(simulated, "responses") as one:
         answer = one.remote_compact(need)
     (body,) = bodies(simulated)
-    assert simulated.world.seen[-1].path == ("/v1/responses/compact" if how == "unary" else "/v1/responses")
+    assert simulated.world.seen[-1].path == "/v1/responses/compact"
     assert body["prompt_cache_key"] == "session-1"
     assert body["instructions"] == "Keep all."
-    assert (body["input"][-1] == {"type": "compaction_trigger"}) is (how == "trigger")
     *users, compaction = answer.messages
-    assert [one.text for one in users] == (["fix it"] if how == "unary" else [])
+    assert [one.text for one in users] == ["fix it"]
     (part,) = compaction.parts
     assert compaction.summary
     assert isinstance(part, Opaque)

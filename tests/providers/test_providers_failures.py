@@ -1,7 +1,6 @@
 """What goes wrong, and what a tier is told of it: every fault over every dialect."""
 
 import threading
-from typing import Any
 
 import pytest
 
@@ -95,10 +94,9 @@ def test_retry_after_is_told(simulated: SimulatedServer, wire: Api) -> None:
         ("garbage", ProviderFailure),
     ],
 )
-@pytest.mark.parametrize("how", ["unary", "trigger"])
-def test_a_remote_compaction_that_fails(simulated: SimulatedServer, fault: str, kind: type[Failure], how: Any) -> None:
+def test_a_remote_compaction_that_fails(simulated: SimulatedServer, fault: str, kind: type[Failure]) -> None:
     simulated.world.faults.push(fault)
-    with provider(simulated, "responses", compaction=how) as one, pytest.raises(kind):
+    with provider(simulated, "responses") as one, pytest.raises(kind):
         one.remote_compact(COMPACT)
 
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspector.core.dialects.catalogue import is_terminal
 from inspector.core.dialects.decoding import decoded
@@ -75,11 +75,15 @@ _WORTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class BodyShape:
-    """Digests of a body: of each top-level value, and of each element of those that are lists; with their sizes."""
+class ValueShape:
+    """Digests and sizes of a body's top-level value: of each element where it is a list, else of all of it."""
 
-    values: Mapping[str, tuple[bytes, int]]
-    lists: Mapping[str, tuple[tuple[bytes, int], ...]]
+    is_list: bool
+    digests: tuple[bytes, ...]
+    sizes: tuple[int, ...]
+
+
+BodyShape: TypeAlias = Mapping[str, ValueShape]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,56 +132,40 @@ class BodyDeltas:
 
 def shape_of(body: Mapping[str, Any]) -> BodyShape:
     """O(its size)."""
-    values, lists = {}, {}
-    for key, value in body.items():
-        if isinstance(value, list) and value:
-            lists[key] = tuple(map(_digest, value))
-            joined = blake2b(b"".join(digest for digest, _ in lists[key]), digest_size=16).digest()
-            values[key] = joined, sum(size for _, size in lists[key])
-        else:
-            values[key] = _digest(value)
-    return BodyShape(values, lists)
+    return {key: _value_shape(value) for key, value in body.items()}
 
 
-def _digest(value: Any) -> tuple[bytes, int]:
-    data = dumps(value).encode()
-    return blake2b(data, digest_size=16).digest(), len(data)
+def _value_shape(value: Any) -> ValueShape:
+    is_list = isinstance(value, list) and bool(value)
+    written = [dumps(one).encode() for one in (value if is_list else (value,))]
+    digests = (blake2b(data, digest_size=16).digest() for data in written)
+    return ValueShape(is_list, tuple(digests), tuple(map(len, written)))
 
 
 def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
     same: list[str] = []
     first: dict[str, int] = {}
     saved = 0
-    for key, (digest, size) in shape.values.items():
-        there = earlier.values.get(key)
-        if there is None:
+    for key, value in shape.items():
+        there = earlier.get(key)
+        if there is None or there.is_list != value.is_list:
             continue
-        if there[0] == digest and (key in earlier.lists) == (key in shape.lists):
+        pairs = zip(value.digests, there.digests, strict=False)
+        count = next((n for n, (one, other) in enumerate(pairs) if one != other), None)
+        if count is None:
+            count = min(len(value.digests), len(there.digests))
+        if count == len(value.digests) == len(there.digests):
             same.append(key)
-            saved += size
-        elif key in shape.lists and key in earlier.lists:
-            count, size = _common(earlier.lists[key], shape.lists[key])
-            if count:
-                first[key] = count
-                saved += size
+        elif count and value.is_list:
+            first[key] = count
+        saved += sum(value.sizes[:count])
     return BodyDelta(exchange, tuple(same), first, saved)
-
-
-def _common(earlier: tuple[tuple[bytes, int], ...], now: tuple[tuple[bytes, int], ...]) -> tuple[int, int]:
-    count = saved = 0
-    for (one, size), (other, _) in zip(now, earlier, strict=False):
-        if one != other:
-            break
-        count += 1
-        saved += size
-    return count, saved
 
 
 def _grew(earlier: BodyShape, like: BodyDelta) -> bool:
     """Is the later body the earlier one with more after it (or all but the last few elements of it)?"""
-    return all(
-        key in like.all or len(elements) - like.first.get(key, 0) <= 4 for key, elements in earlier.lists.items()
-    )
+    lists = ((key, value) for key, value in earlier.items() if value.is_list)
+    return all(key in like.all or len(value.digests) - like.first.get(key, 0) <= 4 for key, value in lists)
 
 
 class LineEncoder:
