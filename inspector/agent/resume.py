@@ -13,6 +13,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
 from inspector.core.policies.settings import SettingPairs
+from inspector.core.untyped import text_at
 from inspector.simulated.state import WINDOW, SimulatedServerState
 from inspector.transcripts.transcript_file import TranscriptFile
 
@@ -81,22 +82,17 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
     remote = header.get("remote")
     return Plan(
         task="",
-        workspace=Path(_text(header, "workspace", ".")),
+        workspace=Path(text_at(header, "workspace") or "."),
         record=path,
-        provider=_text(header, "provider", "simulated"),
-        model=_text(header, "model"),
-        policy=_text(header, "policy", "roku"),
+        provider=text_at(header, "provider") or "simulated",
+        model=text_at(header, "model"),
+        policy=text_at(header, "policy") or "roku",
         settings=tuple((str(key), str(value)) for key, value in settings.items()) if isinstance(settings, dict) else (),
         window=window if type(window) is int else None,
         max_tokens=most if type(most) is int else None,
         remote=remote if isinstance(remote, bool) else None,
-        memory=_text(header, "memory"),
+        memory=text_at(header, "memory"),
     )
-
-
-def _text(header: Mapping[str, Any], key: str, otherwise: str = "") -> str:
-    value = header.get(key)
-    return value if isinstance(value, str) and value else otherwise
 
 
 def _world_again(recorded: Any, window: int | None, compacted: int) -> SimulatedServerState | None:

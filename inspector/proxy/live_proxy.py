@@ -1,6 +1,7 @@
 """A proxy as the window has it: the server, its gate, and a provider of our own where that is wanted."""
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,24 @@ class LiveProxy:
     """
 
     def __init__(self, upstream: str, record: Path, port: int, rule: Rule, told: Callable[[], None]) -> None:
-        self._simulated: Any = None
         self.under_way: frozenset[int] = frozenset()
         """Numbers of the exchanges that have no answer yet."""
         self._told = told
         self.holds: Holds = Holds(rule, user_windows())
         self.upstream, self.record = upstream, record
+        self.trouble = ""
+        """What the recorder complained of last; empty for nothing."""
         try:
             record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as why:
             raise InspectorError(f"{record.parent} cannot be made: {why.strerror or why}.") from None
-        try:
+        with ExitStack() as opened:
+            if upstream == SIMULATED:
+                from inspector.simulated.server import SimulatedServer
+
+                upstream = opened.enter_context(SimulatedServer()).url
             self._server = ProxyServer(
-                self._address(upstream),
+                UPSTREAMS.get(upstream, upstream),
                 record,
                 port=port,
                 gate=self.holds,
@@ -45,27 +51,15 @@ class LiveProxy:
                 heard=self._take,
                 rule=rule.document(),
             )
-            self._server.start()
-        except BaseException:
-            self._stop_simulated()
-            raise
+            opened.enter_context(self._server)
+            self._opened = opened.pop_all()
         self.holds.note = self._noted
         self.holds.subscribe(lambda shown: told())
         self.url = self._server.url
-        self.trouble = ""
-        """What the recorder complained of last; empty for nothing."""
 
     def set_rule(self, rule: Rule) -> None:
         self.holds.set_rule(rule)
         self._server.recorder.set_rule(rule.document())
-
-    def _address(self, upstream: str) -> str:
-        if upstream != SIMULATED:
-            return UPSTREAMS.get(upstream, upstream)
-        from inspector.simulated.server import SimulatedServer
-
-        self._simulated = SimulatedServer().start()
-        return str(self._simulated.url)
 
     def _noted(self, what: str) -> None:
         self._server.recorder.note(what)
@@ -85,11 +79,6 @@ class LiveProxy:
         self.trouble = sentence
         self._told()
 
-    def _stop_simulated(self) -> None:
-        if self._simulated is not None:
-            self._simulated.close()
-
     def close(self) -> None:
         """End it; what is held is let go by the end of its connections. May be called twice."""
-        self._server.close()
-        self._stop_simulated()
+        self._opened.close()

@@ -61,22 +61,32 @@ Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 def application(state: SimulatedServerState) -> web.Application:
     """All endpoints over one state."""
     anthropic, chat, openai, gemini = AnthropicApi(), ChatApi(), ResponsesApi(), GeminiApi()
+
+    def post(path: str, handler: Callable[..., Awaitable[web.StreamResponse]], api: SimulatedApi) -> web.RouteDef:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            try:
+                return await handler(state, api, request)
+            except RequestRefused as refused:
+                return error(api, refused.refusal)
+
+        return web.post(path, handle)
+
     app = web.Application(middlewares=[only_here, _logged(state)])
     app.add_routes(
         [
             web.get("/", _alive),
             web.get("/api/hello", _alive),
             web.get("/v1/models", _models),
-            web.post("/v1/messages", partial(_answer, state, anthropic)),
-            web.post("/v1/messages/count_tokens", partial(_count, state, anthropic)),
-            web.post("/v1/chat/completions", partial(_answer, state, chat)),
-            web.post("/v1/responses", partial(_answer, state, openai)),
+            post("/v1/messages", _answer, anthropic),
+            post("/v1/messages/count_tokens", _count, anthropic),
+            post("/v1/chat/completions", _answer, chat),
+            post("/v1/responses", _answer, openai),
             web.get("/v1/responses", partial(converse, state, openai), allow_head=False),
-            web.post("/v1/responses/compact", partial(_compact, state, openai)),
-            web.post("/v1/responses/input_tokens", partial(_count, state, openai)),
-            web.post(f"/v1beta/models/{_MODEL}:generateContent", partial(_answer, state, gemini)),
-            web.post(f"/v1beta/models/{_MODEL}:streamGenerateContent", partial(_answer, state, gemini)),
-            web.post(f"/v1beta/models/{_MODEL}:countTokens", partial(_count, state, gemini)),
+            post("/v1/responses/compact", _compact, openai),
+            post("/v1/responses/input_tokens", _count, openai),
+            post(f"/v1beta/models/{_MODEL}:generateContent", _answer, gemini),
+            post(f"/v1beta/models/{_MODEL}:streamGenerateContent", _answer, gemini),
+            post(f"/v1beta/models/{_MODEL}:countTokens", _count, gemini),
             web.get("/v1beta/models", partial(_gemini_models, state)),
             web.get(f"/v1beta/models/{_MODEL}", partial(_gemini_models, state)),
         ]
@@ -146,27 +156,20 @@ async def _gemini_models(state: SimulatedServerState, request: web.Request) -> w
 
 async def _count(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
     """Tokens of a prompt. Takes no fault from the queue."""
-    try:
-        body = await parsed(request, state)
-        call = api.read(object_of(body, "generateContentRequest") or body)
-    except RequestRefused as refused:
-        return error(api, refused.refusal)
-    tokens = state.prompt_tokens(call)
+    body = await parsed(request, state)
+    tokens = state.prompt_tokens(api.read(object_of(body, "generateContentRequest") or body))
     if api.dialect is GEMINI:
         return json({"totalTokens": tokens})
     return json({"object": "response.input_tokens", "input_tokens": tokens})
 
 
 async def _answer(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
-    try:
-        body, fault = await received(request, state)
-        if await strikes_early(request, fault):
-            return plain(GARBAGE, kind="text/html")
-        needed(body, "model", *api.answers_need)
-        call = api.read(body)
-        api.check(call, state, fault)
-    except RequestRefused as refused:
-        return error(api, refused.refusal)
+    body, fault = await received(request, state)
+    if await strikes_early(request, fault):
+        return plain(GARBAGE, kind="text/html")
+    needed(body, "model", *api.answers_need)
+    call = api.read(body)
+    api.check(call, state, fault)
     answer = api.reply(call, state, fault, key(request))
     late = api.late_refusal(state, fault)
     if call.stream:
@@ -179,16 +182,13 @@ async def _answer(state: SimulatedServerState, api: SimulatedApi, request: web.R
 
 async def _compact(state: SimulatedServerState, api: ResponsesApi, request: web.Request) -> web.StreamResponse:
     """`/responses/compact`: unary, never a stream."""
-    try:
-        body, fault = await received(request, state)
-        if await strikes_early(request, fault):
-            return plain(GARBAGE, kind="text/html")
-        if not state.may_compact():
-            raise RequestRefused(ApiError(404, "Invalid URL (POST /v1/responses/compact)"))
-        call = api.read(body)
-        api.check(call, state, fault)
-    except RequestRefused as refused:
-        return error(api, refused.refusal)
+    body, fault = await received(request, state)
+    if await strikes_early(request, fault):
+        return plain(GARBAGE, kind="text/html")
+    if not state.may_compact():
+        raise RequestRefused(ApiError(404, "Invalid URL (POST /v1/responses/compact)"))
+    call = api.read(body)
+    api.check(call, state, fault)
     said = SimulatedAnswer(compaction(call.buffer.messages, call.digest)["encrypted_content"])
     answer = compacted(call, state.spend(api.dialect.name, call, said, key(request)))
     if fault.kind == "empty":

@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import IO
@@ -26,23 +25,6 @@ _KEEPER = Path(__file__).with_name("keeper.py")
 """Its input is a pipe that only we hold open: when nobody does any more, it ends the command."""
 BEAT_S, DRAIN_S, KEEPER_S = 0.05, 0.3, 8.0
 _PIECE = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """How a command ended. `code` None = it was ended; `why` then says so."""
-
-    output: str
-    code: int | None
-    why: str = ""
-
-    @property
-    def failed(self) -> bool:
-        return self.code != 0
-
-    def __str__(self) -> str:
-        end = f"[exit code {self.code}]" if self.code is not None else f"[ended: {self.why}]"
-        return f"{self.output}{'' if not self.output or self.output.endswith(chr(10)) else chr(10)}{end}"
 
 
 def environment(mark: str, given: Mapping[str, str]) -> dict[str, str]:
@@ -68,8 +50,9 @@ def about_command(command: str, folder: str, seconds: float) -> Question:
 
 def run_command(
     folder: Path, command: str, seconds: float, limits: ToolLimits, cancelled: Callable[[], bool]
-) -> CommandResult:
-    """Run it to its end, to the end of its time, or until `cancelled`. Raises ToolError where there is no shell."""
+) -> tuple[str, bool]:
+    """Run it to its end, to the end of its time, or until `cancelled`: its output and how it ended, and whether it
+    failed. Raises ToolError where there is no shell."""
     if "\0" in command:
         raise ToolError("A command cannot hold a NUL.")
     mark = uuid4().hex
@@ -96,7 +79,9 @@ def run_command(
         reader.join(DRAIN_S)
     if ended == "time":
         ended = f"it ran for longer than {seconds:g} s"
-    return CommandResult(output.text(), None if ended else process.returncode, ended)
+    told = output.text()
+    end = f"[ended: {ended}]" if ended else f"[exit code {process.returncode}]"
+    return f"{told}{'' if not told or told.endswith(chr(10)) else chr(10)}{end}", bool(ended or process.returncode)
 
 
 def _watch(

@@ -251,8 +251,7 @@ class Toolbox:
                 put(workspace, arguments["path"], change)
                 return summary(change), False
             case "run_command":
-                ran = run_command(self.folder, arguments["command"], self._seconds(arguments), limits, cancelled)
-                return str(ran), ran.failed
+                return run_command(self.folder, arguments["command"], self._seconds(arguments), limits, cancelled)
         raise ToolError(f"{TASK} starts a sub-agent, which this agent has not.")
 
     def _change(self, tool: str, arguments: dict[str, Any]) -> Change:

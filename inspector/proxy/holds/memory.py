@@ -245,14 +245,6 @@ class GateRequest:
     counted: TokenCount
 
 
-@dataclass(frozen=True, slots=True)
-class _UnnamedAgent:
-    """What came with its last request."""
-
-    system: str
-    connection: int
-
-
 def keep(known: "OrderedDict[K, V]", key: K, value: V, most: int) -> None:
     """As the latest of them; the oldest of very many is forgotten."""
     known[key] = value
@@ -270,8 +262,8 @@ class Memory:
         self._states: OrderedDict[ThreadKey, ConversationState] = OrderedDict()
         self._slopes: OrderedDict[str, float] = OrderedDict()
         """Tokens of a model's provider for one of ours, as its last answer had it."""
-        self._agents: OrderedDict[ThreadKey, list[_UnnamedAgent]] = OrderedDict()
-        """Those that share a weak key."""
+        self._agents: OrderedDict[ThreadKey, list[tuple[str, int]]] = OrderedDict()
+        """Of those that share a weak key the system prompt and the connection of the last request."""
         self._under_way: dict[int, GateRequest] = {}
         self._answers: set[asyncio.Task[None]] = set()
         """Those that are being read, ..."""
@@ -287,13 +279,13 @@ class Memory:
         agents = self._agents.get(call.thread) or []
         keep(self._agents, call.thread, agents, _THREADS)
         system = call.prompt.system or ""
-        number = next((n for n, one in enumerate(agents) if one.system == system), None)
+        number = next((n for n, one in enumerate(agents) if one[0] == system), None)
         if number is None:
-            number = next((n for n, one in enumerate(agents) if one.connection == connection), None)
+            number = next((n for n, one in enumerate(agents) if one[1] == connection), None)
         if number is None:
             number = 0 if call.side else len(agents)
         if not call.side:  # a title has a prompt of its own
-            agents[number : number + 1] = [_UnnamedAgent(system, connection)]
+            agents[number : number + 1] = [(system, connection)]
         return replace(call, thread=(*call.thread, str(number))) if number else call
 
     def state(self, thread: ThreadKey) -> ConversationState:
