@@ -10,9 +10,8 @@ from typing import Any
 
 from inspector.agent import asking
 from inspector.agent.asking import run_call
-from inspector.agent.controls import Replacement
 from inspector.agent.run import MAIN, Run, model_of
-from inspector.agent.status import End, Stop, TurnReport
+from inspector.agent.status import End, Replacement, Stop, TurnReport
 from inspector.agent.tools.common import ToolError
 from inspector.agent.tools.toolbox import checked, prompt, result_of
 from inspector.core.buffer import Buffer, Stretch, View

@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from inspector.agent.controls import NEED, RunStopped
 from inspector.agent.plan import RunLimits
 from inspector.agent.run import Run
-from inspector.agent.status import Permission, Permit
+from inspector.agent.status import NEED, Permission, Permit, RunStopped
 from inspector.agent.tools.common import Question
 from inspector.agent.tools.toolbox import TASK, denied, result_of
 from inspector.core.answering import offline

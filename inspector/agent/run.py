@@ -4,10 +4,9 @@ from contextlib import ExitStack, closing
 from typing import Any
 from uuid import uuid4
 
-from inspector.agent.controls import Controls
 from inspector.agent.journal import Journal
 from inspector.agent.plan import Plan
-from inspector.agent.status import Breakpoints, Publish, RunStatus, StatusPublisher
+from inspector.agent.status import Breakpoints, Controls, Publish, RunStatus, StatusPublisher
 from inspector.agent.tools.toolbox import Toolbox, prompt
 from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.core.answering import offline

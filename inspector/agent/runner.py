@@ -12,10 +12,9 @@ from uuid import uuid4
 from inspector import __version__
 from inspector.agent.agent import AgentThread, BufferSizer, ThreadEnd
 from inspector.agent.asking import open_calls
-from inspector.agent.controls import RunStopped
 from inspector.agent.plan import Plan
 from inspector.agent.run import MAIN, Run, model_of
-from inspector.agent.status import Breakpoints, Publish, RunStatus
+from inspector.agent.status import Breakpoints, Publish, RunStatus, RunStopped
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer
 from inspector.core.policies.harness import Policy

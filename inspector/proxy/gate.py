@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 from inspector.core.dialects.decoding import decoded
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.jsontext import NotJson, loads
-from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.record.recorder import ExchangeLog
-from inspector.proxy.record.records import HoldReason, Pairs, ReleaseKind, RequestHead, ResponseRecord
+from inspector.proxy.record.records import Pairs, RequestHead, ResponseRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,8 @@ class PendingRequest:
     """A whole request that waits at the gate. All methods are for the server's own loop."""
 
     def __init__(self, head: RequestHead, raw: bytes, log: ExchangeLog) -> None:
-        self.head, self._log = head, log
+        self.head, self.log = head, log
+        """What passed of it; the gate has recorded that it waits, and what becomes of it."""
         self.raw = raw
         """The body's bytes as they were sent, perhaps compressed."""
         self.begun = False
@@ -73,18 +73,6 @@ class PendingRequest:
 
     async def send(self, data: bytes) -> None:
         """A piece of an answer begun early (a ping); on a WebSocket, one text message."""
-
-    def held(self, why: HoldReason, size: Prediction | None = None) -> None:
-        """Record that it waits, why, and how large it is."""
-        self._log.held(why, size)
-
-    def released(self, how: ReleaseKind) -> None:
-        """Record that it waits no longer, and what was done."""
-        self._log.released(how)
-
-    def sends(self, body: bytes) -> None:
-        """Record what would be forwarded as it stands, where that is not what the client sent."""
-        self._log.sent(body)
 
 
 class Gate:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.controls import Controls
 from inspector.agent.runner import Runner
-from inspector.agent.status import ANY, Breakpoints, RunStatus
+from inspector.agent.status import ANY, Breakpoints, Controls, RunStatus
 from inspector.core.answering import offline
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError

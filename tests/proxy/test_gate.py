@@ -210,7 +210,7 @@ def test_a_client_that_goes_while_it_is_held(tmp_path: Path) -> None:
     told: list[Any] = []
 
     async def decide(asked: PendingRequest) -> Decision:
-        asked.held("each", Prediction(42, 40, 45))
+        asked.log.held("each", Prediction(42, 40, 45))
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:

@@ -216,9 +216,9 @@ class Deciding(Gate):
     async def admit(self, asked: PendingRequest) -> Decision:
         """The next decision."""
         self.asked.append(asked.body)
-        asked.held("each")
+        asked.log.held("each")
         await asked.send(b'{"type":"keepalive"}')
-        asked.released("as it was")
+        asked.log.released("as it was")
         return self._decisions.pop(0)
 
 

@@ -252,8 +252,8 @@ class Holds(Gate):
         request, left = held.request, held.left
         pending = request.pending
         if request.is_recut and (body := _body_with(request.call, request.items)) is not None:
-            pending.sends(body)
-        pending.held(held.shown.why, held.shown.size)
+            pending.log.sent(body)
+        pending.log.held(held.shown.why, held.shown.size)
         self._held[held.shown.id] = held
         self._tell()
         try:
@@ -314,7 +314,7 @@ class Holds(Gate):
         call, state, now = request.call, request.state, time.monotonic()
         if isinstance(choice, HoldDrop):
             state.decide(call.digest, "dropped", now)
-            request.pending.released("dropped")
+            request.pending.log.released("dropped")
             return _dropped(request.pending)
         if choice.items is None:
             state.decide(call.digest, "as it was", now)
@@ -336,7 +336,7 @@ class Holds(Gate):
             self.note(f"Exchange {request.pending.exchange}: {why}")
             body, how = None, how and "as it was"
         if how:
-            request.pending.released(how)
+            request.pending.log.released(how)
         return Forward(body)
 
 

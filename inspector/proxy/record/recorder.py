@@ -265,7 +265,7 @@ class ExchangeLog:
             self._sent = body
             self.recorder.put(SentRecord(time.time(), self.head.exchange, self.recorder.capture(body)))
 
-    def held(self, why: HoldReason, size: Prediction | None) -> None:
+    def held(self, why: HoldReason, size: Prediction | None = None) -> None:
         self.is_held = True
         size_fields = {} if size is None else {"tokens": size.tokens, "band": size.band}
         self.recorder.put(PlainRecord.now("held", exchange=self.head.exchange, why=why, **size_fields))

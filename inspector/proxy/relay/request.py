@@ -96,7 +96,7 @@ class AdmittedRequest(PendingRequest):
 
     def __init__(self, client: ClientRequest, sent: bytes) -> None:
         super().__init__(client.log.head, client.carried(), client.log)
-        self.link, self.log = client.link, client.log
+        self.link = client.link
         self._syntax, self._sent = client.syntax, sent
         self.changed: bytes | None = None
         """The body that goes in place of what was sent."""
