@@ -57,7 +57,7 @@ class Journal:
 
     def begin(self, header: Mapping[str, Any], prompt: Prompt) -> None:
         self._prompt = prompt
-        self._write("journal", version=VERSION, **header, prompt=_prompt(prompt))
+        self.note("journal", version=VERSION, **header, prompt=_prompt(prompt))
 
     def resume(self, held: ResumePoint, plan: Mapping[str, Any]) -> None:
         """Continue after what a reader made of the file. A torn last line is left as it is, on a line of its own.
@@ -71,14 +71,14 @@ class Journal:
             raise JournalFailed(f"{self.path} has changed since it was read; read it again.")
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             self._append(b"\n")
-        self._write("resumed", plan=dict(plan))
+        self.note("resumed", plan=dict(plan))
 
     def thread(self, name: str, buffer: Buffer, *, title: str, parent: str, parent_call: str) -> None:
         """A thread begins with these messages."""
         more: dict[str, Any] = {"parent": parent, "parent_call": parent_call} if parent else {}
         if buffer.prompt != self._prompt:
             more["prompt"] = _prompt(buffer.prompt)
-        self._write("thread", id=name, title=title, **more)
+        self.note("thread", id=name, title=title, **more)
         self._held[name] = ()
         self.sync(name, buffer.messages)
 
@@ -90,27 +90,27 @@ class Journal:
         held = self._held[thread]
         if len(messages) >= len(held) and all(map(is_, held, messages)):
             for message in messages[len(held) :]:
-                self._write("message", thread=thread, message=write_message(message))
+                self.note("message", thread=thread, message=write_message(message))
         else:
-            self._write("edit", thread=thread, by="turn", buffer=write_shape(held, messages))
+            self.note("edit", thread=thread, by="turn", buffer=write_shape(held, messages))
         self._held[thread] = messages
 
     def request(self, thread: str, **about: Any) -> None:
-        self._write("request", thread=thread, **about)
+        self.note("request", thread=thread, **about)
 
     def answer(self, thread: str, answer: Answer) -> None:
-        self._write("answer", thread=thread, answer=write_reply(answer))
+        self.note("answer", thread=thread, answer=write_reply(answer))
         self._held[thread] = (*self._held[thread], *answer.messages)
 
     def failed(self, thread: str, failure: Failure, again_s: float | None) -> None:
         """It did not; `again_s` = it is asked again after so many seconds."""
         more = {"again_s": again_s} if again_s is not None else {}
-        self._write("failed", thread=thread, failure=write_reply(failure), **more)
+        self.note("failed", thread=thread, failure=write_reply(failure), **more)
 
     def tier(self, thread: str, outcome: Outcome[Any], before: int, after: int) -> None:
         """What a tier did. `before` and `after` are tokens. The thread must have been written as it was before."""
         shape = write_shape(self._held[thread], outcome.buffer.messages)
-        self._write(
+        self.note(
             "tier" if outcome.buffer.messages != self._held[thread] else "tried",
             thread=thread,
             tier=outcome.tier,
@@ -125,7 +125,7 @@ class Journal:
         self._held[thread] = outcome.buffer.messages
 
     def edit(self, thread: str, by: str, messages: tuple[Message, ...], fates: Mapping[str, str]) -> None:
-        self._write("edit", thread=thread, by=by, fates=dict(fates), buffer=write_shape(self._held[thread], messages))
+        self.note("edit", thread=thread, by=by, fates=dict(fates), buffer=write_shape(self._held[thread], messages))
         self._held[thread] = messages
 
     def running(self, thread: str, turn: int, data: Mapping[str, Any]) -> None:
@@ -142,13 +142,10 @@ class Journal:
             else:
                 changed[key] = value
         self._running[thread] = plain
-        self._write("running", thread=thread, turn=turn, running=changed, **({"more": more} if more else {}))
+        self.note("running", thread=thread, turn=turn, running=changed, **({"more": more} if more else {}))
 
     def note(self, kind: str, **fields: Any) -> None:
-        """A record that no buffer depends on: permission, tool, need, reply, end."""
-        self._write(kind, **fields)
-
-    def _write(self, kind: str, **fields: Any) -> None:
+        """One record. By itself for those that no buffer depends on: permission, tool, need, reply, end."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._append(dumps({"type": kind, "time": now, **fields}).encode("utf-8", "replace") + b"\n")
 

@@ -146,17 +146,8 @@ def summary(change: Change) -> str:
     size = f"{len(change.after):,} bytes"
     if change.before is None:
         return f"Wrote {shown(change.path)}: a new file of {size}."
-    at = change.before[: _common_start(change.before, change.after)].count(b"\n") + 1
+    at = _same_lines(_lines(change.before), _lines(change.after)) + 1
     return f"Changed {shown(change.path)} from line {at:,} on; it has {size} now (before: {len(change.before):,})."
-
-
-def _common_start(one: bytes, other: bytes) -> int:
-    """Length of the common beginning. O(log n) comparisons."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
-    return low
 
 
 _LARGEST = 200_000
