@@ -83,20 +83,16 @@ class ResponsesApi(SimulatedApi):
     def _response(
         self, call: SimulatedCall, output: list[dict[str, Any]], spent: TokensSpent, incomplete: bool = False
     ) -> dict[str, Any]:
-        response: dict[str, Any] = {
-            "id": f"resp_{call.digest}",
-            "object": "response",
-            "created_at": int(time()),
-            "status": "incomplete" if incomplete else "completed",
-            "incomplete_details": {"reason": "max_output_tokens"} if incomplete else None,
-            "error": None,
-            "model": call.model,
-            "output": output,
-            "parallel_tool_calls": True,
-            "tool_choice": "auto",
-            "tools": [],
-            "usage": _usage(spent),
-        }
+        response = _document(
+            f"resp_{call.digest}",
+            "incomplete" if incomplete else "completed",
+            incomplete_details={"reason": "max_output_tokens"} if incomplete else None,
+            error=None,
+            model=call.model,
+            output=output,
+            **_DEFAULTS,
+            usage=_usage(spent),
+        )
         if self._latest is not None:
             self._latest = {response["id"]: [*call.body["input"], *output]}
         if call.body.get("store") is not False:
@@ -119,25 +115,19 @@ class ResponsesApi(SimulatedApi):
         error = {"code": refusal.code or "server_error", "message": refusal.message}
         if error["code"] != "context_length_exceeded":  # an overflow is reported by the failed response alone
             yield "error", {"type": "error", "sequence_number": 90, "param": refusal.param, **error}
-        response = {
-            "id": "resp_failed",
-            "object": "response",
-            "created_at": int(time()),
-            "status": "failed",
-            "error": error,
-        }
-        response |= {"model": "", "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+        response = _document("resp_failed", "failed", error=error, model="", output=[], **_DEFAULTS)
         yield "response.failed", {"type": "response.failed", "sequence_number": 91, "response": response}
 
     def alive(self) -> StreamEvent:
-        response = {
-            "id": "resp_alive",
-            "object": "response",
-            "created_at": int(time()),
-            "status": "in_progress",
-            "output": [],
-        }
+        response = _document("resp_alive", "in_progress", output=[])
         return "response.in_progress", {"type": "response.in_progress", "sequence_number": 2, "response": response}
+
+
+_DEFAULTS: Mapping[str, Any] = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+
+
+def _document(id_: str, status: str, **fields: Any) -> dict[str, Any]:
+    return {"id": id_, "object": "response", "created_at": int(time()), "status": status, **fields}
 
 
 def _space(call: SimulatedCall, made: ToolCall) -> dict[str, str]:
@@ -179,6 +169,13 @@ def _usage(spent: TokensSpent) -> dict[str, Any]:
     }
 
 
+_GIVEN = {
+    "function_call": ("arguments", "response.function_call_arguments"),
+    "custom_tool_call": ("input", "response.custom_tool_call_input"),
+}
+"""Under which key a call has what it is given, and how the events are called that bring it."""
+
+
 def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     where = {"output_index": n, "item_id": item["id"]}
     events: list[tuple[str, dict[str, Any]]] = []
@@ -192,18 +189,12 @@ def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]
             ]
             events.append(("response.output_text.done", {**at, "text": part["text"], "logprobs": []}))
             events.append(("response.content_part.done", {**at, "part": part}))
-        case "function_call":
-            begun = {**item, "status": "in_progress", "arguments": ""}
-            events += [
-                ("response.function_call_arguments.delta", {**where, "delta": piece})
-                for piece in pieces(item["arguments"])
-            ]
-            done = {**where, "name": item["name"], "arguments": item["arguments"]}
-            events.append(("response.function_call_arguments.done", done))
-        case "custom_tool_call":
-            begun = {**item, "status": "in_progress", "input": ""}
-            events += [("response.custom_tool_call_input.delta", {**where, "delta": x}) for x in pieces(item["input"])]
-            events.append(("response.custom_tool_call_input.done", {**where, "input": item["input"]}))
+        case "function_call" | "custom_tool_call" as kind:
+            field, name = _GIVEN[kind]
+            begun = {**item, "status": "in_progress", field: ""}
+            events += [(f"{name}.delta", {**where, "delta": piece}) for piece in pieces(item[field])]
+            named = {"name": item["name"]} if kind == "function_call" else {}
+            events.append((f"{name}.done", {**where, **named, field: item[field]}))
         case _:
             begun = item
     first = ("response.output_item.added", {"output_index": n, "item": begun})
