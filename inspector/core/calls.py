@@ -49,7 +49,11 @@ def read_by(call: ToolCall) -> str:
     """What a reading call wants to see: its path, or the command that prints a file; empty where it does not read."""
     if writes(call):
         return ""
-    return path_of(call) or _printed(call)
+    if path := path_of(call):
+        return path
+    text = command_of(call)  # `cat a.py`; a command that prints and does more than that counts as well
+    first = text.split(None, 1)[0].lower() if text.strip() else ""
+    return text if first in _READERS and " -i" not in text else ""
 
 
 def command_of(call: ToolCall) -> str:
@@ -61,13 +65,6 @@ def command_of(call: ToolCall) -> str:
     if words and words[0] not in _WRAPPERS:
         return " ".join(words)
     return next((word for word in words if word not in _WRAPPERS), "")
-
-
-def _printed(call: ToolCall) -> str:
-    """`cat a.py`, where the call runs it; a command that prints and does more than that counts as well."""
-    text = command_of(call)
-    first = text.split(None, 1)[0].lower() if text.strip() else ""
-    return text if first in _READERS and " -i" not in text else ""
 
 
 _PATCHED = pattern(r"^(?:\*\*\* (?:Update File|Delete File|Add File|Move to): |\+\+\+ b/)(.+)$", re.MULTILINE)

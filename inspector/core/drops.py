@@ -256,24 +256,20 @@ class _Parents:
         self._session = session
         self._threads: dict[str, Thread] | None = None
         self._counted: dict[str, tuple[list[str], list[int | None]]] = {}
+        """By request: the latest time so far, and what was counted last."""
 
     def told_before(self, name: str, first: Request) -> int | None:
         """What the thread's last request before the sub-agent's first was counted at."""
         if self._threads is None:
             self._threads = {thread.id: thread for thread in reversed(self._session.threads)}
         if name not in self._counted:
-            thread = self._threads.get(name)
-            self._counted[name] = _counts(thread.requests if thread else ())
+            requests = self._threads[name].requests if name in self._threads else ()
+            told: Iterable[int | None] = (request.usage.prompt if request.usage else None for request in requests)
+            counts: Iterable[int | None] = accumulate(told, lambda last, count: last if count is None else count)
+            self._counted[name] = list(accumulate((request.time for request in requests), max)), list(counts)
         latest, prompts = self._counted[name]
         at = bisect_right(latest, first.time) if first.time else len(latest)
         return prompts[at - 1] if at else None
-
-
-def _counts(requests: Sequence[Request]) -> tuple[list[str], list[int | None]]:
-    """By request: the latest time so far, and what was counted last."""
-    told: Iterable[int | None] = (request.usage.prompt if request.usage else None for request in requests)
-    prompts: Iterable[int | None] = accumulate(told, lambda last, prompt: last if prompt is None else prompt)
-    return list(accumulate((request.time for request in requests), max)), list(prompts)
 
 
 def _birth(thread: Thread, parents: _Parents | None) -> list[Drop]:

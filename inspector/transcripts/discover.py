@@ -133,17 +133,16 @@ def _title(chosen: Format, head: Head) -> str:
     for line, value in enumerate(head.values, 1):
         reader.feed(line, value)
     main = reader.session().main
-    return _shortened(main.title) or next((_first_line(message) for message in main.messages if _typed(message)), "")
+    return _shortened(main.title or next(filter(None, map(_typed, main.messages)), ""))
 
 
-def _typed(message: Message) -> bool:
-    """Clients put what they add in tags or under a heading, and mark what they know not to be typed."""
-    text = _STAMP.sub("", message.text, count=1).lstrip()
-    return message.role == "user" and not message.mark and bool(text) and not text.startswith(("<", "# AGENTS.md"))
-
-
-def _first_line(message: Message) -> str:
-    return _shortened(" ".join(_STAMP.sub("", message.text, count=1).strip().partition("\n")[0].split()))
+def _typed(message: Message) -> str:
+    """The first line that the user typed: clients put what they add in tags or under a heading, and mark what they know
+    not to be typed."""
+    text = _STAMP.sub("", message.text, count=1).strip()
+    if message.role != "user" or message.mark or text.startswith(("<", "# AGENTS.md")):
+        return ""
+    return " ".join(text.partition("\n")[0].split())
 
 
 def _shortened(line: str) -> str:

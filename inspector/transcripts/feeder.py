@@ -130,15 +130,11 @@ class Feeder:
         except NotJson as why:
             self._mend(bytes(line), str(why), last)
             return
-        if self._odd:
-            self._report_odd(bytes(line))
+        for what in self._odd:
+            self._problem(what, bytes(line))
+        self._odd.clear()
         self.values += 1
         self.feed(self.line, value, self._file)
-
-    def _report_odd(self, line: bytes) -> None:
-        for what in self._odd:
-            self._problem(what, line)
-        self._odd.clear()
 
     def _mend(self, line: bytes, why: str, last: bool) -> None:
         """A line that is not one JSON value: empty, with NUL bytes, several values, torn, or something else."""
@@ -157,7 +153,8 @@ class Feeder:
             self._problem(_TORN.format(len(line)), line)
         else:
             self.opens = self.opens or (not self.values and not self._problems and _goes_on(text, why))
-            self._problem(f"not JSON: {_reason(why)}; the line was left out", line)
+            reason = _PLACE.sub(r" at column \1", why)  # without a line number that is not the file's
+            self._problem(f"not JSON: {reason}; the line was left out", line)
 
     def _without_nuls(self, line: bytes, nuls: int, last: bool) -> None:
         what = f"{nuls:,} NUL bytes stand in the line (a write that was cut short); they were skipped"
@@ -181,11 +178,6 @@ def excerpt(line: bytes) -> str:
 
 
 _PLACE = re.compile(r": line \d+ column (\d+) \(char (\d+)\)$")
-
-
-def _reason(why: str) -> str:
-    """The parser's reason, without a line number that is not the file's."""
-    return _PLACE.sub(r" at column \1", why)
 
 
 def _goes_on(text: str, why: str) -> bool:

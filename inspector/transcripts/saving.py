@@ -45,11 +45,8 @@ def buffer_text(buffer: Buffer, shape: str, format: str, model: str) -> str:  # 
     """
     if shape in _PAYLOADS:
         return dumps(_PAYLOADS[shape](buffer, model, MAX_TOKENS)) + "\n"
-    return transcript(format, buffer, Birth(str(uuid4()), _now(), str(Path.cwd()), model))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return transcript(format, buffer, Birth(str(uuid4()), now, str(Path.cwd()), model))
 
 
 def save_text(text: str | Iterable[str], path: str, force: bool, source: str = "") -> None:

@@ -46,16 +46,16 @@ class StoreLayout:
     """The table of sessions."""
     tables: tuple[str, ...]
     """Tables whose rows belong to a session (`session_id`), in the order in which they are fed."""
-    others: tuple[str, ...]
-    """Further tables by which it is known."""
     parent: str
     times: tuple[str, str]
     """Columns: when it was created, and updated last."""
-    archived: str
-    """The column that says when it was put away; empty where none does."""
     about: tuple[str, ...]
     """The columns of a session that are fed."""
     json: frozenset[str]
+    others: tuple[str, ...] = ()
+    """Further tables by which it is known."""
+    archived: str = ""
+    """The column that says when it was put away; empty where none does."""
     seconds: bool = False
     """Its times are seconds, as a rule, and not ms."""
     prefix: str = ""
@@ -82,7 +82,6 @@ LAYOUTS = (
         agent="opencode",
         sessions="session_v2",  # since 2.0; the tables of before stay as they were
         tables=("session_message",),
-        others=(),
         parent="parent_id",
         times=("time_created", "time_updated"),
         archived="time_archived",
@@ -96,7 +95,6 @@ LAYOUTS = (
         agent="opencode",
         sessions="session",
         tables=("message", "part"),
-        others=(),
         parent="parent_id",
         times=("time_created", "time_updated"),
         archived="time_archived",
@@ -111,7 +109,6 @@ LAYOUTS = (
         others=("files", "goose_db_version"),
         parent="parent_session_id",
         times=("created_at", "updated_at"),
-        archived="",
         about=("id", "parent_session_id", "title", "prompt_tokens", "completion_tokens", "cost", "summary_message_id"),
         json=frozenset(("parts",)),
         seconds=True,  # whatever its schema says
@@ -122,10 +119,8 @@ LAYOUTS = (
         agent="OpenClaw",
         sessions="session_windows",
         tables=("transcript_events",),
-        others=(),
         parent="parent_session_key",  # a key, which several sessions have after one another: each stands alone
         times=("created_at", "updated_at"),
-        archived="",
         about=("session_id", "session_key", "parent_session_key"),
         json=frozenset(("event_json",)),
         prefix="openclaw.",

@@ -157,7 +157,8 @@ class TranscriptFile:
             return True
         if self._kept or len(self._data) < _HEAD_BYTES:
             return False
-        return self._feeder.line >= _HEAD_LINES or not _may_be_json(self._data)
+        lines = (line.lstrip(b" \t\r\0") for line in self._data.split(b"\n"))
+        return self._feeder.line >= _HEAD_LINES or not any(line.startswith((b"{", b"[")) for line in lines)
 
     def _read_document(self) -> bool:
         """Read the whole file as one JSON value, or as several over many lines; False where it is a file of lines."""
@@ -322,11 +323,6 @@ class TranscriptFile:
         before = self._feeder.line
         self._feeder.read_early()
         return self._feeder.line > before
-
-
-def _may_be_json(data: bytes) -> bool:
-    """Does any line begin as an object or a list?"""
-    return any(line.lstrip(b" \t\r\0")[:1] in (b"{", b"[") for line in data.split(b"\n"))
 
 
 def _into(kept: list[tuple[int, Any]]) -> Feed:

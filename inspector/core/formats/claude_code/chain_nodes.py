@@ -70,7 +70,8 @@ class AnswerNode(ChainNode):
     """One answer of the model, collected from its lines, and the results of its tool calls."""
 
     __slots__ = (
-        *("edits", "finish", "id", "line", "lines", "model", "parts", "prompt", "real", "results", "time", "version"),
+        *("edits", "finish", "id", "line", "lines", "model", "parts"),
+        *("prompt", "real", "results", "sent", "time", "version"),
         *("_counts", "_grew", "_output", "_usage"),
     )
 
@@ -83,6 +84,8 @@ class AnswerNode(ChainNode):
         self.results: dict[str, Message] = {}
         """By tool call. A call that was answered late is here too, its result is a node of its own."""
         self.prompt: Prompt = NOT_IN_FILE
+        self.sent: View = EMPTY_VIEW
+        """What the model was sent with the call."""
         self.finish = self.version = ""
         self.edits: Sequence[Mapping[str, Any]] = ()
         """What the provider says it cleared before the model read it."""

@@ -127,8 +127,8 @@ class ChainState:
         self._compactions: list[Compaction] = []
         self._laid = MessageLayout()
         self._pending: list[ChainNode] = []
-        self._open: tuple[AnswerNode, View] | None = None
-        """The last call and what it was sent: more lines may come."""
+        self._open: AnswerNode | None = None
+        """The last call: more lines may come."""
         self._compaction: Compaction | None = None
         """The last compaction: its summary and what it kept may still come."""
         self._typed: tuple[ChainNode, ChainNode] | None = None
@@ -171,21 +171,17 @@ class ChainState:
         if not self._lay_as_sent():
             pending = self._pending
             self._lay()
-            if (
-                former is not None
-                and former[0].model == call.model
-                and VERSIONS[0] <= numbers(call.version) <= VERSIONS[1]
-            ):
+            if former is not None and former.model == call.model:
                 self._infer(former, call)
             self._begin_turn(pending, call.model)
-        self._open = (call, self._laid.stretch.view())
-        call.prompt = self.prompt
+        self._open, call.sent, call.prompt = call, self._laid.stretch.view(), self.prompt
 
-    def _infer(self, former: tuple[AnswerNode, View], call: AnswerNode) -> None:
+    def _infer(self, former: AnswerNode, call: AnswerNode) -> None:
         """Were old results cleared since the former call, although nothing was recorded?"""
-        earlier = former[0].usage(), former[1]
-        if (told := inferred(earlier, (call.usage(), self._laid.stretch.view()))) is not None:
-            self.clear(replace(told[0], line=call.line, time=call.time), told[1])
+        if VERSIONS[0] <= numbers(call.version) <= VERSIONS[1]:
+            now = call.usage(), self._laid.stretch.view()
+            if (told := inferred((former.usage(), former.sent), now)) is not None:
+                self.clear(replace(told[0], line=call.line, time=call.time), told[1])
 
     def _begin_turn(self, laid: Sequence[ChainNode], model: str) -> None:
         """A prompt among the nodes that were laid last begins a turn: earlier thinking may no longer be sent."""
@@ -204,15 +200,15 @@ class ChainState:
     def _settle(self) -> None:
         """The last call and the last compaction are complete."""
         if self._open is not None:
-            self._requests.append(self._request(*self._open))
+            self._requests.append(self._request(self._open))
             self._open = None
         if self._compaction is not None:
             self._compactions.append(self._compaction)
             self._compaction = None
 
-    def _request(self, call: AnswerNode, view: View) -> Request:
-        at, usage = len(self._requests), call.usage()
-        return Request(at, view, call.prompt, usage, call.model, call.time, call.finish, call.line, edits=call.edits)
+    def _request(self, call: AnswerNode) -> Request:
+        at, usage, finish = len(self._requests), call.usage(), call.finish
+        return Request(at, call.sent, call.prompt, usage, call.model, call.time, finish, call.line, edits=call.edits)
 
     def _lay(self) -> None:
         """Lay the pending nodes into the stretch: they are complete."""
@@ -322,7 +318,7 @@ class ChainState:
 
     def requests(self) -> Sequence[Request]:
         """Every model call."""
-        return Prefix(self._requests, then=[self._request(*self._open)] if self._open is not None else [])
+        return Prefix(self._requests, then=[self._request(self._open)] if self._open is not None else [])
 
     def compactions(self) -> Sequence[Compaction]:
         """Every recorded compaction."""
@@ -333,7 +329,7 @@ class ChainState:
         soon = [self._laid.as_sent(message) for message in self._drafts(counted=False)]
         stretch = Stretch(self._laid.stretch.view(), soon) if soon else self._laid.stretch
         first = last_prompt(self._pending)
-        if first is not None and self._open is not None and not keeps_thinking(self._open[0].model):
+        if first is not None and self._open is not None and not keeps_thinking(self._open.model):
             turn = len(stretch) - sum(len(node.drafts()) for node in self._pending[first:])
             stretch, _ = without_thinking(stretch, self._laid.turn, turn)
         return stretch.view()

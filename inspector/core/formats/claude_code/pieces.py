@@ -85,7 +85,9 @@ class Pieces:
             parts, length = runs[at], 1
             known = self._place(parts[0])
             if known is None:
-                yield self._within(parts[0]) or self._unknown(hash_, _role(parts), parts)
+                yield self._within(parts[0]) or self._unknown(
+                    hash_, "tool" if isinstance(parts[0], ToolResult) else "user", parts
+                )
             else:
                 whole = tuple(part for run in runs[at : at + len(known.parts)] for part in run)
                 if known.result is None and whole == known.parts:
@@ -141,10 +143,6 @@ def _keys(message: Message) -> Iterator[str]:
 
 def _bare(said: str) -> str:
     return _TAGS.sub("", said).strip()
-
-
-def _role(parts: Sequence[Part]) -> Role:
-    return "tool" if isinstance(parts[0], ToolResult) else "user"
 
 
 def _as_sent(known: Message, parts: Sequence[Part]) -> Message:
