@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from inspector import __version__
 from inspector.core.errors import InspectorError
@@ -18,15 +17,11 @@ def whole_exchanges(path: Path | str) -> Iterator[WholeExchange]:
 
     Raises NothingToRead.
     """
-    values: list[tuple[int, Any]] = []
-    feeder = Feeder(lambda line, value, file: values.append((line, value)))
-    whole, source = WholeExchanges(), Source(Path(path))
+    feeder, whole, source = Feeder(), WholeExchanges(), Source(Path(path))
     for chunk in source.chunks():
         feeder.longest = source.longest
-        feeder.feed_bytes(chunk)
-        for line, value in values:
+        for line, value in feeder.read(chunk):
             yield from whole.take(line, value)
-        values.clear()
     yield from whole.rest()
 
 

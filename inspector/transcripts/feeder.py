@@ -1,4 +1,4 @@
-"""Bytes to lines to parsed values to a reader: the one core that opening and following share.
+"""Bytes to lines to parsed values, for a reader: the one core that opening and following share.
 
 Every byte is looked at a fixed number of times, however long the lines are. A line that cannot be read becomes a
 Problem with its number; the rest goes on.
@@ -15,10 +15,9 @@ from inspector.core.jsontext import NotJson, dumped, loads
 from inspector.core.session import Problem
 from inspector.transcripts.unpack import LONGEST
 
-Feed: TypeAlias = Callable[[int, Any, str], None]
-"""`Reader.feed`: line number, value, name of the file."""
-
 Line: TypeAlias = bytes | bytearray | memoryview
+Value: TypeAlias = tuple[int, Any]
+"""A value with the number of its line."""
 
 _KEPT = 1000
 _EXCERPT = 120
@@ -27,15 +26,15 @@ _TORN = "torn last line: its {:,} bytes are no complete JSON value; it was left 
 
 
 class Feeder:
-    """Feeds the lines of one file to a reader, whatever pieces the bytes come in."""
+    """Makes values of the lines of one file, whatever pieces the bytes come in."""
 
-    def __init__(self, feed: Feed, file: str = "", is_text: bool = False) -> None:
-        """`is_text`: the lines are fed as they are."""
-        self.feed, self._is_text = feed, is_text
+    def __init__(self, file: str = "", is_text: bool = False) -> None:
+        """`is_text`: the lines are taken as they are."""
+        self._is_text = is_text
         self.line = 0
         """Lines so far."""
         self.values = 0
-        """Values fed so far."""
+        """Values so far."""
         self.longest = LONGEST
         """Bytes that a line may have; a longer one is left out."""
         self.parse: Callable[[Line, list[str]], Any] = loads
@@ -59,41 +58,41 @@ class Feeder:
             return list(self._problems)
         return [*self._problems, Problem(0, f"{self._more:,} more lines could not be read", "", self._file)]
 
-    def feed_bytes(self, chunk: bytes) -> None:
-        """Take the next bytes; what stands after the last newline waits for more."""
+    def read(self, chunk: bytes) -> list[Value]:
+        """The values of the lines that end in the next bytes; what stands after the last newline waits for more."""
         if self._early and chunk:  # the end of a line that was read early is no line
             end = chunk.find(b"\n") + 1
             ends = end > 0 and not chunk[:end].strip()
             self._early = not ends and not chunk.strip()
             chunk = chunk[end:] if ends else b"" if self._early else chunk
+        found: list[Value] = []
         view, start, end = memoryview(chunk), 0, chunk.find(b"\n")
         if end >= 0 and (self._rest or self._dropped):
             self._wait(view[:end])
-            self._end_of_line()
+            found += self._end_of_line()
             start, end = end + 1, chunk.find(b"\n", end + 1)
         while end >= 0:
-            self._line(view[start:end])
+            found += self._line(view[start:end])
             start, end = end + 1, chunk.find(b"\n", end + 1)
         if start < len(chunk):
             self._wait(view[start:])
+        return found
 
-    def finish(self) -> None:
-        """There is no more: read what stands after the last newline, a whole value or a torn one."""
-        if self._rest.strip(_BLANK) or self._dropped:
-            self._end_of_line(last=True)
+    def finish(self) -> Sequence[Value]:
+        """There is no more: what stands after the last newline, a whole value or a torn one."""
+        return self._end_of_line(last=True) if self._rest.strip(_BLANK) or self._dropped else ()
 
-    def read_early(self) -> None:
-        """Nothing more for now: read the last line if it is one whole value, else let it wait for its rest."""
+    def read_early(self) -> Sequence[Value]:
+        """Nothing more for now: the last line if it is one whole value, else it waits for its rest."""
         if self._is_text or not self._rest[-16:].rstrip().endswith((b"}", b"]")):
-            return
+            return ()
         try:
             value = loads(self._rest)
         except NotJson:
-            return
+            return ()
         self._rest, self._early = bytearray(), True
         self.line += 1
-        self.values += 1
-        self.feed(self.line, value, self._file)
+        return self._found(value)
 
     def torn(self) -> list[Problem]:
         """What stands after the last newline and is no whole value, as a problem: for who does not wait."""
@@ -108,60 +107,56 @@ class Feeder:
         else:
             self._rest += piece
 
-    def _end_of_line(self, last: bool = False) -> None:
+    def _end_of_line(self, last: bool = False) -> Sequence[Value]:
         line, self._rest = self._rest, bytearray()
-        if self._dropped:
-            self.line += 1
-            self._problem(
-                f"the line is longer than {self.longest >> 20:,} MB ({self._dropped:,} bytes); it was left out", b""
-            )
-            self._dropped = 0
-        else:
-            self._line(line, last)
+        if not self._dropped:
+            return self._line(line, last)
+        self.line += 1
+        what = f"the line is longer than {self.longest >> 20:,} MB ({self._dropped:,} bytes); it was left out"
+        self._problem(what, b"")
+        self._dropped = 0
+        return ()
 
-    def _line(self, line: Line, last: bool = False) -> None:
+    def _line(self, line: Line, last: bool = False) -> Sequence[Value]:
         self.line += 1
         if self._is_text:
-            self.values += 1
-            self.feed(self.line, bytes(line).decode("utf-8", "replace").rstrip("\r"), self._file)
-            return
+            return self._found(bytes(line).decode("utf-8", "replace").rstrip("\r"))
         try:
             value = self.parse(line, self._odd)
         except NotJson as why:
-            self._mend(bytes(line), str(why), last)
-            return
+            return self._mend(bytes(line), str(why), last)
         for what in self._odd:
             self._problem(what, bytes(line))
         self._odd.clear()
         self.values += 1
-        self.feed(self.line, value, self._file)
+        return ((self.line, value),)
 
-    def _mend(self, line: bytes, why: str, last: bool) -> None:
+    def _found(self, *values: Any) -> Sequence[Value]:
+        self.values += len(values)
+        return [(self.line, value) for value in values]
+
+    def _mend(self, line: bytes, why: str, last: bool) -> Sequence[Value]:
         """A line that is not one JSON value: empty, with NUL bytes, several values, torn, or something else."""
         if not line.strip():
-            return
+            return ()
         if nuls := line.count(0):
-            self._without_nuls(line.replace(b"\0", b""), nuls, last)
-            return
+            what = f"{nuls:,} NUL bytes stand in the line (a write that was cut short); they were skipped"
+            self._problem(what, line := line.replace(b"\0", b""))
+            if not line.strip():
+                return ()
+            self.line -= 1  # the same line once more
+            return self._line(line, last)
         text = line.decode("utf-8", errors="replace")
         if "Extra data" in why and (several := values_of(text)):
-            for _, value in several:
-                self.values += 1
-                self.feed(self.line, value, self._file)
             self._problem(f"{len(several)} JSON values stand on one line; all were read", line)
-        elif last and "nested" not in why:
+            return self._found(*(value for _, value in several))
+        if last and "nested" not in why:
             self._problem(_TORN.format(len(line)), line)
         else:
             self.opens = self.opens or (not self.values and not self._problems and _goes_on(text, why))
             reason = _PLACE.sub(r" at column \1", why)  # without a line number that is not the file's
             self._problem(f"not JSON: {reason}; the line was left out", line)
-
-    def _without_nuls(self, line: bytes, nuls: int, last: bool) -> None:
-        what = f"{nuls:,} NUL bytes stand in the line (a write that was cut short); they were skipped"
-        self._problem(what, line)
-        if line.strip():
-            self.line -= 1  # the same line once more
-            self._line(line, last)
+        return ()
 
     def _problem(self, what: str, line: bytes) -> None:
         if len(self._problems) < _KEPT:

@@ -8,7 +8,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from inspector.core.errors import Cancelled, NothingToRead
 from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
-from inspector.transcripts.feeder import Feed, Feeder, RepeatedList, values_of
+from inspector.transcripts.feeder import Feeder, RepeatedList, Value, values_of
 from inspector.transcripts.unpack import PACKED, ZIP, Source, file_stat
 
 _HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
@@ -79,9 +79,9 @@ class TranscriptFile:
         self._stat = file_stat(path) if growing else None
         self._source = self._new_source()
         self._chunks = self._source.chunks()
-        self._kept: list[tuple[int, Any]] = []
+        self._kept: list[Value] = []
         self._data = b""
-        self._feeder = Feeder(_into(self._kept), file)
+        self._feeder = Feeder(file)
         self._document: Any = None
         self._is_document = False
         self._read_all = False
@@ -91,23 +91,18 @@ class TranscriptFile:
         self._first, self._last, self._done = b"", b"", 0
         """By what the part that was read is known again, and its length."""
 
-    def _next(self) -> bool:
-        """Feed the next chunk; False at the end."""
+    def _next(self) -> Iterable[Value]:
+        """The values of the next chunk, each to be taken; at the end those of the last line."""
         chunk = next(self._chunks, None)
         self._progress.step(self.path, self._source.done, self._source.size)
         if chunk is None:
             self._read_all = True
-            if self._growing:
-                self._feeder.read_early()
-            else:
-                self._feeder.finish()
-            return False
+            return self._feeder.read_early() if self._growing else self._feeder.finish()
         self._unpacked += len(chunk)
         if len(self._data) < _HEAD_BYTES:
             self._data += chunk[: _HEAD_BYTES - len(self._data)]
         self._feeder.longest = self._source.longest
-        self._feeder.feed_bytes(chunk)
-        return True
+        return self._feeder.read(chunk)
 
     def head(self) -> Head:
         """The beginning of the file, as far as it needs to be known. Raises NothingToRead."""
@@ -149,8 +144,8 @@ class TranscriptFile:
         return Head(items[:_HEAD_VALUES], None, self._data)
 
     def _read_head(self) -> None:
-        while not self._known() and self._next():
-            pass
+        while not self._read_all and not self._known():
+            self._kept += self._next()
 
     def _known(self) -> bool:
         if self._feeder.opens or len(self._kept) >= _HEAD_VALUES:
@@ -214,7 +209,7 @@ class TranscriptFile:
         self._chunks.close()
         self._source, self._read_all, self._is_document = source, True, True
         self._kept = kept
-        self._feeder = Feeder(_into(self._kept), self._file)
+        self._feeder = Feeder(self._file)
         self._feeder.values = len(kept)
 
     def expect_repeated(self, path: Sequence[str]) -> None:
@@ -227,16 +222,16 @@ class TranscriptFile:
         self._source = self._new_source()
         self._chunks = self._source.chunks()
         self._kept, self._read_all, self._is_document, self._unpacked = [], False, False, 0
-        self._feeder = Feeder(_into(self._kept), self._file, is_text=True)
+        self._feeder = Feeder(self._file, is_text=True)
 
     def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
         """Feed all of the file to the reader. Raises NothingToRead where it holds no value."""
-        for line, value in self._kept:
-            reader.feed(line, value, self._file)
+        self._reader = reader
+        self._take(self._kept)
         self._kept.clear()
-        self._feeder.feed = reader.feed
         due = _FIRST_PICTURE if first else 0
-        while not self._read_all and self._next():
+        while not self._read_all:
+            self._take(self._next())
             if due and first and self._unpacked >= due:
                 session = reader.session()
                 due = 0 if session.main.messages or session.main.requests else 2 * self._unpacked
@@ -247,6 +242,11 @@ class TranscriptFile:
         self._progress.done += self._source.done
         if self._growing:
             self._remember()
+
+    def _take(self, values: Iterable[Value]) -> None:
+        feed, file = self._reader.feed, self._file
+        for line, value in values:
+            feed(line, value, file)
 
     @property
     def size(self) -> int:
@@ -308,7 +308,7 @@ class TranscriptFile:
         os.lseek(handle, self._done, os.SEEK_SET)
         while chunk := os.read(handle, _CHUNK):
             self._done += len(chunk)
-            self._feeder.feed_bytes(chunk)
+            self._take(self._feeder.read(chunk))
         if len(self._first) < min(_START, self._done):
             os.lseek(handle, 0, os.SEEK_SET)
             self._first = os.read(handle, min(_START, self._done))
@@ -321,9 +321,5 @@ class TranscriptFile:
             return False
         self._quiet = True
         before = self._feeder.line
-        self._feeder.read_early()
+        self._take(self._feeder.read_early())
         return self._feeder.line > before
-
-
-def _into(kept: list[tuple[int, Any]]) -> Feed:
-    return lambda line, value, file: kept.append((line, value))

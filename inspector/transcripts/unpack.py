@@ -16,7 +16,8 @@ from typing import Any, BinaryIO, NamedTuple
 from inspector.core.errors import NothingToRead
 from inspector.core.session import Problem
 
-_FIRST, _CHUNK = 1 << 16, 1 << 18
+_FIRST, _CHUNK = 1 << 16, 1 << 17
+"""Bytes that are read at once: the values of so many lie in memory together."""
 GZIP, ZIP, ZSTD = b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 PACKED = (GZIP, ZSTD)
 LONGEST = 1 << 30

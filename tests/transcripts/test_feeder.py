@@ -28,12 +28,12 @@ LINES = st.sampled_from(
 )
 
 
-def fed(pieces: list[bytes]) -> tuple[list[tuple[int, Any, str]], list[Problem], int]:
-    taken: list[tuple[int, Any, str]] = []
-    feeder = Feeder(lambda line, value, file: taken.append((line, value, file)), "f")
+def fed(pieces: list[bytes]) -> tuple[list[tuple[int, Any]], list[Problem], int]:
+    taken: list[tuple[int, Any]] = []
+    feeder = Feeder("f")
     for piece in pieces:
-        feeder.feed_bytes(piece)
-    feeder.finish()
+        taken += feeder.read(piece)
+    taken += feeder.finish()
     return taken, feeder.problems, feeder.line
 
 
@@ -47,14 +47,10 @@ def test_pieces_do_not_matter(data: bytes, cuts: list[int]) -> None:
 
 def test_what_grows_is_fed_line_by_line() -> None:
     """As in following: a line is fed as soon as its newline is there, not before."""
-    taken: list[Any] = []
-    feeder = Feeder(lambda line, value, file: taken.append((line, value)))
-    feeder.feed_bytes(b'{"a"')
-    assert taken == []
-    feeder.feed_bytes(b':1}\n{"b":2}')
-    assert taken == [(1, {"a": 1})]
-    feeder.feed_bytes(b"\n")
-    assert taken == [(1, {"a": 1}), (2, {"b": 2})]
+    feeder = Feeder()
+    assert list(feeder.read(b'{"a"')) == []
+    assert list(feeder.read(b':1}\n{"b":2}')) == [(1, {"a": 1})]
+    assert list(feeder.read(b"\n")) == [(2, {"b": 2})]
     assert not feeder.problems
 
 
