@@ -95,27 +95,16 @@ _PLACES: Mapping[str, Place] = {
 }
 
 
-class _NamedPlaces(dict[str, tuple[Place | None, str]]):
-    """By name: its place, and which field of the item there. Most names come again with every span."""
-
-    def __missing__(self, name: str) -> tuple[Place | None, str]:
-        if len(self) >= _MOST_NAMES:
-            self.clear()
-        found = self[name] = self._told(name)
-        return found
-
-    def _told(self, name: str) -> tuple[Place | None, str]:
-        if name in _PLACES:
-            return _PLACES[name], ""
-        flat = next((one for one in _FLAT if name.startswith(one)), "")
-        number, _, field = name[len(flat) :].partition(".")
-        if not flat or not field or not _is_number(number):
-            return None, ""
-        return _item(flat, int(number[:18])), field
-
-
-_MOST_NAMES = 1 << 14
-_PLACE_OF = _NamedPlaces()
+@lru_cache(maxsize=1 << 14)
+def _place_of(name: str) -> tuple[Place | None, str]:
+    """The place of an attribute, and which field of the item there. Most names come again with every span."""
+    if name in _PLACES:
+        return _PLACES[name], ""
+    flat = next((one for one in _FLAT if name.startswith(one)), "")
+    number, _, field = name[len(flat) :].partition(".")
+    if not flat or not field or not _is_number(number):
+        return None, ""
+    return _item(flat, int(number[:18])), field
 
 
 @lru_cache(maxsize=1 << 12)
@@ -129,9 +118,9 @@ def told_by(attributes: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     ranks: dict[str, int] = {}
     lists: dict[str, dict[int, Flat]] = {}
-    before, item, names = None, Flat(), _PLACE_OF
+    before, item = None, Flat()
     for name, value in attributes.items():
-        place, field = names[name]
+        place, field = _place_of(name)
         if place is None or value is None:
             continue
         if place is before:  # the fields of an item stand together
@@ -270,8 +259,10 @@ def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = 
     if more:
         told = {**told_by(dict(_dotted(more))), **told}
     span.system, span.tools = told.get("system"), told.get("tools")
-    if span.tools is None and ("parameters" in told or "settings" in told):
-        span.tools = _offered(told)
+    if span.tools is None and (given := mapping(told.get("parameters"))):  # pydantic-ai
+        span.tools = [*list_of(given.get("function_tools")), *list_of(given.get("output_tools"))]
+    elif span.tools is None and "settings" in told:
+        span.tools = mapping(told["settings"]).get("tools")
     if span.kind == "tool":
         span.tool_call = told.get("tool_call", "")
         span.input, span.output = told.get("input"), told.get("output")
@@ -305,13 +296,6 @@ def _begun(span: Span, told: Mapping[str, Any]) -> int:
 _WAITED = {"seconds": 1_000_000_000, "milliseconds": 1_000_000}
 """Nanoseconds in one."""
 _DAY = 24 * 3600 * 1_000_000_000
-
-
-def _offered(told: Mapping[str, Any]) -> Any:
-    """Tools as pydantic-ai tells them, and as a request's parameters hold them."""
-    if given := mapping(told.get("parameters")):
-        return [*list_of(given.get("function_tools")), *list_of(given.get("output_tools"))]
-    return mapping(told.get("settings")).get("tools")
 
 
 def _told_by_events(events: Sequence[Any]) -> tuple[list[Any], list[Any], Mapping[str, Any]]:

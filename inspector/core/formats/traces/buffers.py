@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
-from inspector.core.buffer import EMPTY_VIEW, Prompt, Tool, View
+from inspector.core.buffer import EMPTY_VIEW, Prompt, View
 from inspector.core.formats.proxy.pool import Pool
 from inspector.core.formats.traces.payloads import Logged, read_input, read_output
 from inspector.core.formats.traces.span import Span, parsed
@@ -87,7 +87,7 @@ class CallReader:
         told = [span.system, logged.system, *line.lead]
         told = told if any(told) else [response.system]
         tools = (span.tools, logged.tools, response.tools)
-        prompt = self.pool.prompt((told, tools), lambda: Prompt(_system(told), _offered(tools)))
+        prompt = self.pool.prompt((told, tools), lambda: _prompt(told, tools))
         return SpokenCall(line.view, prompt, answer, response, logged.is_text)
 
     def _continued(self, span: Span, run: str) -> tuple[InputLine, Logged] | None:
@@ -152,22 +152,14 @@ def _rest(told: str) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
-def _system(told: Sequence[Any]) -> str | None:
-    """The text of a system prompt that may be told more than once; None where there is none."""
+def _prompt(told: Sequence[Any], tools: Sequence[Any]) -> Prompt:
+    """Of a system prompt that may be told more than once, and of the first tools that are told; None for what is not."""
     texts: dict[str, None] = {}
     for one in told:
         value = parsed(one)
         blocks = value if isinstance(value, list) else [value]
-        words = (part for block in blocks for part in _instructions(block))
-        if said := "\n\n".join(words):
+        parts = (part for block in blocks for message in read_wire(block) for part in message.parts)
+        if said := "\n\n".join(part.text for part in parts if isinstance(part, Text)):
             texts[said] = None
-    return "\n\n".join(texts) if texts else None
-
-
-def _offered(told: Sequence[Any]) -> tuple[Tool, ...] | None:
-    return next((tools for one in told if (tools := read_tools(one)) is not None), None)
-
-
-def _instructions(block: Any) -> list[str]:
-    read = read_wire(block)
-    return [part.text for message in read for part in message.parts if isinstance(part, Text)]
+    offered = next((found for one in tools if (found := read_tools(one)) is not None), None)
+    return Prompt("\n\n".join(texts) if texts else None, offered)

@@ -46,7 +46,7 @@ def read_input(told: Any) -> Logged:
     found = parsed(told)
     if isinstance(found, list):
         value = found[0] if len(found) == 1 and isinstance(found[0], list) else found  # LangChain: a batch of one
-        rows = [one for each in value if _is_said(one := each if type(each) is dict else _told(each))]
+        rows = [one for each in value if _is_said(one := each.nested() if type(each) is Flat else pythonic(each))]
         offered = [definition for one in rows if (definition := _offered(one))]
         items = tuple([one for one in rows if not _offered(one)] if offered else rows)
         return Logged(items, tools=offered or None, is_list=value is found and len(items) == len(value))
@@ -67,10 +67,6 @@ def read_input(told: Any) -> Logged:
             tools = next((both["tools"] for both in (value, settings) if both.get("tools") is not None), None)
             return Logged(inner.items, system, tools, is_text=inner.is_text)
     return _NOTHING
-
-
-def _told(one: Any) -> Any:
-    return one.nested() if type(one) is Flat else pythonic(one)
 
 
 def _is_said(one: Any) -> bool:
@@ -162,14 +158,10 @@ def _listed(value: list[Any]) -> Logged:
             called.append(one)
         finish = finish or text_of(one.get("finish_reason"))
         if _is_said(one) or "content" in one or "tool_calls" in one:
-            said.append(_answer(one))
+            said.append(one if role_of(one) or isinstance(one.get("type"), str) else {**one, "role": "assistant"})
     if called and len(called) == len(value):  # Vercel: bare calls
         return Logged(({"role": "assistant", "tool_calls": called},))
     return Logged(tuple(said), finish=finish)
-
-
-def _answer(one: Mapping[str, Any]) -> Mapping[str, Any]:
-    return one if role_of(one) or isinstance(one.get("type"), str) else {**one, "role": "assistant"}
 
 
 # -- Python's repr

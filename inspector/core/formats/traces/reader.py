@@ -198,7 +198,7 @@ class _TraceSession:
             view, prompt = self._rebuild(base, spoken, last.body.prompt if last else Prompt())
         is_empty = not view.length
         self._empty += is_empty
-        whose = _whose(run)
+        whose = f"{_unnumbered(run.name)} {run.parent is not None}" if run.agent is not None else ""
         scope = self._scope(call, run, view, whose)
         key = ClientKey("", scope, run.id if is_empty else "", strong=is_empty)
         body = Body(None, {"model": model}, prompt, view)
@@ -383,10 +383,6 @@ def _note_times(noted: dict[str, Any], call: Span) -> None:
         noted["elapsed_ms"] = (end - start) / 1_000_000
         if start < call.first <= end:
             noted["first_byte_ms"] = (call.first - start) / 1_000_000
-
-
-def _whose(run: AgentRun) -> str:
-    return f"{_unnumbered(run.name)} {run.parent is not None}" if run.agent is not None else ""
 
 
 @lru_cache(maxsize=1 << 10)

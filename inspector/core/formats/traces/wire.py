@@ -178,7 +178,11 @@ def _part(block: Any, role: Role) -> Part | None:
         return Thinking(said) if block.get("thought") is True else Text(said)
     if kind == _CACHE_MARK:
         return None
-    return _picture(name, block) or _other(name, block, role)
+    if (picture := _picture(name, block)) is not None:
+        return picture
+    if role == "tool" and not name:  # a tool's answer as an object
+        return Text(dumps(block))
+    return Opaque(name or "unknown", dict(block), len(dumps(block).encode()))
 
 
 def _anthropic(block: Mapping[str, Any]) -> Part:
@@ -199,12 +203,6 @@ def _picture(name: str, block: Mapping[str, Any]) -> Part | None:
         data = text_at(block, "content") or text_at(block, "data")
         return read_image(f"data:{text_at(block, 'mime_type')};base64,{data}" if data else text_at(block, "uri"))
     return None
-
-
-def _other(name: str, block: Mapping[str, Any], role: Role) -> Part:
-    if role == "tool" and not name:  # a tool's answer as an object
-        return Text(dumps(block))
-    return Opaque(name or "unknown", dict(block), len(dumps(block).encode()))
 
 
 _IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "name")
