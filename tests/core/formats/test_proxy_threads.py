@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 
 from inspector.core.session import Session
-from tests.core.formats.recordings import CLAUDE, PATHS, Recording, assistant, body, call, result, said, text, user
+from tests.core.formats.recordings import (
+    CLAUDE,
+    PATHS,
+    Recording,
+    assistant,
+    body,
+    call,
+    result,
+    said,
+    text,
+    turns,
+    user,
+)
 
 PI = {"user-agent": "pi (linux; x64)"}
 HERE, THERE = "You are a coding agent.\nCurrent folder: /a", "You are a coding agent.\nCurrent folder: /b"
@@ -64,6 +76,16 @@ def test_the_same_words_in_one_folder_at_the_same_time_are_two_threads() -> None
     for n in (2, 1):
         recording.reply(recording.ask(body(more), headers=PI, connection=n), answers[1])
     assert [[r.view.length for r in thread.requests] for thread in recording.session().threads] == [[1, 3]] * 2
+
+
+def test_a_thread_goes_on_however_much_was_said_between_two_of_its_recorded_requests() -> None:
+    """The proxy did not see ten turns: nothing of the last messages is known, but the first ones are."""
+    recording = Recording()
+    begun = turns(recording, 1, headers=PI)
+    more = [message for n in range(1, 11) for message in (assistant(said(call("read", n))), result(n, f"text {n}"))]
+    recording.reply(recording.ask(body([*begun, *more]), headers=PI), said(text("done")))
+    (thread,) = recording.session().threads
+    assert [request.view.length for request in thread.requests] == [1, 23]
 
 
 @pytest.mark.parametrize("ended", ["client closed", "upstream closed", "failed"])

@@ -6,7 +6,8 @@ connection is meant.
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import chain, islice
 
 from inspector.core.buffer import View, head, shared
 from inspector.core.formats.proxy.conversation import Conversation, Scope, line_of
@@ -26,18 +27,35 @@ _TOLD = 12
 """Characters of an argument of a call, at least, that may be a sub-agent's task."""
 
 
+@dataclass(slots=True, eq=False)
+class ScopeThreads:
+    """The threads of a scope."""
+
+    threads: list[Conversation] = field(default_factory=list)
+    working: dict[int, Conversation] = field(default_factory=dict)
+    """By their numbers: that of the last request is the last."""
+    ending: dict[str, tuple[Conversation, ...]] = field(default_factory=dict)
+    """Those of which some buffer ended in a message, by its id, the latest last."""
+    seen: dict[str, tuple[Conversation, ...]] = field(default_factory=dict)
+    """Those that a message of the model's (or a result) stood in, by its id, the latest last."""
+
+    def latest(self) -> Sequence[Conversation]:
+        """Of many threads those that asked last, in the order in which they began."""
+        if len(self.threads) <= _HOLDERS:
+            return self.threads
+        return sorted(islice(reversed(self.working.values()), _HOLDERS), key=lambda each: each.number)
+
+
+_NOBODY = ScopeThreads()
+
+
 class Conversations:
     """All threads of a recording."""
 
     def __init__(self) -> None:
         self.all: list[Conversation] = []
-        self._scopes: dict[Scope, list[Conversation]] = {}
-        self._working: dict[Scope | None, dict[int, Conversation]] = {None: {}}
-        """The threads of a scope, and all of them, by their numbers: that of the last request is the last."""
-        self._ending: dict[Scope, dict[str, tuple[Conversation, ...]]] = {}
-        """The threads of which some buffer ended in a message, by its id, the latest last."""
-        self._seen: dict[Scope, dict[str, tuple[Conversation, ...]]] = {}
-        """The threads of a scope that a message of the model's (or a result) stood in, by its id, the latest last."""
+        self._every = ScopeThreads(self.all)
+        self._scopes: dict[Scope, ScopeThreads] = {}
         self._alone: list[tuple[Conversation]] = []
         """Each thread as the only one that a message stood in: most are."""
         self._tasks: dict[str, dict[tuple[int, str], Conversation]] = {}
@@ -55,9 +73,9 @@ class Conversations:
         found = known or self._thread_of(one)
         found.add(one)
         one.thread = found.number
-        for working in (self._working[None], self._working.setdefault(found.scope, {})):
-            working.pop(found.number, None)
-            working[found.number] = found
+        for scope in (self._every, self._scopes[found.scope]):
+            scope.working.pop(found.number, None)
+            scope.working[found.number] = found
         view = one.body.view
         self._stood(found, view)
         self._saw(found, view)
@@ -100,16 +118,14 @@ class Conversations:
 
     def owner(self, one: Exchange, begun: Conversation | None = None) -> Conversation | None:
         """The thread that a side call was made for, as far as it can be known. `begun`: is it this one, the newest?"""
-        among = self._among(one)
-        if begun is not None:
-            among = [begun] if begun in among[-1:] else []
-        elif found := self._continued(one, among):
+        scope = self._scope_of(one)
+        if begun is None and (found := self._continued(one, scope)):
             return found
+        among = scope.latest() if begun is None else [each for each in scope.threads[-1:] if each is begun]
         if one.key.strong:
-            return among[0] if among else None
-        among = self._latest(among)
+            return (scope.threads[0] if begun is None else begun) if among else None
         if not among and one.kind == "compaction" and begun is None:  # a client may leave its key out of just this call
-            among = _of_client(one, self._latest(self.all))
+            among = _of_client(one, self._every.latest())
         if told := _spoken_of(one, among):
             return told
         return among[-1] if among and one.kind == "compaction" and begun is None else None
@@ -132,17 +148,9 @@ class Conversations:
         told = {line_of(words) for line in lines for words in (line, line.partition(": ")[2])} - {""}
         return sorted((each for words in told for each in self._asked.get(words, ())), key=lambda each: each.number)
 
-    def _latest(self, among: Sequence[Conversation]) -> Sequence[Conversation]:
-        """Of many threads (a scope's, or all) those that asked last, in the order in which they began."""
-        if len(among) <= _HOLDERS:
-            return among
-        working = self._working[None if among is self.all else among[0].scope]
-        return sorted(islice(reversed(working.values()), _HOLDERS), key=lambda each: each.number)
-
     def _saw(self, found: Conversation, view: View, start: int = 0) -> None:
         """The messages of `view` from `start` on stand in that thread."""
-        if (seen := self._seen.get(found.scope)) is None:
-            seen = self._seen[found.scope] = {}
+        seen = self._scopes[found.scope].seen
         for message in view.tail(start) if start else view.backwards():
             if message.role != "assistant" and message.role != "tool":
                 continue
@@ -178,81 +186,44 @@ class Conversations:
 
     # -- which thread ----------------------------------------------------------------------------------------------
 
-    def _scope(self, one: Exchange) -> Scope:
-        key = one.key
-        if not key.strong:
-            return "", key.session, one.asked.dialect.name if one.asked.dialect else ""
-        return key.session, "", key.thread or ("?" if key.sub else "")
-
-    def _among(self, one: Exchange) -> Sequence[Conversation]:
-        return self._scopes.get(self._scope(one), [])
+    def _scope_of(self, one: Exchange) -> ScopeThreads:
+        return self._scopes.get(_scope(one), _NOBODY)
 
     def _thread_of(self, one: Exchange) -> Conversation:
-        key, among = one.key, self._among(one)
-        if not among or (not key.strong and self._is_fresh(one.body.view, among[0].scope)):
+        key, scope = one.key, self._scope_of(one)
+        if not scope.threads or (not key.strong and _is_fresh(one.body.view, scope)):
             return self._new(one)
         if key.strong and key.thread:
-            return among[0]
-        if found := self._continued(one, among):
+            return scope.threads[0]
+        if found := self._continued(one, scope):
             return found
         if self._task(one.body.view):
             return self._new(one)
         if key.strong and not key.sub:
-            main = among[0]
+            main = scope.threads[0]
             if one.body.prompt.tools or not main.worked:
                 return main
-        return self._compacted(one, among) or self._new(one)
+        return _compacted(one, scope.latest()) or self._new(one)
 
-    def _is_fresh(self, view: View, scope: Scope) -> bool:
-        """Is none of its messages known in that scope, nor a summary of others?"""
-        ending, seen = self._ending.get(scope, {}), self._seen.get(scope, {})
-        for n, message in enumerate(view.backwards()):
-            if n == _NEAR or message.id in ending or message.id in seen or message.summary:
-                return False
-        return True
-
-    def _continued(self, one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
+    def _continued(self, one: Exchange, scope: ScopeThreads) -> Conversation | None:
         """The thread whose answers the buffer repeats, or which it extends: of several the likeliest."""
-        found = self._repeated(one) if among else None
+        found = self._repeated(one, scope)
         distance = _distance(found, one) if found is not None else _FARTHEST
-        return self._extended(one, among, distance) or found if distance > _NEAREST else found
+        return _extended(one, scope, distance) or found if distance > _NEAREST else found
 
     def _stood(self, found: Conversation, view: View) -> None:
         """A buffer of that thread: what begins with all of it goes on there."""
         if not view.length:
             return
-        if (ending := self._ending.get(found.scope)) is None:
-            ending = self._ending[found.scope] = {}
+        ending = self._scopes[found.scope].ending
         name, alone = view.tail(view.length - 1)[0].id, self._alone[found.number]
         before = ending.get(name, alone)
         known = () if before is alone else tuple(each for each in before if each is not found)
         ending[name] = (*known[1 - _HOLDERS :], found) if known else alone
 
-    def _extended(self, one: Exchange, among: Sequence[Conversation], within: tuple[bool, ...]) -> Conversation | None:
-        """The thread whose last buffer is the beginning of this one: the nearest of those that are nearer than
-        `within`."""
-        view, found = one.body.view, None
-        if len(among) > _HOLDERS:  # only those that ended where this one goes on
-            ending, told = self._ending.get(among[0].scope, {}), set[Conversation]()
-            for message in islice(view.backwards(), _BACK):
-                if message.id in ending:
-                    told.update(ending[message.id])
-            among = sorted(told, key=lambda each: each.number) if told else ()
-        for each in reversed(among):
-            if (distance := _distance(each, one)) >= within:
-                continue
-            last = each.steps[-1].body.view if each.steps else each.tried
-            if last.length == view.length and not each.may_ask_again(one):
-                continue  # the same words once more: another session
-            if last.length and shared(last, view) == last.length:
-                found, within = each, distance
-                if distance == _NEAREST:
-                    break
-        return found
-
-    def _repeated(self, one: Exchange) -> Conversation | None:
+    def _repeated(self, one: Exchange, scope: ScopeThreads) -> Conversation | None:
         """By what the model said. One word alone may be said twice: the beginning must be the same, or most of it."""
-        view, seen = one.body.view, self._seen.get(self._scope(one))
+        view, seen = one.body.view, scope.seen
         if not seen or not any(message.role in ("assistant", "tool") for message in view.backwards()):
             return None
         begun = head(view, _NEAR)
@@ -277,23 +248,6 @@ class Conversations:
                 return self.all[number]
         return None
 
-    def _compacted(self, one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
-        """The thread that a buffer with a summary at its head goes on."""
-        view = one.body.view
-        begun = [message for message in head(view, _NEAR) if message.summary]
-        if not begun:
-            return None
-        said = "\n".join(message.text for message in begun)
-        among = self._latest(among)
-        for each in reversed(among):
-            if any(call.said and call.said in said for call in each.compacting):
-                return each
-        ids = {message.id for message in view if not message.summary}
-        for each in reversed(among):
-            if not ids.isdisjoint(message.id for message in each.end):
-                return each
-        return next((each for each in reversed(among) if each.prompt is one.body.prompt), None)
-
     def _task(self, view: View) -> bool:
         """Is it the first request of a sub-agent: does a call of another thread hold what its user says?"""
         if not self._tasks:
@@ -304,10 +258,10 @@ class Conversations:
         return any(text in self._tasks for text in _texts(messages))
 
     def _new(self, one: Exchange) -> Conversation:
-        made = Conversation(one.key, len(self.all), self._scope(one))
+        made = Conversation(one.key, len(self.all), _scope(one))
         self.all.append(made)
         self._alone.append((made,))
-        self._scopes.setdefault(made.scope, []).append(made)
+        self._scopes.setdefault(made.scope, ScopeThreads()).threads.append(made)
         if one.key.sub:
             made.parent = self._parent(one)
         return made
@@ -315,9 +269,59 @@ class Conversations:
     def _parent(self, one: Exchange) -> Conversation | None:
         for thread in (one.key.parent, ""):
             if found := self._scopes.get((one.key.session, "", thread)):
-                return found[0]
+                return found.threads[0]
         inner = (each for each in self.all if each.key.sub and each.key.thread == one.key.session)
         return next((each for each in inner if each.key.session != one.key.session), None)
+
+
+def _scope(one: Exchange) -> Scope:
+    key = one.key
+    if not key.strong:
+        return "", key.session, one.asked.dialect.name if one.asked.dialect else ""
+    return key.session, "", key.thread or ("?" if key.sub else "")
+
+
+def _is_fresh(view: View, scope: ScopeThreads) -> bool:
+    """Is it short, and none of its messages known in that scope, nor a summary of others?"""
+    known = (one.id in scope.ending or one.id in scope.seen or one.summary for one in view.backwards())
+    return view.length <= _NEAR and not any(known)
+
+
+def _extended(one: Exchange, scope: ScopeThreads, within: tuple[bool, ...]) -> Conversation | None:
+    """The thread whose last buffer is the beginning of this one: the nearest of those that are nearer than
+    `within`."""
+    view, found, among = one.body.view, None, scope.threads
+    if len(among) > _HOLDERS:  # only those that ended where this one goes on
+        ended = (scope.ending.get(message.id, ()) for message in islice(view.backwards(), _BACK))
+        among = sorted(set(chain.from_iterable(ended)), key=lambda each: each.number)
+    for each in reversed(among):
+        if (distance := _distance(each, one)) >= within:
+            continue
+        last = each.steps[-1].body.view if each.steps else each.tried
+        if last.length == view.length and not each.may_ask_again(one):
+            continue  # the same words once more: another session
+        if last.length and shared(last, view) == last.length:
+            found, within = each, distance
+            if distance == _NEAREST:
+                break
+    return found
+
+
+def _compacted(one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
+    """The thread that a buffer with a summary at its head goes on."""
+    view = one.body.view
+    begun = [message for message in head(view, _NEAR) if message.summary]
+    if not begun:
+        return None
+    said = "\n".join(message.text for message in begun)
+    for each in reversed(among):
+        if any(call.said and call.said in said for call in each.compacting):
+            return each
+    ids = {message.id for message in view if not message.summary}
+    for each in reversed(among):
+        if not ids.isdisjoint(message.id for message in each.end):
+            return each
+    return next((each for each in reversed(among) if each.prompt is one.body.prompt), None)
 
 
 def _of_client(one: Exchange, among: Sequence[Conversation]) -> list[Conversation]:

@@ -153,7 +153,7 @@ def _rest(told: str) -> list[Any] | None:
 
 
 def _prompt(told: Sequence[Any], tools: Sequence[Any]) -> Prompt:
-    """Of a system prompt that may be told more than once, and of the first tools that are told; None for what is not."""
+    """Of a system prompt that may be told more than once, and the first tools that are told; None for what is not."""
     texts: dict[str, None] = {}
     for one in told:
         value = parsed(one)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from inspector.core.formats.format import Contents, Format, Head
-from inspector.core.formats.traffic import cassette, frames, har, logs
+from inspector.core.formats.traffic import archives, frames, logs
 from inspector.core.formats.traffic.log import TrafficReader
 
 
@@ -26,6 +26,6 @@ FORMATS = (
         "exchange-log", "log of exchanges", "claude-tap's packets and lines", logs.sniff, logs.ExchangeRows, grows=True
     ),
     _format("frames", "log of WebSocket frames", "ccxray's", frames.sniff, frames.FrameRows, grows=True),
-    _format("har", "HTTP archive (HAR)", "also of Amazon Bedrock", har.sniff, har.HarReader),
-    _format("cassette", "VCR cassette", "YAML or JSON", cassette.sniff, cassette.CassetteReader),
+    _format("har", "HTTP archive (HAR)", "also of Amazon Bedrock", archives.sniff_har, archives.HarReader),
+    _format("cassette", "VCR cassette", "YAML or JSON", archives.sniff_cassette, archives.CassetteReader),
 )

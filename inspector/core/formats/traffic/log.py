@@ -45,13 +45,6 @@ def _model_in(path: str) -> str:
     return found[1].replace("%3A", ":") if found else ""
 
 
-def asks_model(method: str, url: Any, body: Any) -> bool:
-    """Is a model asked, or an agent that asks one?"""
-    path = path_of(url)
-    is_call = traffic_endpoint({"method": method, "path": path, "body": body}).dialect is not None
-    return is_call or bool(CONVERSE.search(path) or AGENT.search(path))
-
-
 @dataclass(frozen=True, slots=True)
 class CapturedRequest:
     """A request, as the capture has it. `size`: bytes on the wire."""
@@ -63,6 +56,13 @@ class CapturedRequest:
     time: str = ""
     size: Any = None
     line: int = 0
+
+    @property
+    def is_of_model(self) -> bool:
+        """Is a model asked, or an agent that asks one?"""
+        path = path_of(self.url)
+        where = traffic_endpoint({"method": self.method, "path": path, "body": plain_body(self.body)})
+        return where.dialect is not None or bool(CONVERSE.search(path) or AGENT.search(path))
 
 
 class TrafficReader:

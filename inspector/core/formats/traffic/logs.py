@@ -14,8 +14,8 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.reading import iso_time
 from inspector.core.formats.traffic.bedrock import CONVERSE
 from inspector.core.formats.traffic.frames import FramePairs, is_create
-from inspector.core.formats.traffic.log import CapturedRequest, TrafficReader, asks_model
-from inspector.core.formats.traffic.plain import path_of, plain_body
+from inspector.core.formats.traffic.log import CapturedRequest, TrafficReader
+from inspector.core.formats.traffic.plain import path_of
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import fields_of, list_of, object_of, text_of
 
@@ -30,12 +30,14 @@ def sniff(head: Head) -> float:
     rows: Sequence[Any] = head.document if isinstance(head.document, list) else head.values
     rows = list_of(fields_of(head.document).get("packets")) or rows
     found = [row for row in map(_plain, rows[:60]) if is_exchange(row)]
-    asked = (asks_model(_method(row), _address(row), plain_body(_named(row["request"], _BODIES))) for row in found)
-    return 0.96 if 2 * len(found) > len(rows[:60]) and any(asked) else 0.0
+    return 0.96 if 2 * len(found) > len(rows[:60]) and any(_asked(row).is_of_model for row in found) else 0.0
 
 
-def _method(row: Mapping[str, Any]) -> str:
-    return text_of(row["request"].get("method") or row.get("method")) or "POST"
+def _asked(row: Mapping[str, Any], line: int = 0) -> CapturedRequest:
+    request = row["request"]
+    method = text_of(request.get("method") or row.get("method")) or "POST"
+    time = next((stamp for one in (row, request) for key in _TIMES if (stamp := _time(one.get(key)))), "")
+    return CapturedRequest(method, _address(row), request.get("headers"), _named(request, _BODIES), time, line=line)
 
 
 def _address(row: Mapping[str, Any]) -> Any:
@@ -94,30 +96,25 @@ class ExchangeRows(TrafficReader):
             self.note(f"The capture shortened texts, in {shortened:,} places: buffers weigh less than was sent.")
 
     def _exchange(self, row: Mapping[str, Any], line: int) -> None:
-        request, response = row["request"], object_of(row, "response")
-        method, address = _method(row), _address(row)
-        time = next((stamp for one in (row, request) for key in _TIMES if (stamp := _time(one.get(key)))), "")
-        is_socket = method.upper() == "WEBSOCKET" or row.get("transport") == "websocket"
+        asked, response = _asked(row, line), object_of(row, "response")
         status = next((told for one in (response, row) for key in _STATUSES if type(told := one.get(key)) is int), None)
         came = {"elapsed_ms": row.get("duration_ms"), "error": text_of(row.get("error") or response.get("error"))}
-        asked, said = list_of(request.get("ws_events")), _named(response, _STREAMS)
-        if any(map(is_create, asked)):
-            pairs, events = FramePairs(self, method, address, request.get("headers")), iter(list_of(said))
-            for frame in filter(is_create, asked):
-                pairs.up(frame, line, time)
+        frames, said = list_of(row["request"].get("ws_events")), _named(response, _STREAMS)
+        if any(map(is_create, frames)):
+            pairs, events = FramePairs(self, asked.method, asked.url, asked.headers), iter(list_of(said))
+            for frame in filter(is_create, frames):
+                pairs.up(frame, line, asked.time)
                 any(pairs.down(event, line) for event in events)
             pairs.end(line)
             return
         body = _named(response, _BODIES)
         content = body if body not in (None, "", {}, []) else said
-        if CONVERSE.search(path_of(address)):
-            question = CapturedRequest(
-                method, address, request.get("headers"), _named(request, _BODIES), time, line=line
-            )
-            self.tell(question, status, content, response.get("headers"), line=line, **came)
+        if CONVERSE.search(path_of(asked.url)):
+            self.tell(asked, status, content, response.get("headers"), line=line, **came)
             return
+        is_socket = asked.method.upper() == "WEBSOCKET" or row.get("transport") == "websocket"
         more = {"transport": "websocket"} if is_socket else {}
-        number = self.ask(method, address, request.get("headers"), _named(request, _BODIES), time, line=line, **more)
+        number = self.ask(asked.method, asked.url, asked.headers, asked.body, asked.time, line=line, **more)
         if response:
             self.answer(number, status, content, response.get("headers"), line=line, **came)
 
