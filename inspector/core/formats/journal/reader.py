@@ -7,13 +7,13 @@ from typing import Any
 from inspector.core.buffer import NOT_IN_FILE, Buffer, Prompt, Stretch
 from inspector.core.dialects.neutral import read_buffer, read_messages, write_message
 from inspector.core.errors import InspectorError
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList
 from inspector.core.message import Message
 from inspector.core.needs import Answer
 from inspector.core.outcome import Event
 from inspector.core.prefix import Prefix
 from inspector.core.recording import read_reply
-from inspector.core.session import Compaction, CompactionKind, Problem, RecordedEvent, Request, Session, Thread
+from inspector.core.session import Compaction, CompactionKind, RecordedEvent, Request, Session, Thread
 from inspector.core.untyped import object_of, objects_of, text_of, texts_at, whole_of
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
@@ -228,7 +228,7 @@ class JournalReader:
         """How often the provider was asked to compact since the run began, or was resumed."""
         self._prompt = NOT_IN_FILE
         self._window: int | None = None
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._notes: list[str] = []
         self._end = ""
 
@@ -236,14 +236,12 @@ class JournalReader:
         """Take one record. O(record), but for a changed buffer: O(buffer)."""
         kind = value.get("type") if isinstance(value, Mapping) else None
         if not isinstance(kind, str):
-            self._problems.append(Problem(line, "not a record of a journal", excerpt(value), file))
+            self._problems.note(line, "not a record of a journal", value, file)
             return
         try:
             self._take(kind, value, line, text_of(value.get("time")))
         except InspectorError as why:
-            self._problems.append(
-                Problem(line, f"a {kind[:40]} record that cannot be read: {why}", excerpt(value), file)
-            )
+            self._problems.note(line, f"a {kind[:40]} record that cannot be read: {why}", value, file)
 
     def _take(self, kind: str, value: Mapping[str, Any], line: int, time: str) -> None:
         match kind:
@@ -273,7 +271,7 @@ class JournalReader:
         """An answer without its usage, where that is none."""
         if not isinstance(answer, Mapping) or not is_absurd(answer.get("usage")):
             return answer
-        self._problems.append(Problem(line, ABSURD, excerpt(answer.get("usage"))))
+        self._problems.note(line, ABSURD, answer["usage"])
         return {key: value for key, value in answer.items() if key != "usage"}
 
     def _take_small(self, kind: str, value: Mapping[str, Any], line: int) -> None:

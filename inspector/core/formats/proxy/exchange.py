@@ -48,7 +48,10 @@ def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
     status, when = record.get("status"), text_of(record.get("time"))
     code = status if isinstance(status, int) else None
     body, finished, error = _body(dialect, record)
-    failure = _failure(record, code, error or _error(body))
+    if not error:
+        said = body.get("error")
+        error = said if isinstance(said, Mapping) else {"message": said} if isinstance(said, str) else {}
+    failure = _failure(record, code, error)
     if dialect is None or (failure and (code or 0) >= 400):
         return Reply(failure=failure, status=code, time=when)
     found = reply_of(dialect, body)
@@ -95,14 +98,6 @@ def unwrapped(value: Any) -> Mapping[str, Any] | None:
     inner = told.get("response") if "output" not in told else None
     body = inner if isinstance(inner, dict) else value
     return body if type(body) is dict or isinstance(body, Mapping) else None
-
-
-def _error(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The error of a body that is one."""
-    error = body.get("error")
-    if isinstance(error, Mapping):
-        return error
-    return {"message": error} if isinstance(error, str) and error else {}
 
 
 def _failure(record: Mapping[str, Any], status: int | None, error: Mapping[str, Any]) -> str:

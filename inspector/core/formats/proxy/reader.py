@@ -20,9 +20,9 @@ from inspector.core.formats.proxy.keys import key_of, read_headers
 from inspector.core.formats.proxy.pool import Pool, extended
 from inspector.core.formats.proxy.session import recorded_session
 from inspector.core.formats.proxy.side import gist, plain_kind, side_kind, signs_of, trigger_of
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList
 from inspector.core.prefix import Prefix
-from inspector.core.session import Problem, Session
+from inspector.core.session import Session
 from inspector.core.untyped import count_of, fields_of, object_of, text_of, whole_of
 from inspector.core.usage import ABSURD, MOST
 
@@ -51,7 +51,7 @@ class ProxyReader:
         self._ends: dict[str, View] = {}
         """What a response leads to, by its id: `previous_response_id` continues there."""
         self._waiting: dict[str, list[Exchange]] = {}
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._id = ""
         self._notes: list[str] = []
         """What the proxy wants said."""
@@ -60,7 +60,7 @@ class ProxyReader:
         """Take a record. Types that are not known say nothing to us."""
         del file  # a recording has no companions
         if not isinstance(value, Mapping) or not isinstance(kind := value.get("type"), str):
-            self._problem(line, "this is no record of the proxy; it was left out", value)
+            self._problems.note(line, "this is no record of the proxy; it was left out", value)
             return
         if kind == "proxy":
             self._runs += 1
@@ -85,14 +85,14 @@ class ProxyReader:
     def _exchanged(self, kind: str, line: int, value: Mapping[str, Any]) -> None:
         number = value.get("exchange")
         if type(number) is not int:
-            self._problem(line, f"a {kind} without the number of its exchange; it was left out", value)
+            self._problems.note(line, f"a {kind} without the number of its exchange; it was left out", value)
             return
         if kind == "request":
             self._request(line, number, value)
             return
         one = self._exchanges.get(number)
         if one is None:
-            self._problem(line, f"a {kind} of exchange {number}, whose request is not in the file", value)
+            self._problems.note(line, f"a {kind} of exchange {number}, whose request is not in the file", value)
             return
         match kind:
             case "sent":
@@ -103,20 +103,27 @@ class ProxyReader:
                 self._response(line, one, value)
                 return
             case "held":
-                self._held(one, value)
+                one.held = text_of(value.get("why")) or "by hand"
+                match value:
+                    case {"tokens": int(tokens), "band": [int(low), int(high)]} if 0 <= low <= tokens <= high <= MOST:
+                        one.predicted = tokens, low, high
+                self._know(one)
             case "released":
-                self._released(one, text_of(value.get("how")))
+                one.released = text_of(value.get("how"))
+                self._know(one)  # another request may be sent than the one whose size was predicted
+                if one.released in ("dropped", "client gone") and one.reply is None:
+                    self._away(one, DROPPED)
         one.note(kind, value)
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
     def _request(self, line: int, number: int, value: Mapping[str, Any]) -> None:
         if number in self._exchanges and number not in self._former:
-            self._problem(line, f"a second request of exchange {number}; it was left out", value)
+            self._problems.note(line, f"a second request of exchange {number}; it was left out", value)
             return
         self._former.discard(number)
         if "left_out" in value:
-            self._problem(line, "the body of the request is not in the recording: it was too large", value)
+            self._problems.note(line, "the body of the request is not in the recording: it was too large", value)
         method, path = text_of(value.get("method")), text_of(value.get("path"))
         where = self._where(value)
         headers = read_headers(value.get("headers"))
@@ -164,7 +171,7 @@ class ProxyReader:
             other = own if like.exchange == value.get("exchange") and own else former.asked if former else None
             if other is None:
                 what = f"the request is like that of exchange {like.exchange}, which is not in the file"
-                self._problem(line, f"{what}: what they share is lost", value)
+                self._problems.note(line, f"{what}: what they share is lost", value)
         previous = body.get("previous_response_id")
         if previous is None and other is not None and like is not None and "previous_response_id" in like.all:
             previous = other.fields.get("previous_response_id")
@@ -182,36 +189,22 @@ class ProxyReader:
         if one.reply is not None:
             self._answer(one, one.reply, one.line)
 
-    def _held(self, one: Exchange, value: Mapping[str, Any]) -> None:
-        one.held = text_of(value.get("why")) or "by hand"
-        match value:
-            case {"tokens": int(tokens), "band": [int(low), int(high)]} if 0 <= low <= tokens <= high <= MOST:
-                one.predicted = tokens, low, high
-        self._know(one)
-
     def _know(self, one: Exchange) -> None:
         """Its step says what is known of it now."""
         thread = self._conversations.thread_of(one)
         if thread is not None and not one.kind:
             thread.known(one)
 
-    def _released(self, one: Exchange, how: str) -> None:
-        one.released = how
-        if one.predicted and how == "changed":  # another request is sent than the one that was held
-            self._know(one)
-        if how in ("dropped", "client gone") and one.reply is None:
-            self._away(one, DROPPED)
-
     # -- responses ---------------------------------------------------------------------------------------------------
 
     def _response(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
         if one.reply is not None:
-            self._problem(line, f"a second response of exchange {one.number}; it was left out", value)
+            self._problems.note(line, f"a second response of exchange {one.number}; it was left out", value)
             return
         reply = one.reply = read_reply(one.endpoint.dialect, value)
         one.note("response", value)
         if reply.absurd:
-            self._problem(line, ABSURD, value)
+            self._problems.note(line, ABSURD, value)
         if one.endpoint.purpose == "count":
             told = fields_of(value.get("body"))
             counts = (whole_of(told.get(key)) for key in ("input_tokens", "totalTokens", "total_tokens"))
@@ -274,9 +267,6 @@ class ProxyReader:
         if thread is not None:
             thread.remove(one)
         self._conversations.aside(one, thread)
-
-    def _problem(self, line: int, what: str, value: Any) -> None:
-        self._problems.append(Problem(line, what, excerpt(value)))
 
 
 _MILLION = 1_000_000

@@ -21,7 +21,7 @@ from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange, Reply
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.session import steps_and_singles
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList
 from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.buffers import LOGGED, CallReader, SpokenCall
 from inspector.core.formats.traces.span import Span, SpanEvent, completed, parsed
@@ -68,7 +68,7 @@ class TraceReader:
         self._tools: Any = None
         """Those of the last call that told some."""
         self._passed = 0
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._session: Session | None = None
         self._look: _TraceSession | None = None
         """The last look at the spans: it goes on where what came since only follows."""
@@ -90,9 +90,9 @@ class TraceReader:
                 self._spans[span.id] = span
                 self._calls.forget(span.id)
             if span.absurd:
-                self._problems.append(Problem(line, ABSURD, span.name[:80]))
+                self._problems.note(line, ABSURD, span.name)
         if not found and not isinstance(value, dict):
-            self._problems.append(Problem(line, "this is no span; it was left out", excerpt(value)))
+            self._problems.note(line, "this is no span; it was left out", value)
         self._passed += not found and isinstance(value, dict) and value.get("object") != "trace"
 
     def session(self) -> Session:

@@ -63,7 +63,7 @@ class HarReader(TrafficReader):
         """Take the archive."""
         entries = _entries(value)
         if not entries:
-            self.skip(line, "this is no HTTP archive", value)
+            self._problems.note(line, "this is no HTTP archive", value)
         found = list(filter(_is_models, entries))
         for entry in found:
             self._entry(entry)
@@ -122,7 +122,7 @@ class CassetteReader(TrafficReader):
         """Take the cassette."""
         rows = _interactions(value)
         if not rows:
-            self.skip(line, "this is no cassette", value)
+            self._problems.note(line, "this is no cassette", value)
         live, others = LiveConversation(self), 0  # not kept: what holds itself is not freed with its session
         for one in rows:
             if one.get("kind") == "message":

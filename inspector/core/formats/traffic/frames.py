@@ -85,4 +85,4 @@ class FrameRows(TrafficReader):
                 pairs = self._connections.setdefault(f"{session} {name}", FramePairs(self, headers=headers))
                 (pairs.up if row.get("dir") == "c2u" else pairs.down)(row["text"], line)
             else:
-                self.skip(line, "this is no frame of a WebSocket; it was left out", row)
+                self._problems.note(line, "this is no frame of a WebSocket; it was left out", row)

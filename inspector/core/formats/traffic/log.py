@@ -8,7 +8,7 @@ from typing import Any
 from inspector.core.dialects.catalogue import DIALECTS, Endpoint
 from inspector.core.formats.proxy.keys import ClientKey, key_of, read_headers
 from inspector.core.formats.proxy.reader import ProxyReader, named_endpoint
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList
 from inspector.core.formats.traffic.bedrock import (
     AGENT,
     CONVERSE,
@@ -21,7 +21,7 @@ from inspector.core.formats.traffic.bedrock import (
     stream_messages,
 )
 from inspector.core.formats.traffic.plain import content_of, header, header_pairs, path_of, plain_body
-from inspector.core.session import HeldSession, Problem, Session
+from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import fields_of, object_of, text_of
 
 
@@ -83,7 +83,7 @@ class TrafficReader:
         """The session of a response, by its id."""
         self._count = 0
         self._notes: dict[str, None] = {}
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a document, or a line. Never raises for what it holds."""
@@ -115,7 +115,7 @@ class TrafficReader:
         found: list[StreamMessage] = []
         for one in stream_messages(data):
             if isinstance(one, DamagedMessage):
-                self.skip(0, f"an event stream is damaged at byte {one.at:,}: {one.why}", "")
+                self._problems.note(0, f"an event stream is damaged at byte {one.at:,}: {one.why}", "")
             else:
                 found.append(one)
         return found
@@ -175,10 +175,6 @@ class TrafficReader:
     def note(self, text: str) -> None:
         """A sentence about the file; once, however often it is said."""
         self._notes[text] = None
-
-    def skip(self, line: int, what: str, value: Any) -> None:
-        """Something that could not be read."""
-        self._problems.append(Problem(line, what, excerpt(value)))
 
     def session(self) -> Session:
         """The session so far; one without threads where the wanted one is not in the file."""

@@ -91,7 +91,7 @@ class ExchangeRows(TrafficReader):
             if is_exchange(row):
                 self._exchange(row, at)
             else:
-                self.skip(line, "this is no exchange; it was left out", row)
+                self._problems.note(line, "this is no exchange; it was left out", row)
         if shortened := dumps(value).count(_SHORTENED):
             self.note(f"The capture shortened texts, in {shortened:,} places: buffers weigh less than was sent.")
 
