@@ -47,8 +47,23 @@ class MessageChanges:
 
 def compare(before: Sequence[Message], after: Sequence[Message]) -> MessageChanges:
     """What became of `before`, where `after` stands now. O(both)."""
-    places = aligned(before, after)
-    return _sorted_out(before, after, places, set(places))
+    lost: list[Message] = []
+    faded: list[tuple[Message, Change]] = []
+    changed: list[tuple[Message, Message, Change]] = []
+    kept, places = 0, aligned(before, after)
+    for message, place in zip(before, places, strict=True):
+        if place < 0:
+            if fading := _fading(message):
+                faded.append((message, fading))
+            else:
+                lost.append(message)
+        elif (how := change(message, after[place])) is None:
+            kept += 1
+        else:
+            changed.append((message, after[place], how))
+    taken = set(places)
+    fresh = tuple(message for n, message in enumerate(after) if n not in taken)
+    return MessageChanges(tuple(lost), tuple(faded), tuple(changed), kept, fresh)
 
 
 def aligned(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
@@ -103,27 +118,6 @@ def _alike(one: Message, other: Message) -> bool:
     return theirs.startswith(head[: len(theirs)]) or theirs.endswith(tail) or is_placeholder(theirs)
 
 
-def _sorted_out(
-    before: Sequence[Message], after: Sequence[Message], places: Sequence[int], taken: set[int]
-) -> MessageChanges:
-    lost: list[Message] = []
-    faded: list[tuple[Message, Change]] = []
-    changed: list[tuple[Message, Message, Change]] = []
-    kept = 0
-    for message, place in zip(before, places, strict=True):
-        if place < 0:
-            if fading := _fading(message):
-                faded.append((message, fading))
-            else:
-                lost.append(message)
-        elif (how := change(message, after[place])) is None:
-            kept += 1
-        else:
-            changed.append((message, after[place], how))
-    fresh = tuple(message for n, message in enumerate(after) if n not in taken)
-    return MessageChanges(tuple(lost), tuple(faded), tuple(changed), kept, fresh)
-
-
 def _fading(message: Message) -> Change | None:
     """A message that nobody wrote to be kept: a reminder of the client's, thinking alone."""
     if message.mark in ("attachment", "meta"):
@@ -148,21 +142,17 @@ def change(before: Message, after: Message) -> Change | None:
         return "reminders"
     if _pictures(before) > _pictures(after) and _without(mine, "image") == _without(theirs, "image")[: len(mine)]:
         return "images"
-    return _taken(before, after)
+    said, says = _said(before), _said(after)
+    if before.result is not None and len(says) < len(said) and (is_placeholder(says) or _stands_for(says, said)):
+        return "cleared"
+    if _pictures(before) > _pictures(after) and said and says.startswith(said):
+        return "images"
+    return "shortened" if len(says) < len(said) else "edited"
 
 
 def _uncounted(message: Message) -> list[Part]:
     """The parts without what the provider said that they cost."""
     return [replace(part, tokens=None) if isinstance(part, Thinking | Opaque) else part for part in message.parts]
-
-
-def _taken(before: Message, after: Message) -> Change:
-    mine, theirs = _said(before), _said(after)
-    if before.result is not None and len(theirs) < len(mine) and (is_placeholder(theirs) or _stands_for(theirs, mine)):
-        return "cleared"
-    if _pictures(before) > _pictures(after) and mine and theirs.startswith(mine):
-        return "images"
-    return "shortened" if len(theirs) < len(mine) else "edited"
 
 
 _TAKEN = r"(?:\b|_)(?:clear|remov|omit|prun|truncat|trimm|delet|compact|elid|drop|cut)"

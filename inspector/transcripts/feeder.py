@@ -153,7 +153,9 @@ class Feeder:
         if last and "nested" not in why:
             self._problem(_TORN.format(len(line)), line)
         else:
-            self.opens = self.opens or (not self.values and not self._problems and _goes_on(text, why))
+            place = _PLACE.search(why)
+            goes_on = place is not None and int(place[2]) >= len(text.rstrip())
+            self.opens = self.opens or (goes_on and not self.values and not self._problems)
             reason = _PLACE.sub(r" at column \1", why)  # without a line number that is not the file's
             self._problem(f"not JSON: {reason}; the line was left out", line)
         return ()
@@ -173,11 +175,6 @@ def excerpt(line: bytes) -> str:
 
 
 _PLACE = re.compile(r": line \d+ column (\d+) \(char (\d+)\)$")
-
-
-def _goes_on(text: str, why: str) -> bool:
-    place = _PLACE.search(why)
-    return place is not None and int(place[2]) >= len(text.rstrip())
 
 
 def values_of(text: str) -> list[tuple[int, Any]]:

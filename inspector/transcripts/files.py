@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
-from inspector.core.formats.format import Format, Reader
+from inspector.core.formats.format import Format
 from inspector.core.formats.many import place_of
 from inspector.core.message import Opaque
 from inspector.core.session import Problem, Session
@@ -40,24 +40,20 @@ class TranscriptReading:
         main = source_of(self.path, progress, growing)
         self.format = _format_of(main, format)
         self.reader = self.format.start()
+        self._file, self._wanted = named(self.path)
         if isinstance(main, TranscriptFile):
             if self.format.is_text:
                 main.read_as_text()
             if self.format.repeated:
                 main.expect_repeated(self.format.repeated)
-        self._file, self._wanted = named(self.path)
-        inner = main.inner if isinstance(main, ZippedFile) else self._wanted
-        if isinstance(main, TranscriptFile) and inner:
-            self.reader = self._chosen(inner)
+            if inner := main.inner if isinstance(main, ZippedFile) else self._wanted:
+                if not self.format.is_many:
+                    raise NothingToRead(f"{self._file} holds one session, and no {inner!r}")
+                self.reader = self.format.start(inner)
         self.files: list[TranscriptFile | DatabaseSession] = [main]
         self._passed: dict[Path, FileStat | None] = {}
         """Files that are no companions (None), or held nothing when they were as the value says."""
         self._session_id = ""
-
-    def _chosen(self, wanted: str) -> Reader:
-        if not self.format.is_many:
-            raise NothingToRead(f"{self._file} holds one session, and no {wanted!r}")
-        return self.format.start(wanted)
 
     def read_main(self, first: Callable[[Session], None] | None = None) -> None:
         """Feed the main file. Raises NothingToRead, Cancelled."""

@@ -19,7 +19,7 @@ from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
 from inspector.transcripts.feeder import Feeder, RepeatedList, Value, values_of
-from inspector.transcripts.unpack import PACKED, ZIP, Source, file_stat
+from inspector.transcripts.unpack import LONGEST, PACKED, ZIP, Source, file_stat
 
 _HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
 _FIRST_PICTURE = 200_000
@@ -108,9 +108,9 @@ class TranscriptFile:
         """The beginning of the file, as far as it needs to be known. Raises NothingToRead."""
         self._read_head()
         if _CASSETTE.match(self._data):
-            self._read_yaml()
+            self._read_as("YAML", _yaml)
         elif _TABLE.match(self._data):
-            self._read_table()
+            self._read_as("a table", _table)
         elif self._feeder.opens and not self._read_document():
             self._feeder.opens = False
             self._read_head()
@@ -173,26 +173,13 @@ class TranscriptFile:
         self._is_read(source, kept)
         return True
 
-    def _read_yaml(self) -> None:
-        """Read the whole file as one YAML value. Raises NothingToRead."""
-        from inspector.transcripts import yamltext  # few files are YAML, and its library would be loaded at every start
-
+    def _read_as(self, what: str, parse: Callable[[bytes], Any]) -> None:
+        """Read the whole file as one value. Raises NothingToRead."""
         source, data = self._read_whole()
         try:
-            self._document = yamltext.loads(bytes(data))
-        except yamltext.NotYaml as why:
-            raise NothingToRead(f"{self.path} looks like YAML that cannot be read: {why}") from None
-        self._is_read(source, [(1, self._document)])
-
-    def _read_table(self) -> None:
-        """Read the whole file as the rows of a table (CSV): an object each, of texts."""
-        source, data = self._read_whole()
-        csv.field_size_limit(source.longest)
-        rows = csv.DictReader(io.StringIO(bytes(data).decode("utf-8-sig", "replace"), newline=""))
-        try:
-            self._document = [{key: told for key, told in row.items() if key and told} for row in rows]
-        except csv.Error as why:
-            raise NothingToRead(f"{self.path} looks like a table that cannot be read: {why}") from None
+            self._document = parse(bytes(data))
+        except (ValueError, csv.Error) as why:
+            raise NothingToRead(f"{self.path} looks like {what} that cannot be read: {why}") from None
         self._is_read(source, [(1, self._document)])
 
     def _read_whole(self) -> tuple[Source, bytearray]:
@@ -232,7 +219,7 @@ class TranscriptFile:
         due = _FIRST_PICTURE if first else 0
         while not self._read_all:
             self._take(self._next())
-            if due and first and self._unpacked >= due:
+            if due and first and self._unpacked >= due and not self._read_all:
                 session = reader.session()
                 due = 0 if session.main.messages or session.main.requests else 2 * self._unpacked
                 if not due:
@@ -323,3 +310,16 @@ class TranscriptFile:
         before = self._feeder.line
         self._take(self._feeder.read_early())
         return self._feeder.line > before
+
+
+def _yaml(data: bytes) -> Any:
+    from inspector.transcripts import yamltext  # few files are YAML, and its library would be loaded at every start
+
+    return yamltext.loads(data)
+
+
+def _table(data: bytes) -> Any:
+    """The rows of a table (CSV): an object each, of texts."""
+    csv.field_size_limit(LONGEST)
+    rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""))
+    return [{key: told for key, told in row.items() if key and told} for row in rows]

@@ -10,6 +10,7 @@ import stat
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -98,7 +99,7 @@ class Source:
         start = next(raw, b"")
         if not start:
             raise NothingToRead(f"{self.path} is empty")
-        yield from _as_utf8(self._unpacked(start, raw) if start.startswith(PACKED) else _again(start, raw))
+        yield from _as_utf8(self._unpacked(start, raw) if start.startswith(PACKED) else chain((start,), raw))
 
     def _raw(self, file: BinaryIO) -> Iterator[bytes]:
         size = _FIRST
@@ -119,7 +120,7 @@ class Source:
         member = _member(magic)
         self.longest, unpacked_so_far = LONGEST_PACKED, 0
         try:
-            for chunk in _again(start, raw):
+            for chunk in chain((start,), raw):
                 data = chunk
                 while data:
                     if member.eof:
@@ -214,17 +215,12 @@ def _check(path: Path, mode: int) -> None:
             raise NothingToRead(f"{path} {what}")
 
 
-def _again(start: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
-    yield start
-    yield from raw
-
-
 def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Without a byte-order mark; UTF-16 (what a Windows shell writes) as UTF-8."""
     start = next(chunks, b"")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
-        for chunk in _again(start, chunks):
+        for chunk in chain((start,), chunks):
             yield decoder.decode(chunk).encode("utf-8", errors="replace")
         return
     yield start.removeprefix(codecs.BOM_UTF8)
