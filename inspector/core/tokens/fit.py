@@ -180,4 +180,5 @@ def line(points: Sequence[tuple[float, float]]) -> FitLine | None:
         return None
     xs, ys = zip(*points, strict=True)
     slope, overhead = linear_regression(xs, ys)
-    return FitLine(overhead, slope, correlation(xs, ys) ** 2 if len(set(ys)) > 1 else None)
+    share = min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None  # it is rounded, and may come out above
+    return FitLine(overhead, slope, share)
