@@ -170,8 +170,7 @@ def run_batch(batch: _Batch) -> tuple[Cell, ...]:
 def _cells(batch: _Batch) -> tuple[Cell, ...]:
     wanted = batch.sweep
     try:
-        stamp = Path(batch.file).stat().st_mtime_ns
-        ground = _ground(batch.file, stamp, wanted.thread, wanted.format, wanted.window, wanted.pins)
+        ground = _ground(wanted, batch.file, Path(batch.file).stat().st_mtime_ns)
     except (InspectorError, OSError) as why:
         return tuple(Cell(batch.file, point, {}, str(why)) for point in batch.points)
     return tuple(_cell(ground, wanted, batch.file, point) for point in batch.points)
@@ -188,21 +187,14 @@ def _cell(ground: Ground, wanted: Sweep, file: str, point: SettingPairs) -> Cell
 
 
 @lru_cache(maxsize=_KEPT)
-def _ground(
-    file: str,
-    stamp: int,
-    thread: str,
-    format: str | None,  # noqa: A002
-    window: int | None,
-    pins: tuple[str, ...],
-) -> Ground:
-    session = open_transcript(file, format=format)
+def _ground(wanted: Sweep, file: str, stamp: int) -> Ground:
+    session = open_transcript(file, format=wanted.format)
     try:
-        found = session.main if thread == "main" else session.thread(thread)
+        found = session.main if wanted.thread == "main" else session.thread(wanted.thread)
     except KeyError:
-        raise InspectorError(f"{file}: there is no thread {thread!r}.") from None
-    tokens = find_window(session, found, None, window, user_windows()).tokens
-    return Ground(found, tokens, pins, session.client)
+        raise InspectorError(f"{file}: there is no thread {wanted.thread!r}.") from None
+    tokens = find_window(session, found, None, wanted.window, user_windows()).tokens
+    return Ground(found, tokens, wanted.pins, session.client)
 
 
 def figures(found: ReplayReport) -> dict[str, Any]:

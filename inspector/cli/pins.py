@@ -11,7 +11,7 @@ from inspector.core.answering import offline
 from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.policies.settings import said
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import PinHistory, PinSpan, became, find_pins, pins_kept
+from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
 from inspector.core.replay.report import RECORDED, report
 from inspector.core.tokens.windows import find_window
 from inspector.core.words import plural
@@ -53,14 +53,14 @@ def describe(findings: Sequence[PinFinding], under: Mapping[str, Sequence[PinHis
     for n, one in enumerate(findings):
         yield {
             **picked(one.pin, "text message request found"),
-            "recorded": [_span(span) for span in one.history.spans],
-            "policies": {name: [_span(span) for span in histories[n].spans] for name, histories in under.items()},
+            "recorded": _spans(one.history),
+            "policies": {name: _spans(histories[n]) for name, histories in under.items()},
             "violations": [picked(found, "request message why state") for found in one.violations],
         }
 
 
-def _span(span: PinSpan) -> dict[str, Any]:
-    return {"from": span.first, "to": span.last, **picked(span, "state evidence message")}
+def _spans(history: PinHistory) -> list[dict[str, Any]]:
+    return [picked(span, "from=first to=last state evidence message") for span in history.spans]
 
 
 def pins_lines(

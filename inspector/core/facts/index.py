@@ -32,7 +32,8 @@ class FactIndex:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.facts: list[Fact] = []
-        self._numbers: dict[int, int] = {}
+        self.number_by_id: dict[int, int] = {}
+        """The numbers of the messages, by `id()`."""
         self._ids: dict[Fact, int] = {}
         self._of: dict[int, tuple[int, ...]] = {}
         self._texts: dict[int, str] = {}
@@ -44,15 +45,11 @@ class FactIndex:
 
     def number(self, message: Message) -> int:
         """Its number."""
-        found = self._numbers.get(id(message))
+        found = self.number_by_id.get(id(message))
         if found is None:
-            found = self._numbers[id(message)] = len(self.messages)
+            found = self.number_by_id[id(message)] = len(self.messages)
             self.messages.append(message)
         return found
-
-    def number_of(self, identity: int) -> int:
-        """The number of a message that has one, by its `id()`."""
-        return self._numbers[identity]
 
     def _id(self, fact: Fact) -> int:
         found = self._ids.get(fact)
@@ -132,7 +129,7 @@ class BufferFacts:
         now = set(map(id, listed))  # the index holds its messages, so no identity can be another's
         came = now - self._identities
         new = [self._index.number(message) for message in listed if id(message) in came] if came else []
-        return sorted(self._index.number_of(one) for one in self._identities - now), new
+        return sorted(self._index.number_by_id[one] for one in self._identities - now), new
 
     def holds(self, fact: int) -> bool:
         """Does the fact stand in one of the messages?"""

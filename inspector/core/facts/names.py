@@ -142,11 +142,9 @@ def _is_everyday(name: str) -> bool:
     parts = _PART.findall(name)
     if not parts or _HASH.fullmatch(name):
         return False
-    return (all(_is_word(part.lower()) for part in parts[:4]) and len(parts) < 4) or max(map(len, parts)) < 3
-
-
-def _is_word(part: str) -> bool:
-    return len(part) == 1 or part in _EVERYDAY or part.removesuffix("s") in _EVERYDAY
+    words = [part.lower() for part in parts]
+    everyday = (len(word) == 1 or word in _EVERYDAY or word.removesuffix("s") in _EVERYDAY for word in words)
+    return (len(words) < 4 and all(everyday)) or max(map(len, words)) < 3
 
 
 def _tells_much(number: str) -> bool:

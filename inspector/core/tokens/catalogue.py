@@ -6,7 +6,7 @@ neither is unknown.
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -31,16 +31,13 @@ class BadModelTable(InspectorError):
     """A table of models that cannot be read. The sentence says where and why."""
 
 
-def spellings(name: str) -> Iterator[str]:
+def spellings(name: str) -> list[str]:
     """The name as written, then with less and less around it: suffix in brackets, provider's path, cloud's prefix."""
-    seen: set[str] = set()
-    bare = _CLIENT_SUFFIX.sub("", name.strip().lower())
+    written = name.strip().lower()
+    bare = _CLIENT_SUFFIX.sub("", written)
     last = bare.rpartition("/")[2]
     cloud = _CLOUD_VERSION.sub("", _CLOUD.sub("", last))
-    for spelling in (name.strip().lower(), bare, last, cloud, cloud.partition("@")[0]):
-        if spelling and spelling not in seen:
-            seen.add(spelling)
-            yield spelling
+    return [one for one in dict.fromkeys((written, bare, last, cloud, cloud.partition("@")[0])) if one]
 
 
 @cache
@@ -126,11 +123,11 @@ def read_windows(text: str) -> Mapping[str, int]:
         raise BadModelTable(f"The table of models is not valid TOML: {error}.") from None
     if not isinstance(models, dict):
         raise BadModelTable("The table of models needs a section for each model.")
-    return {name.lower(): _window(name, model) for name, model in models.items()}
-
-
-def _window(name: str, model: object) -> int:
-    window = model.get("window") if isinstance(model, dict) else None
-    if not isinstance(window, int) or isinstance(window, bool) or window <= 0:
-        raise BadModelTable(f'The table of models needs a number of tokens, as in: [models."{name}"] window = 200000.')
-    return window
+    windows: dict[str, int] = {}
+    for name, model in models.items():
+        window = model.get("window") if isinstance(model, dict) else None
+        if type(window) is not int or window <= 0:
+            wanted = f'[models."{name}"] window = 200000'
+            raise BadModelTable(f"The table of models needs a number of tokens, as in: {wanted}.")
+        windows[name.lower()] = window
+    return windows
