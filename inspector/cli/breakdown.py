@@ -7,7 +7,7 @@ from typing import Any
 from inspector.cli.output import listing, number, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
-from inspector.core.findings.repeats import Repeat, repeats
+from inspector.core.findings.repeats import repeats
 from inspector.core.message import Message
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
@@ -43,7 +43,10 @@ def describe(chosen: Selection) -> dict[str, Any]:
         "tokens": size.pressure.tokens,
         "kind": size.pressure.kind,
         "tree": _node(found.tree, buffer.messages),
-        "repeats": [_repeat(one, buffer.messages) for one in again],
+        "repeats": [
+            {**picked(one, "tokens_each times free what"), "messages": [buffer.messages[at].id for at in one.messages]}
+            for one in again
+        ],
         "repeats_free": sum(one.free for one in again),
         "tools": [picked(one, "name server schema_tokens calls calls_in_buffer tokens") for one in found.tools],
     }
@@ -58,10 +61,6 @@ def _node(node: BreakdownNode, messages: Sequence[Message]) -> dict[str, Any]:
     if node.children:
         document["children"] = [_node(child, messages) for child in node.children]
     return document
-
-
-def _repeat(one: Repeat, messages: Sequence[Message]) -> dict[str, Any]:
-    return {**picked(one, "tokens_each times free what"), "messages": [messages[at].id for at in one.messages]}
 
 
 def breakdown_lines(document: dict[str, Any]) -> list[str]:

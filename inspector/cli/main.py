@@ -58,7 +58,8 @@ def _answer(words: list[str]) -> int:
         note(str(failure))
         return 1
     except OSError as failure:
-        note(_sentence(failure))
+        what = failure.strerror or str(failure)
+        note(f"{failure.filename}: {what}." if failure.filename else f"{what}.")
         return 1
     return 0
 
@@ -85,8 +86,3 @@ def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
 
 def _module(name: str) -> ModuleType:
     return importlib.import_module(f"inspector.cli.{name}")
-
-
-def _sentence(failure: OSError) -> str:
-    what = failure.strerror or str(failure)
-    return f"{failure.filename}: {what}." if failure.filename else f"{what}."

@@ -111,7 +111,10 @@ def sweep_document(wanted: Sweep, cells: Sequence[Cell]) -> dict[str, Any]:
 def sweep_heatmap(wanted: Sweep, cells: Sequence[Cell]) -> str:
     """Cost beside regret as a picture (SVG): the first key down, the others across."""
     first = wanted.grid[0][0]
-    points = [(point, _others(point, first), figures) for point, figures in _points(wanted, cells)]
+    points = [
+        (point, " / ".join(value for key, value in point.items() if key != first) or "all", found)
+        for point, found in _points(wanted, cells)
+    ]
     others = " / ".join(key for key, _ in wanted.grid[1:])
     across_keys = f", across: {others}" if others else ""
     grids = []
@@ -122,10 +125,6 @@ def sweep_heatmap(wanted: Sweep, cells: Sequence[Cell]) -> str:
         grids.append(HeatGrid(f"{title} of {wanted.policy}; down: {first}{across_keys}", values, shown))
     rows = list(dict.fromkeys(point[first] for point, _, _ in points))
     return svg(rows, list(dict.fromkeys(across for _, across, _ in points)), grids)
-
-
-def _others(point: dict[str, str], first: str) -> str:
-    return " / ".join(value for key, value in point.items() if key != first) or "all"
 
 
 def sweep_csv(wanted: Sweep, cells: Sequence[Cell]) -> Iterator[str]:

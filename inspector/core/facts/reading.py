@@ -38,16 +38,13 @@ def facts(message: Message) -> dict[Fact, None]:
                 errors = dict.fromkeys(failed(text[:SCANNED], is_error))
                 found.update(errors)
                 for error in errors:  # its numbers and names say nothing without it
-                    text = text.replace(error.text, _paths(error.text))
+                    paths = (fact.text for fact in names(error.text) if fact.kind in ("path", "url"))
+                    text = text.replace(error.text, " ".join(paths))
             case _:
                 continue
         printed = isinstance(part, ToolCall | ToolResult)
         found.update(dict.fromkeys(names(text[:SCANNED], printed)))
     return found
-
-
-def _paths(line: str) -> str:
-    return " ".join(fact.text for fact in names(line) if fact.kind in ("path", "url"))
 
 
 def instructions(message: Message) -> Iterator[Fact]:

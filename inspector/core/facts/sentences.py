@@ -106,11 +106,6 @@ def _first_failure(text: str) -> str:
     return told.strip()
 
 
-def _says_enough(sentence: str) -> bool:
-    count = len(sentence.split(None, 2))
-    return count == 3 or (count == 2 and forbids(sentence))
-
-
 def _prose(text: str) -> Iterator[str]:
     """Sentences of at least three words, or two that forbid ("Don't push."), or three Chinese characters, each once."""
     for piece in dict.fromkeys(sentences(_RAISED.sub("\n", _FENCE.sub("\n", text)))):
@@ -118,5 +113,7 @@ def _prose(text: str) -> Iterator[str]:
         if is_chinese(sentence):
             if len(sentence) >= 3 and not _NO_CHINESE_PROSE.search(sentence):
                 yield sentence
-        elif _says_enough(sentence) and not _NO_PROSE.search(sentence) and not _is_title(sentence):
-            yield sentence
+        elif not _NO_PROSE.search(sentence) and not _is_title(sentence):
+            count = len(sentence.split(None, 2))
+            if count == 3 or (count == 2 and forbids(sentence)):
+                yield sentence

@@ -61,6 +61,8 @@ _WRAPPERS = ("sudo", "env", "time", "nohup", "then", "do", "else", "if", "!", "{
 _HARMLESS = frozenset(["--dry-run", "--help", "--version"])
 _GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree")
 _DELETERS, _PRINTERS = ("rm", "rmdir", "unlink"), ("cat", "head", "tail", "less", "more")
+_IN_PLACE, _EDITS = ("sed", "perl"), re.compile("-i|--in-place")
+_GIT_CHANGERS = (("git", "rm"), ("git", "mv"), ("git", "restore"))
 _CHANGERS = (*_DELETERS, "mv", "touch", "tee", "truncate", "chmod", "dd")
 
 
@@ -154,7 +156,9 @@ def _does(act: Act, name: str, call: ToolCall) -> bool:
     if act == "write":
         paths = [*patched(call), *([path_of(call)] if writes(call) else [])]
         paths += [one for _, targets in run for one in targets]
-        paths += [one for words, _ in run if _changes(words) for one in words[1:]]
+        in_place = [words for words, _ in run if words[0] in _IN_PLACE and any(map(_EDITS.match, words[1:3]))]
+        changing = [words for words, _ in run if words[0] in _CHANGERS or tuple(words[:2]) in _GIT_CHANGERS]
+        paths += [one for words in (*in_place, *changing) for one in words[1:]]
         paths += [words[-1] for words, _ in run if words[0] == "cp"]
     elif act == "delete":
         paths = [path_of(call)] if any(word in call.name.lower() for word in ("delete", "remove")) else []
@@ -204,11 +208,6 @@ def _words(words: Sequence[str]) -> list[str]:
     return listed
 
 
-def _changes(words: Sequence[str]) -> bool:
-    in_place = words[0] in ("sed", "perl") and any(one.startswith(("-i", "--in-place")) for one in words[1:3])
-    return in_place or words[0] in _CHANGERS or words[:2] in (["git", "rm"], ["git", "mv"], ["git", "restore"])
-
-
 def _begins(words: Sequence[str], name: Sequence[str]) -> bool:
     """Does a command begin with these words, their options anywhere in it?"""
     if not _HARMLESS.isdisjoint(words) and _HARMLESS.isdisjoint(name):
@@ -227,12 +226,7 @@ def _holds(path: str, name: str) -> bool:
     return bool(part) and f"/{part}/" in f"/{path.strip('/')}/"
 
 
-_CONSENT = re.compile(
-    r"(?i)\W*(?:yes|yep|yeah|ok(?:ay)?|sure|fine|right|please do|do it|do that|go (?:ahead|for it|on)|proceed|approved?"
-    r"|agreed|sounds good|[1-9y]\b|好|可以|行|嗯|同意|没问题|对|是的|继续|就这样)"
-)
-_ASKING = re.compile(r"(?i)(?:^|_)ask|exit_?plan|request_user_input")
-"""In the name of a tool that asks the user."""
+_CONSENT, _ASKING = rule("bans.consent"), rule("bans.asking")
 LONGEST_CALL = 200
 """Characters of a call that are shown."""
 

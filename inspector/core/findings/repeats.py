@@ -17,6 +17,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 
 from inspector.core.buffer import Buffer
@@ -32,8 +33,8 @@ _UNSPACED = re.compile(r"^ *\d+[:|](?! )", re.MULTILINE)
 _DIGITS = re.compile(r" *(\d+)")
 _HEAD = 400
 """Characters in which the first numbered line stands, where lines are numbered: a name or a remark may come first."""
-_BEGINNING = 80
-"""Characters of a span that stand for it, where no file or command does."""
+_BEGINNING, _RANGES = 80, 3
+"""Characters of a span that stand for it, where no file or command does; ranges of lines that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,41 @@ def lines_of(text: str) -> list[str]:
 
 def repeats(size: Sizer, buffer: Buffer, calls: ToolCalls) -> tuple[Repeat, ...]:
     """Of a whole buffer, those that free most first. O(text)."""
-    lines = _LineIndex(buffer.messages)
-    lines.link()
-    describe = _Describer(size, buffer.messages, calls)
-    found = (describe(lines.places(copies)) for copies in lines.rows())
+    index = _LineIndex(buffer.messages)
+    index.link()
+    here = {call.id: call for message in buffer.messages for call in message.calls}
+
+    @cache
+    def text_lines(message: int, text: int) -> list[str]:
+        return list(searched(buffer.messages[message]))[text].split("\n")
+
+    @cache
+    def subject(at: int) -> str:
+        message = buffer.messages[at]
+        call = message.calls[0] if message.calls else None
+        if (result := message.result) is not None:
+            call = here.get(result.call_id) or calls.by_id.get(result.call_id)
+        return subject_of(call) if call is not None else ""
+
+    found = []
+    for row in index.rows():
+        copies = index.places(row)
+        spans = [text_lines(one.message, one.text)[one.first : one.last + 1] for one in copies[-1]]
+        what = _described({subject(copy[0].message) for copy in copies} - {""}, spans)
+        found.append(Repeat(what, size.text("\n".join("\n".join(span) for span in spans)), copies))
     return tuple(sorted(found, key=lambda one: -one.free))
+
+
+def _described(subjects: set[str], spans: Sequence[Sequence[str]]) -> str:
+    """The file or command, where all copies are of one; else how the span begins."""
+    if len(subjects) != 1:
+        bare = (line for span in spans for line in lines_of("\n".join(span)))
+        begins = next((line.strip() for line in bare if line.strip()), "")
+        return begins if len(begins) <= _BEGINNING else f"{begins[: _BEGINNING - 1]}…"
+    numbers = [found for span in spans if (found := _numbers(span))]
+    more = ", …" if len(numbers) > _RANGES else ""
+    lines = f" lines {', '.join(numbers[:_RANGES])}{more}" if numbers else ""
+    return subjects.pop() + lines
 
 
 class _LineIndex:
@@ -208,52 +239,6 @@ class _LineIndex:
                 yield SpanPlace(message, text, first - begin, last - begin)
                 first = place
             last = place
-
-
-class _Describer:
-    """Makes rows of places: sizes and names. The texts of a message are laid out once."""
-
-    def __init__(self, size: Sizer, messages: Sequence[Message], calls: ToolCalls) -> None:
-        self._size, self._messages, self._calls = size, messages, calls
-        self._here = {call.id: call for message in messages for call in message.calls}
-        self._raw: dict[tuple[int, int], list[str]] = {}
-        self._subjects: dict[int, str] = {}
-
-    def __call__(self, copies: tuple[tuple[SpanPlace, ...], ...]) -> Repeat:
-        spans = [self._lines(place) for place in copies[-1]]
-        said = "\n".join("\n".join(span) for span in spans)
-        return Repeat(self._what(copies, spans), self._size.text(said), copies)
-
-    def _lines(self, place: SpanPlace) -> list[str]:
-        key = place.message, place.text
-        if key not in self._raw:
-            self._raw[key] = list(searched(self._messages[place.message]))[place.text].split("\n")
-        return self._raw[key][place.first : place.last + 1]
-
-    def _what(self, copies: tuple[tuple[SpanPlace, ...], ...], spans: Sequence[Sequence[str]]) -> str:
-        """The file or command, where all copies are of one; else how the span begins."""
-        subjects = {subject for copy in copies if (subject := self._subject(copy[0].message))}
-        if len(subjects) != 1:
-            bare = (line for span in spans for line in lines_of("\n".join(span)))
-            begins = next((line.strip() for line in bare if line.strip()), "")
-            return begins if len(begins) <= _BEGINNING else f"{begins[: _BEGINNING - 1]}…"
-        numbers = [found for span in spans if (found := _numbers(span))]
-        more = ", …" if len(numbers) > _RANGES else ""
-        lines = f" lines {', '.join(numbers[:_RANGES])}{more}" if numbers else ""
-        return subjects.pop() + lines
-
-    def _subject(self, at: int) -> str:
-        if at not in self._subjects:
-            message = self._messages[at]
-            result = message.result
-            call = message.calls[0] if message.calls else None
-            if result is not None:
-                call = self._here.get(result.call_id) or self._calls.by_id.get(result.call_id)
-            self._subjects[at] = subject_of(call) if call is not None else ""
-        return self._subjects[at]
-
-
-_RANGES = 3
 
 
 def _numbers(span: Sequence[str]) -> str:

@@ -46,17 +46,13 @@ def find(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
     pattern = re.compile(re.escape(text), re.NOFLAG if case else re.IGNORECASE)
     stays = message_stays(thread)
     elsewhere = ((message, None) for message in thread.messages if id(message) not in stays)
-    hits = [hit for message, stay in (*stays.values(), *elsewhere) if (hit := _hit(message, stay, pattern))]
+    hits = []
+    for message, stay in (*stays.values(), *elsewhere):
+        found = ((n, one.start()) for n, part in enumerate(message.parts) if (one := pattern.search(part_text(part))))
+        if (first := next(found, None)) is not None:
+            hits.append(Hit(message, *first, stay))
     never = len(thread.requests) + 1
     return tuple(sorted(hits, key=lambda hit: hit.stay.came if hit.stay else never))
-
-
-def _hit(message: Message, stay: Stay | None, pattern: re.Pattern[str]) -> Hit | None:
-    for n, part in enumerate(message.parts):
-        found = pattern.search(part_text(part))
-        if found:
-            return Hit(message, n, found.start(), stay)
-    return None
 
 
 def message_stays(thread: Thread) -> dict[int, tuple[Message, Stay]]:

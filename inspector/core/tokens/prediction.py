@@ -1,18 +1,9 @@
 """Predicted: what the provider would report for a buffer of which it has not said anything yet.
 
-What the transcript does not hold (system prompt, tools, what the client wraps around them) is one opaque piece of the
-buffer, the *unseen* part: its size is inferred, it is the same from one compaction to the next, and no tier touches it.
-All else is counted, and a counted token weighs what the session itself says. So the size of a buffer is
-
-    unseen + slope x counted,      and for the buffer that was reported this is the reported number itself.
-
-*Slope*: between two requests whose buffers extend each other, the reported numbers differ by what was appended and by
-nothing else. It is the median of these ratios (grown as reported / grown as counted), each weighing as much as it
-counted: a handful of tokens says little. Until a thread has grown, a prior by model family and estimator stands for it.
-
-The next call is predicted from the last reported number, the recorded output of its answer where that is known, and the
-slope of what else was appended. Everything is learned from what stood in the transcript before: a prediction never
-knows the number that it predicts.
+What the transcript does not hold is one opaque piece of the buffer, the *unseen* part; all else is counted, and a
+counted token weighs what the session itself says (docs/architecture.md, "One true number"). The slope is the median of
+the last ratios of growth (as reported / as counted), each weighing as much as it counted: a handful of tokens says
+little. A prediction never knows the number that it predicts.
 """
 
 import re
@@ -275,7 +266,10 @@ class Learner:
         if anchor is None:
             return None
         if not added.extends:
-            return self._after_change(anchor, added)
+            found, more = self.scale(anchor.reported, anchor.counted).predict(added.counted), added.attached
+            least, most = added.attached_range
+            low, high = found.low + more + least, found.high + more + most
+            return Prediction(max(0, found.tokens + more), max(0, low), max(0, high), more)
         plain, with_output = self._guesses(anchor, added)
         tokens = max(0, with_output if self._takes_output() else plain)
         if added.counted == anchor.counted:
@@ -284,12 +278,6 @@ class Learner:
         grown = abs(tokens - anchor.reported)
         room = max(_LEAST_BAND, round(grown * self._doubt() * 2) if learned is None else round(learned))
         return Prediction(tokens, max(0, tokens - room), tokens + room)
-
-    def _after_change(self, anchor: Anchor, added: Addition) -> Prediction:
-        found, more = self.scale(anchor.reported, anchor.counted).predict(added.counted), added.attached
-        least, most = added.attached_range
-        tokens, low, high = found.tokens + more, found.low + more + least, found.high + more + most
-        return Prediction(max(0, tokens), max(0, low), max(0, high), more)
 
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
         """(by the slope alone, with the recorded output for the answer)."""
