@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from inspector.agent.tools.common import ToolError
-from inspector.agent.tools.inside import Workspace, regular
+from inspector.agent.tools.common import ToolError, Workspace, regular
 from inspector.core.answering import Answerer, offline
 from inspector.core.dialects.anthropic import write_messages
 from inspector.core.errors import InspectorError

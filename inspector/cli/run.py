@@ -11,11 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from inspector.agent.demo import demo_folder, demo_plan
-from inspector.agent.fork import fork
 from inspector.agent.plan import Permissions, Plan, RunLimits
-from inspector.agent.resume import resume
 from inspector.agent.runner import Runner
+from inspector.agent.starting import demo_folder, demo_plan, fork, resume
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.cli.asking import ask
 from inspector.cli.output import note, number, picked, plain, progress_line, write_json, write_lines

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from screenshots.guide import FULL
 from screenshots.stage import Stage
 
-from inspector.agent.demo import demo_plan
+from inspector.agent.starting import demo_plan
 from inspector.agent.status import Breakpoints
 from inspector.core.dialects.anthropic import write_body
 from inspector.gui.proxies.dialog import ConnectDialog

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.demo import copy_sample, demo_folder, demo_plan
-from inspector.agent.fork import fork
 from inspector.agent.plan import RunLimits
-from inspector.agent.resume import resume
 from inspector.agent.runner import Runner
+from inspector.agent.starting import copy_sample, demo_folder, demo_plan, fork, resume
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.core.errors import InspectorError
 from inspector.core.tokens.windows import find_window

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.fork import Fork, fork
+from inspector.agent.starting import Fork, fork
 from inspector.agent.tools.toolbox import TOOLS
 from inspector.core.answering import offline
 from inspector.core.buffer import NOT_IN_FILE, Buffer, Prompt, Tool

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from inspector.__main__ import main
-from inspector.agent.demo import copy_sample
+from inspector.agent.starting import copy_sample
 from inspector.core.formats.detect import FORMATS
 from inspector.simulated.demo import MODEL, TASK
 from inspector.transcripts.files import open_transcript

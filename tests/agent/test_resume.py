@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from inspector.agent.plan import Plan, RunLimits
-from inspector.agent.resume import read_journal, resume
+from inspector.agent.starting import read_journal, resume
 from inspector.agent.status import ANY, Breakpoints
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message

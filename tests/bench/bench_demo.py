@@ -4,8 +4,8 @@ import tempfile
 from pathlib import Path
 from time import monotonic
 
-from inspector.agent.demo import demo_plan
 from inspector.agent.runner import Runner
+from inspector.agent.starting import demo_plan
 from inspector.agent.status import RunStatus
 
 WAIT_S = 300.0

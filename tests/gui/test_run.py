@@ -181,10 +181,10 @@ def test_forked_from_a_request_with_its_steps(stage: Stage, monkeypatch: pytest.
 
 
 def test_the_demo_needs_nothing_but_a_click(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    from inspector.agent import demo
+    from inspector.agent import starting
 
-    plan = demo.demo_plan
-    monkeypatch.setattr(demo, "demo_plan", lambda folder: plan(folder, pace_s=0.0))
+    plan = starting.demo_plan
+    monkeypatch.setattr(starting, "demo_plan", lambda folder: plan(folder, pace_s=0.0))
     click(stage.window.welcome.demo)
     assert stage.state("ended").end == "done"
     bench = stage.window.workbench

@@ -1,8 +1,21 @@
-"""What all tools share: how much one may take, how it says no, what a person is asked before it does something."""
+"""What all tools share: how much one may take, how it says no, what a person is asked before it does something; and
+paths inside the workspace, and no others.
+
+A path is walked step by step from the workspace's own descriptor; no step follows a link by itself. A link is read and
+its target walked in the same way, so nobody can swap one in between the check and the use. `..` goes back the way that
+was come, and never above the workspace.
+"""
 
 import errno
 import os
-from dataclasses import dataclass
+import stat
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inspector.core.errors import InspectorError
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +89,188 @@ class Question:
     exact: str
     covers: str = ""
     is_diff: bool = False
+
+
+LONGEST, DEEPEST, LINKS = 4_096, 200, 40
+_STEP = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(slots=True)
+class Location:
+    """Where a path ends. `name` in `folder`; empty where the place is `folder` itself. `found` None = nothing there."""
+
+    folder: int
+    """A descriptor, open as long as the place is."""
+    name: str
+    shown: str
+    """The true path from the workspace on, links resolved, for people."""
+    found: os.stat_result | None
+    missing: tuple[str, ...] = ()
+    """Folders between `folder` and the name that are not there."""
+
+    @property
+    def is_folder(self) -> bool:
+        return not self.name
+
+
+class Workspace:
+    """A folder, and what lies in it. Close it when done."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self.folder = folder.resolve(strict=True)
+            self.root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (OSError, ValueError, RuntimeError):
+            raise InspectorError(f"{folder} is no folder that can be worked in.") from None
+        self._tops = tuple({str(self.folder), os.path.abspath(folder)})
+
+    def close(self) -> None:
+        """Give the descriptor back. May be called twice."""
+        root, self.root = self.root, -1
+        if root >= 0:
+            os.close(root)
+
+    @contextmanager
+    def place(self, path: str) -> Iterator[Location]:
+        """Where `path` (from the workspace on, or absolute and inside it) ends. Raises ToolError."""
+        walk = _Walk(path, self._tops)
+        try:
+            walk.stack.append(os.dup(self.root))
+            yield walk.run(self._parts(path))
+        except OSError as why:
+            raise refusal(shown(path), why) from None
+        finally:
+            walk.close()
+
+    def _parts(self, path: str) -> list[str]:
+        if "\0" in path or len(path) > LONGEST:
+            raise ToolError(f"{shown(path[:80])}: a path has at most {LONGEST:,} characters and no NUL among them.")
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            raise ToolError(f"{shown(path)}: the file system cannot spell this name.") from None
+        return _split(path, self._tops, shown(path))
+
+
+def _split(path: str, tops: Sequence[str], label: str) -> list[str]:
+    """The steps of a path, from the workspace on."""
+    if path.startswith("/"):
+        top = next((one for one in tops if path == one or path.startswith(one.rstrip("/") + "/")), None)
+        if top is None:
+            raise ToolError(f"{label} lies outside the workspace.")
+        path = path[len(top) :]
+    return path.split("/")
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One walk: the descriptors of the folders on the way, and their names."""
+
+    path: str
+    tops: Sequence[str]
+    stack: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    links: int = 0
+
+    def run(self, parts: Sequence[str]) -> Location:
+        """To the end of the path. Raises ToolError, OSError."""
+        todo = deque(parts)
+        while todo:
+            part = todo.popleft()
+            if part in ("", "."):
+                continue
+            if part == "..":
+                self._back()
+                continue
+            rest = [one for one in todo if one not in ("", ".")]
+            try:
+                found = os.stat(part, dir_fd=self.stack[-1], follow_symlinks=False)
+            except FileNotFoundError:
+                return self._nothing([part, *rest])
+            if stat.S_ISLNK(found.st_mode):
+                todo.extendleft(reversed(self._target(part)))
+            elif stat.S_ISDIR(found.st_mode):
+                self._enter(part)
+            elif rest:
+                raise ToolError(f"{shown(self.path)}: {self._label(part)} is no folder.")
+            else:
+                return Location(self.stack[-1], part, self._label(part), found)
+        return Location(self.stack[-1], "", self._label() or ".", os.fstat(self.stack[-1]))
+
+    def _nothing(self, parts: list[str]) -> Location:
+        if ".." in parts:
+            raise ToolError(f"{shown(self.path)}: there is no such file or folder.")
+        if len(self.names) + len(parts) > DEEPEST:
+            raise self._too_deep()
+        return Location(self.stack[-1], parts[-1], self._label(*parts), None, tuple(parts[:-1]))
+
+    def _back(self) -> None:
+        if not self.names:
+            raise ToolError(f"{shown(self.path)} leads out of the workspace.")
+        self.names.pop()
+        os.close(self.stack.pop())
+
+    def _enter(self, part: str) -> None:
+        if len(self.names) >= DEEPEST:
+            raise self._too_deep()
+        self.stack.append(os.open(part, _STEP | os.O_RDONLY, dir_fd=self.stack[-1]))
+        self.names.append(part)
+
+    def _target(self, part: str) -> list[str]:
+        self.links += 1
+        if self.links > LINKS:
+            raise ToolError(f"{shown(self.path)}: its links lead in a circle.")
+        target = os.readlink(part, dir_fd=self.stack[-1])
+        if target.startswith("/"):
+            label = f"{shown(self.path)}: the link {self._label(part)} leads to {shown(target)}, which"
+            steps = _split(target, self.tops, label)
+            while self.names:
+                self._back()
+            return steps
+        return target.split("/")
+
+    def _label(self, *parts: str) -> str:
+        return shown("/".join((*self.names, *parts)))
+
+    def _too_deep(self) -> ToolError:
+        return ToolError(f"{shown(self.path)}: deeper than {DEEPEST} folders.")
+
+    def close(self) -> None:
+        while self.stack:
+            os.close(self.stack.pop())
+
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISLNK, "a link"),
+)
+
+
+def kind(mode: int) -> str:
+    """What a thing is that is no regular file; empty for one that is."""
+    return next((name for test, name in _KINDS if test(mode)), "" if stat.S_ISREG(mode) else "no regular file")
+
+
+def open_file(folder: int, name: str, label: str) -> int:
+    """A descriptor of a regular file, to read. Nothing else is ever opened. Raises ToolError, OSError."""
+    if what := kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        raise ToolError(f"{label} is {what}, not a file that can be read.")
+    handle = os.open(name, _READ, dir_fd=folder)
+    if what := kind(os.fstat(handle).st_mode):  # it was swapped meanwhile
+        os.close(handle)
+        raise ToolError(f"{label} is {what}, not a file that can be read.")
+    return handle
+
+
+def regular(place: Location) -> int:
+    """A descriptor of the file at a place. Raises ToolError, OSError."""
+    if place.is_folder:
+        raise ToolError(f"{place.shown} is a folder; list_files shows what it holds.")
+    if place.found is None:
+        raise ToolError(f"{place.shown}: there is no such file.")
+    return open_file(place.folder, place.name, place.shown)

@@ -18,8 +18,17 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, Any
 
-from inspector.agent.tools.common import ToolError, ToolLimits, plain, shown
-from inspector.agent.tools.inside import Location, Workspace, kind, open_file, regular
+from inspector.agent.tools.common import (
+    Location,
+    ToolError,
+    ToolLimits,
+    Workspace,
+    kind,
+    open_file,
+    plain,
+    regular,
+    shown,
+)
 from inspector.core.jsontext import dumps, loads
 
 SNIFFED = 8_192

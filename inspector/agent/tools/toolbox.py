@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from inspector.agent.tools.commands import about_command, run_command
-from inspector.agent.tools.common import Question, ToolError, ToolLimits, plain
-from inspector.agent.tools.inside import Workspace, regular
+from inspector.agent.tools.common import Question, ToolError, ToolLimits, Workspace, plain, regular
 from inspector.agent.tools.looking import list_files, read_file, search_files
 from inspector.agent.tools.writing import Change, about_change, edited, put, summary, written
 from inspector.core.buffer import Prompt, Tool

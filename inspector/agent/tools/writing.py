@@ -13,8 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any
 from uuid import uuid4
 
-from inspector.agent.tools.common import Question, ToolError, ToolLimits, shown
-from inspector.agent.tools.inside import Location, Workspace, kind, regular
+from inspector.agent.tools.common import Location, Question, ToolError, ToolLimits, Workspace, kind, regular, shown
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -154,7 +154,7 @@ def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
     """The plan from the buffer we look at; with `ours` under our own agent's system prompt."""
 
     def make() -> "Plan":
-        from inspector.agent.fork import fork
+        from inspector.agent.starting import fork
 
         session, thread, steps = state.session, state.thread, state.steps
         assert session is not None
@@ -172,7 +172,7 @@ def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
 
 def _resume(record: Path, task: str) -> MakePlan:
     def make() -> "Plan":
-        from inspector.agent.resume import resume
+        from inspector.agent.starting import resume
 
         return resume(record, task)
 
@@ -180,6 +180,6 @@ def _resume(record: Path, task: str) -> MakePlan:
 
 
 def _demo() -> "Plan":
-    from inspector.agent.demo import demo_folder, demo_plan
+    from inspector.agent.starting import demo_folder, demo_plan
 
     return demo_plan(demo_folder())

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.agent.tools.inside import Workspace
+from inspector.agent.tools.common import Workspace
 from inspector.agent.tools.toolbox import Toolbox
 from inspector.core.errors import InspectorError
 from inspector.core.message import ToolCall

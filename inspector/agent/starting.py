@@ -1,0 +1,338 @@
+"""How a run begins: forked out of any transcript, resumed from its own journal, or as the demo.
+
+A fork is the buffer of one request, made so that a provider takes it. What had to be changed for that is said, sentence
+by sentence; messages that need no change stay the same objects. What is resumed is read by the reader that opens the
+journal as a transcript.
+
+The demo needs no key and no network: a real task with real tools on a throw-away copy of the sample workspace. Every
+tier of Roku fires by its own condition, through the turn's own pipeline; nothing forces one. What makes it so:
+
+- L0: results come one by one, and only the newest three are kept.
+- L1: the log is read piece by piece until 60 % of the window are passed. There are no notes yet.
+- L2: the same again, once the agent has written NOTES.md, which is the session memory at hand.
+- L3a: several pieces of the log at once jump over 75 %; the provider compacts remotely.
+- L3a fails: the next time the provider has no such endpoint any more (404). A digest stands in, the breaker counts one.
+- L3b: from then on the provider counts as one that cannot compact, and a model summarises.
+- L4: a file of single digits, one token a byte, is four times what an estimate by bytes thinks. The model refuses.
+
+The model is `simulated-demo`; its window is small, its stream paced so that a person can watch.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from uuid import uuid4
+
+from inspector.agent.asking import INTERRUPTED, open_calls
+from inspector.agent.plan import Permissions, Plan, ResumePoint
+from inspector.agent.run import policy_of, window_of
+from inspector.agent.tools.toolbox import prompt, result_of
+from inspector.agent.workspace import saved_path
+from inspector.core.buffer import Buffer, Prompt
+from inspector.core.errors import InspectorError
+from inspector.core.formats.detect import detect
+from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
+from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.policies.settings import SettingPairs
+from inspector.core.session import Session, Thread
+from inspector.core.untyped import text_at
+from inspector.core.validity import check, repair
+from inspector.core.words import plural
+from inspector.resources import resource
+from inspector.simulated.demo import COMPACTIONS, MODEL, NOTES_FILE, TASK
+from inspector.simulated.state import WINDOW, SimulatedServerState
+from inspector.transcripts.transcript_file import TranscriptFile
+
+System: TypeAlias = Literal["recorded", "ours"]
+BEGINNING = "(The conversation begins in the middle: what was before is not known.)"
+_GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""What every provider takes for the id of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """`start` and `forked_from` of a Plan, and what was changed, in sentences."""
+
+    start: Buffer
+    forked_from: dict[str, Json]
+    changes: tuple[str, ...]
+
+
+def fork(
+    session: Session,
+    thread: Thread,
+    at: int | None,
+    workspace: Path,
+    buffer: Buffer | None = None,
+    system: System = "recorded",
+) -> Fork:
+    """Begin at request `at` (None = after the last record). `buffer`: what was made of it by hand.
+
+    The tools are ours; the system prompt is the transcript's own where it holds one, unless `system` says otherwise.
+    """
+    changes: list[str] = []
+    if buffer is not None:
+        changes.append("The buffer was changed by hand before it was forked.")
+    else:
+        buffer = thread.place(at).buffer()
+    start = Buffer(_taken(buffer.messages, changes), _prompt(buffer.prompt, workspace.resolve(), system, changes))
+    place: dict[str, Json] = {"path": session.path, "session": session.id, "format": session.format}
+    source: dict[str, Json] = {**place, "thread": thread.id, "request": at, "model": thread.model, "changes": changes}
+    return Fork(start, source, tuple(changes))
+
+
+def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str]) -> Prompt:
+    ours = prompt(workspace)
+    if recorded.tools is None:
+        changes.append("The transcript does not hold its tools: the run has its own.")
+    elif recorded.tools != ours.tools:
+        changes.append(f"Its {plural(len(recorded.tools), 'tool')} gave way to the run's own {len(ours.tools or ())}.")
+    if system == "recorded" and recorded.system:
+        return Prompt(recorded.system, ours.tools)
+    changes.append(
+        "Its system prompt was replaced by the run's own."
+        if recorded.system
+        else "The transcript does not hold its system prompt: the run has its own."
+    )
+    return ours
+
+
+def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
+    """The messages as every provider takes them."""
+    kept = _filled(messages, changes)
+    kept = _named(kept, changes)
+    kept = _paired(kept, changes)
+    first = next((message for message in kept if message.role != "system"), None)
+    if first is not None and first.role == "assistant":
+        changes.append("A user message was put before the assistant's first one.")
+        kept = (Message(f"before-{first.id}", "user", (Text(BEGINNING),), mark="meta"), *kept)
+    sealed = sum(isinstance(part, Opaque | Thinking) for message in kept for part in message.parts)
+    if sealed:
+        changes.append(
+            f"Not sent: {plural(sealed, 'part')} that only their own provider can read (thinking among them)."
+        )
+    return kept
+
+
+def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
+    """Without text parts that say nothing, and without messages that hold nothing a provider would be sent."""
+    kept: list[Message] = []
+    for message in messages:
+        parts = tuple(part for part in message.parts if not (isinstance(part, Text) and not part.text.strip()))
+        if any(not isinstance(part, Thinking) for part in parts):
+            kept.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
+    if len(kept) < len(messages):
+        changes.append(f"Left out: {plural(len(messages) - len(kept), 'message')} without content.")
+    return tuple(kept)
+
+
+def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
+    """Ids of calls that every provider takes, each used once; a result follows the newest call of its id."""
+    names: dict[str, str] = {}
+    used = set[str]()
+    found: list[Message] = []
+    renamed = 0
+    for message in messages:
+        parts: list[Part] = []
+        for part in message.parts:
+            new = part
+            if isinstance(part, ToolCall):
+                name, n = _good(part.id), 2
+                while name in used:
+                    name, n = _good(f"{part.id}~{n}"), n + 1
+                used.add(name)
+                names[part.id] = name
+                new = part if name == part.id else replace(part, id=name)
+                renamed += name != part.id
+            elif isinstance(part, ToolResult) and names.get(part.call_id, part.call_id) != part.call_id:
+                new = replace(part, call_id=names[part.call_id])
+            parts.append(new)
+        same = all(one is other for one, other in zip(parts, message.parts, strict=True))
+        found.append(message if same else replace(message, parts=tuple(parts)))
+    if renamed:
+        changes.append(
+            f"Another id for {plural(renamed, 'tool call')}: theirs was used twice, or not every provider takes it."
+        )
+    return tuple(found)
+
+
+def _good(name: str) -> str:
+    if _GOOD_ID.fullmatch(name):
+        return name
+    return f"call_{sha256(name.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message, ...]:
+    """Every result right after its call, every call with one result."""
+    bad = [one.rule for one in check(Buffer(messages))]
+    if "order" in bad or "duplicate-answer" in bad:
+        messages = tuple(_ordered(messages))
+        changes.append("Tool results were put right after their calls, each once.")
+    mended = repair(Buffer(messages), None)
+    for event in mended.events:
+        dropped, answered = (event.fields.get(name) for name in ("dropped_results", "answered_calls"))
+        if isinstance(dropped, int) and dropped:
+            changes.append(f"Left out: {plural(dropped, 'tool result')} without a call.")
+        if isinstance(answered, int) and answered:
+            changes.append(f"Given a result that says so: {plural(answered, 'tool call')} without one.")
+    return mended.buffer.messages
+
+
+def _ordered(messages: Sequence[Message]) -> Iterator[Message]:
+    results: dict[str, Message] = {}
+    for message in messages:
+        if message.result is not None:
+            results.setdefault(message.result.call_id, message)
+    owed: list[Message] = []
+    for message in messages:
+        if message.role != "assistant":
+            yield from owed
+            owed.clear()
+        if message.result is not None:
+            continue
+        yield message
+        owed += (results.pop(call.id) for call in message.calls if call.id in results)
+    yield from owed
+
+
+UNDONE = "This call was not run: the user has continued with something else."
+
+
+def read_journal(path: Path) -> JournalReader:
+    """All that a journal holds. Raises NothingToRead, UnknownFormat, InspectorError for another transcript."""
+    journal = TranscriptFile(path)
+    if detect(journal.head()).name != NAME:
+        raise InspectorError(f"{path} is no journal of a run; a transcript can be forked (--fork), not resumed.")
+    reader = JournalReader()
+    journal.feed(reader)
+    if not reader.header or MAIN not in reader.threads:
+        raise InspectorError(f"{path} has lost its beginning: it can be forked (--fork), not resumed.")
+    return reader
+
+
+def resume(path: Path, task: str = "", **changes: Any) -> Plan:
+    """The plan of the rest of a run. `task`: what to do next, where the run had come to its end or something else is
+    wanted. `changes`: fields of the Plan that are to be others than the journal's; of `settings`, those that change.
+    Raises InspectorError.
+    """
+    size = path.stat().st_size if path.is_file() else 0
+    reader = read_journal(path)
+    main = reader.threads[MAIN]
+    plan = _recorded(reader.header, path)
+    plan = replace(plan, remote=plan.remote if reader.remote is None else reader.remote)
+    plan = replace(plan, **{**changes, "settings": _settings(plan, changes)})
+    plan = replace(plan, world=plan.world or _world_again(reader.header.get("world"), plan.window, reader.compacted))
+    policy, settings = policy_of(plan, window_of(plan))
+    same = plan.policy == reader.header.get("policy") and bool(main.running)
+    start, begun = main.buffer, tuple(main.begun)
+    if task:
+        undone = (result_of(call, INTERRUPTED if call.id in begun else UNDONE) for call in open_calls(start))
+        start = start.with_messages((*start.messages, *undone))
+    recorded = main.thread()
+    requests = recorded.requests
+    last = requests[-1] if requests else None
+    held = ResumePoint(
+        turn=main.turn,
+        usage=last.usage if last is not None else None,
+        finish=last.finish if last is not None else "",
+        begun=begun,
+        threads={name: thread.buffer for name, thread in reader.threads.items()},
+        running={name: thread.running for name, thread in reader.threads.items()} if same else {},
+        recorded=recorded,
+        size=size,
+    )
+    running = policy.load(settings, main.running) if same else None
+    return replace(plan, task=task, start=start, running=running, resumed=held)
+
+
+def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
+    """Those of the journal, and over them those that are changed; another policy knows nothing of the first one's."""
+    new = tuple(changes.get("settings", ()))
+    if changes.get("policy", recorded.policy) != recorded.policy:
+        return new
+    named = {key for key, _ in new}
+    return (*(pair for pair in recorded.settings if pair[0] not in named), *new)
+
+
+def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
+    settings = header.get("settings")
+    window, most = header.get("window_set"), header.get("max_tokens")
+    remote = header.get("remote")
+    return Plan(
+        task="",
+        workspace=Path(text_at(header, "workspace") or "."),
+        record=path,
+        provider=text_at(header, "provider") or "simulated",
+        model=text_at(header, "model"),
+        policy=text_at(header, "policy") or "roku",
+        settings=tuple((str(key), str(value)) for key, value in settings.items()) if isinstance(settings, dict) else (),
+        window=window if type(window) is int else None,
+        max_tokens=most if type(most) is int else None,
+        remote=remote if isinstance(remote, bool) else None,
+        memory=text_at(header, "memory"),
+    )
+
+
+def _world_again(recorded: Any, window: int | None, compacted: int) -> SimulatedServerState | None:
+    """The same world, after so many remote compactions; None where the journal tells of none."""
+    if not isinstance(recorded, Mapping):
+        return None
+    size, pause, left = recorded.get("window"), recorded.get("pause_s"), recorded.get("compactions")
+    return SimulatedServerState(
+        window or (size if type(size) is int else WINDOW),
+        float(pause) if isinstance(pause, int | float) and 0 <= pause <= 10 else 0.0,
+        compactions=max(0, left - compacted) if type(left) is int else None,
+    )
+
+
+DEMO_WINDOW = 16_000
+PACE_S = 0.05
+"""Between the events of a stream: about half a minute for all of it."""
+_MADE = ("__pycache__",)
+
+
+def demo_folder() -> Path:
+    """A folder for one demo, which does not exist yet: under the user's data, never among the installed files."""
+    return saved_path().parent / "demo" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:6]}"
+
+
+def demo_plan(folder: Path, permissions: Permissions = "always", pace_s: float = PACE_S) -> Plan:
+    """The demo in `folder`, which is made; the workspace and the journal go into it.
+
+    `permissions`: the workspace is a copy that nobody needs, so what changes it may go unasked; `ask` asks (for four
+    calls: notes, edit, two runs of the same tests). Raises InspectorError where the folder is taken or cannot be made.
+    """
+    workspace = folder / "tidewatch"
+    copy_sample(workspace)
+    return Plan(
+        task=TASK,
+        workspace=workspace,
+        record=folder / "journal.jsonl",
+        provider="simulated:responses",
+        model=MODEL,
+        settings=(("opaque_items", "keep"),),  # the provider reads its own compactions again
+        window=DEMO_WINDOW,
+        permissions=permissions,
+        memory=NOTES_FILE,
+        world=SimulatedServerState(DEMO_WINDOW, pace_s, compactions=COMPACTIONS),
+    )
+
+
+def copy_sample(workspace: Path) -> None:
+    """A fresh copy of the sample workspace, writable whatever the installed files are. Raises InspectorError."""
+    source = resource("workspace")
+    try:
+        workspace.mkdir(parents=True)
+        for path in sorted(source.rglob("*")):
+            target = workspace / path.relative_to(source)
+            if path.is_file() and not set(path.relative_to(source).parts) & set(_MADE):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(path.read_bytes())
+    except OSError as why:
+        raise InspectorError(f"The sample workspace cannot be copied to {workspace}: {why.strerror or why}.") from None
+    if not any(workspace.iterdir()):
+        raise InspectorError("The sample workspace is not among the installed files.")
