@@ -1,6 +1,6 @@
 """What a tier asks of the disk: files of the agent's workspace are read, transcripts and large outputs are kept.
 
-Reading never leaves the workspace (`tools.inside`) and takes no more than was asked for. Saving goes to a
+Reading never leaves the workspace (`tools.common`) and takes no more than was asked for. Saving goes to a
 folder of our own, readable by its user only, to files that were not there before: nothing is ever overwritten. The
 transcripts of one answerer that have the same name follow each other in one file.
 """

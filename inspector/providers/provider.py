@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Container, Coroutine
 from concurrent.futures import CancelledError, wait
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
@@ -190,4 +191,5 @@ async def _until(over: "asyncio.Future[Last]") -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    await last()
+    with suppress(Exception):  # a connection that is broken already
+        await last()

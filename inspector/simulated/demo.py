@@ -4,9 +4,7 @@ Every answer says which step it is, and every tier keeps the newest messages; so
 conversation alone, whatever was compacted. What the script changes and reports is real: it edits the file where the
 fault is, runs the tests, and its last words say how they really ended.
 
-The steps are chosen so that each tier meets its own condition: results one by one (L0), more and more of them until a
-watermark is passed slowly (L1, and L2 once there are notes), several at once so that it is jumped over (L3a, L3b), and
-a file of single digits, of which every estimate by characters thinks too little (L4).
+The steps are chosen so that each tier meets its own condition (`inspector.agent.starting` tells which).
 """
 
 import re
