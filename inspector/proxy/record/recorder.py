@@ -8,14 +8,13 @@ loses nothing that had passed. What goes wrong (disk full, file removed) is repo
 """
 
 import contextlib
-import io
 import os
 import pickle
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -135,17 +134,13 @@ class Recorder:
             self._tell(f"{self.path} is still being written.")
 
     def _hand_on(self) -> None:
-        pipe = io.BufferedWriter(self._writer.stdin.detach(), 2)  # no room: what goes through is not copied
+        pipe = self._writer.stdin
 
         def send(value: Record | int) -> None:
             """The pieces of a body as they lie there, then what they belong to."""
             pieces: list[pickle.PickleBuffer] = []
             data = pickle.dumps(value, protocol=5, buffer_callback=pieces.append)
-            pickle.dump([len(piece.raw()) for piece in pieces], pipe)
-            for piece in pieces:
-                pipe.write(piece)
-            pipe.write(data)
-            pipe.flush()
+            _write(pipe.fileno(), [pickle.dumps([len(piece.raw()) for piece in pieces]), *pieces, data])
 
         try:
             while (record := self._queue.get()) is not None:
@@ -193,6 +188,18 @@ class Recorder:
                 record.set()
             elif record is not None:
                 _free(record)
+
+
+def _write(handle: int, pieces: Sequence[bytes | pickle.PickleBuffer]) -> None:
+    """All of it, without putting it together first: in few turns, as each of them may wait for the other threads."""
+    for start in range(0, len(pieces), 512):
+        left = [memoryview(piece) for piece in pieces[start : start + 512]]
+        while left:
+            sent = os.writev(handle, left)
+            while left and sent >= len(left[0]):
+                sent -= len(left.pop(0))
+            if left:
+                left[0] = left[0][sent:]
 
 
 def _free(record: Record) -> None:
