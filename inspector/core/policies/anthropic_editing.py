@@ -1,13 +1,7 @@
 """Anthropic's context editing, strategy `clear_tool_uses_20250919`: the API clears old tool results.
 
-Trigger, `keep`, `exclude_tools`, `clear_at_least` and `clear_tool_inputs` are the API's own. What its documentation
-leaves open is decided plainly here:
-- what was cleared stays cleared, and the trigger looks at the prompt as it stands now (upstream the client sends the
-  whole history again and the server clears it again);
-- the newest `keep` tool uses are those with a result; one of an excluded tool counts among them;
-- `clear_at_least` is compared with the tokens that clearing frees, estimated;
-- after an overflow all that can be cleared is cleared, trigger or not;
-- the placeholder is Roku's and opencode's: the API's is not documented.
+The settings but for `mode` are the API's own; `clear_at_least` is compared with an estimate. docs/policies.md says what
+is done where the API's documentation leaves something open.
 """
 
 from collections.abc import Sequence
@@ -20,7 +14,7 @@ from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, compared, settled
 from inspector.core.policies.replacements import PLACEHOLDER, cleared
 from inspector.core.policies.settings import setting
-from inspector.core.policies.turn import AllDone, Done
+from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.estimators import buffer_tokens
 
@@ -92,13 +86,6 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
         if name.lower() != TIER:
             raise self.unknown(name)
         return _clear(buffer, settings, running, _clearable(buffer.messages, settings))
-
-    def before_call(
-        self, buffer: Buffer, settings: EditingSettings, running: SimpleState, moment: PolicyInput
-    ) -> AllDone[SimpleState]:
-        if not self.due(buffer, settings, running, moment)[0].due:
-            return ()
-        return ((yield from self.tier(TIER, buffer, settings, running, moment)),)
 
 
 def _results(messages: Sequence[Message]) -> list[int]:

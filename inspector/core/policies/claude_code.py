@@ -1,31 +1,7 @@
 """Claude Code, as it was observed from outside: micro-compaction, automatic compaction, what it puts back after it.
 
-Its source is not open. What is here was seen in recorded sessions, or is said by others who looked; docs/policies.md
-has the figures. By version, as `RULES` says:
-
-- *When*: window - room for the answer - 13,000. Room: 32,000 up to 2.1.20 (155,000 of 200,000), 20,000 from then on
-  (167,000). Seen in 13 recorded compactions of 2.0.76 to 2.1.37, all with a window of 200,000. The form, its constants
-  and the two environment variables: anthropics/claude-code#12004, #27189, Ruya-AI/cozempic#38. Of a window of 1,000,000
-  one compaction was seen, at 998,659 (2.1.219), above the 967,000 of the formula; reports tell of 195,000 to 420,000
-  in some versions between (#53801, #54056, #40757): by which rule is not known.
-- *By what measure*: what was reported for the last call, its output, and characters / 4 of what came since. That is the
-  recorded size, give or take 2 tokens, in all 6 of 2.1.7 to 2.1.20. Up to 2.1.1 what came since is not counted. Most
-  files hold a placeholder for the output; 2.1.5 to 2.1.20 themselves went by it, for others the answer is estimated.
-  Where no report stands, as right after a compaction, it counts characters / 4 of the messages alone: 4 records
-  (2.1.197 to 2.1.219) tell 720 to 18,101 tokens then, where 44,000 to 69,000 were sent.
-- *Micro-compaction* (2.1.5 to 2.1.20): from 20,000 tokens below that line on, where 20,000 can be saved, by the rule of
-  `formats.claude_code.unrecorded`. 3 recorded; one could have come at 132,511 to 134,973 and came at 135,376. The count
-  does not fall by it before the next report: 2 of the 3 were followed by a compaction at once. Whether later versions
-  clear by themselves (after an idle hour, it is reported) the files do not tell: not here.
-- *The summary* is asked for with the whole buffer (seen on the wire, 2.1.156); all 19 recorded ones have the nine
-  `SECTIONS`, up to 2.1.42 behind an analysis. The wording of the request is ours; the frame of the answer is recorded.
-- *What it keeps*: nothing up to 2.1.42. Later some of the last messages (one answer; 16 records): by which rule is not
-  known, so nothing here either.
-- *What it puts back*: the five files that it read or wrote last, newest first (5 of 5 in the one session that holds
-  both, 2.1.217); a large one is only named, from 5,000 tokens on, it is reported. Up to 2.1.42 none of it is recorded:
-  9,300 tokens come back (median of 28). Listings of tools, agents and servers, output of hooks and reminders of tasks
-  come anew, too (2.1.217, 2.1.219): what they say the buffer does not tell, and they stay in its unseen part.
-- How it shortens a call for a summary that overflows is not known: here that fails.
+Its source is not open. docs/policies.md says what was seen in recorded sessions, in which versions, what others report,
+and what is not known and therefore not here. `RULES` has it by version; the wording of the request is ours.
 """
 
 from collections.abc import Iterator, Sequence

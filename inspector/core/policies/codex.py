@@ -1,17 +1,8 @@
-"""Codex's local compaction: a summary, and the newest user messages word for word.
+"""Codex's local compaction (`compact.rs`, spec Part 3): a summary, and the newest user messages word for word.
 
-As the source of Codex says it (`compact.rs`, spec Part 3), and where that is silent:
-- *initial context* is what stands before the first answer of the model and was not typed by the user (messages of the
-  system, and those the client wrote in the user's name); it is put in front again as it stands, not built anew;
-- of a user message its text stays, several blocks as one, images go; of the one that does not fit the budget the middle
-  is cut out;
-- the summary is asked for once and taken as it came; retrying a broken stream is the business of the one who answers;
-- the wording of the request is ours, the prefix of the summary is Codex's;
-- after a compaction it goes by an estimate of the new buffer, until the next report (`recompute_token_usage`): records
-  (6) tell 6,135 to 24,525 tokens then, ours is 1 to 15 % less, and 9,839 to 27,270 were sent;
-- its effective window of 95 % only moves the figure that Codex shows, so it is not here;
-- after an overflow Codex ends the turn and takes the window for full, so that the next turn begins by compacting; here
-  it compacts at once.
+docs/policies.md says where that is silent and what is done here. Besides: *initial context* are messages of the system
+and those the client wrote in the user's name; several blocks of a user's text become one; the wording of the request is
+ours, the prefix of the summary Codex's; its effective window of 95 % only moves the figure that Codex shows.
 """
 
 from collections.abc import Sequence
@@ -24,7 +15,7 @@ from inspector.core.outcome import Event, FateName
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, failed, settled
 from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
-from inspector.core.policies.turn import AllDone, Done
+from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdicts, Watermark
 from inspector.core.tokens.harnesses import utf8_length
 from inspector.core.words import per_cent
@@ -89,13 +80,6 @@ class CodexPolicy(SimplePolicy[CodexSettings]):
         if name.lower() != TIER:
             raise self.unknown(name)
         return (yield from _compact(buffer, settings, running, moment))
-
-    def before_call(
-        self, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput
-    ) -> AllDone[SimpleState]:
-        if not moment.overflow and self.tokens(buffer, settings, running) < settings.limit:
-            return ()
-        return ((yield from _compact(buffer, settings, running, moment)),)
 
 
 def _compact(buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput) -> Done[SimpleState]:

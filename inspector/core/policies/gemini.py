@@ -1,15 +1,10 @@
 """Gemini CLI: from half of the window on the older part becomes a snapshot, which a second call checks (spec Part 3).
 
-Where that is silent:
-- the share kept is of the characters of each message as JSON; a cut lies only before a user message, one of the
-  client's among them; where there is none after the cut, everything goes if the model has just finished;
-- old tool responses are cut before the split, and only those of more characters than stay: a fifth of these from the
-  beginning, the rest from the end; what cannot be saved to a file stays as it is;
-- the summariser reads the uncut messages unless they would not fit its window with 20,000 tokens to spare;
-- an inflated result counts as a failed attempt, unless somebody asked for it by hand; after one, only responses are cut
-  until somebody compresses by hand. A call that fails and an empty snapshot change nothing: the next call tries again;
-- after an overflow it compresses, as if by hand; Gemini CLI ends with an error;
-- sizes are characters over 4; the wording of the requests is ours.
+docs/policies.md says where that is silent and what is done here. Besides: the share kept is of the characters of each
+message as JSON; where no user message (one of the client's among them) stands after the cut, everything goes if the
+model has just finished; responses are cut before the split, and only those of more characters than stay; the summariser
+reads the uncut messages unless they would not fit its window with 20,000 tokens to spare; sizes are characters over 4;
+the wording of the requests is ours.
 """
 
 from collections.abc import Sequence

@@ -290,8 +290,8 @@ Simple = TypeVar("Simple", bound=SimpleSettings)
 
 
 class SimplePolicy(Policy[Simple, SimpleState]):
-    """A harness that goes by what was reported last. A subclass has all that `Policy` asks for but the type of its
-    state and `measure`."""
+    """A harness that goes by what was reported last, and runs its tiers one after the other where they are due. A
+    subclass has `name`, `title`, `settings_type`, and where it has `tiers`, also `watermarks`, `due` and `tier`."""
 
     state_type = SimpleState
     samples = 1
@@ -311,6 +311,27 @@ class SimplePolicy(Policy[Simple, SimpleState]):
     def tokens(self, buffer: Buffer, settings: Simple, running: SimpleState) -> int:
         """What watermarks are compared with."""
         return self.measure(buffer, settings, running)[1]
+
+    def before_call(
+        self, buffer: Buffer, settings: Simple, running: SimpleState, moment: PolicyInput
+    ) -> AllDone[SimpleState]:
+        return (yield from self._run(buffer, settings, running, moment, after_turn=False))
+
+    def after_turn(
+        self, buffer: Buffer, settings: Simple, running: SimpleState, moment: PolicyInput
+    ) -> AllDone[SimpleState]:
+        return (yield from self._run(buffer, settings, running, moment, after_turn=True))
+
+    def _run(
+        self, buffer: Buffer, settings: Simple, running: SimpleState, moment: PolicyInput, *, after_turn: bool
+    ) -> AllDone[SimpleState]:
+        done: tuple[Outcome[SimpleState], ...] = ()
+        for tier in (one.name for one in self.tiers if one.after_turn == after_turn):
+            verdicts = self.due(buffer, settings, running, moment)
+            if any(one.due for one in verdicts if one.tier == tier):
+                done += ((yield from self.tier(tier, buffer, settings, running, moment)),)
+                buffer, running = done[-1].buffer, done[-1].running
+        return done
 
     def from_limit(
         self, tier: str, limit: int, tokens: int, buffer: Buffer, settings: Simple, moment: PolicyInput

@@ -1,14 +1,10 @@
 """opencode: old tool outputs are pruned; then a summary, with a tail of the newest turns (spec Part 3).
 
-Where that is silent:
-- the model's output budget is 32,000 tokens, and at most a quarter of the window;
-- a turn begins with a message the user typed; what the client wrote in the user's name belongs to the turn before it;
-- pruning is checked after every call; opencode checks when the agent has come to rest. The two newest turns are
-  protected either way, so it prunes once a turn here as well;
-- results that are errors are not pruned, and do not count; pruning never looks past a summary;
-- a turn is split only where no result is parted from its call;
-- the tail is measured by characters over 4, pruning by those of the output alone;
-- the wording of the request is ours. Before the summary stands a user message, after the tail one that says to go on.
+docs/policies.md says where that is silent and what is done here. Besides: what the client wrote in the user's name
+belongs to the turn before it; pruning is checked after every call, opencode checks when the agent has come to rest (two
+newest turns are protected, so it prunes once a turn here as well); the tail is measured by characters over 4, pruning
+by those of the output alone; the wording of the request is ours. Before the summary stands a user message, after the
+tail one that says to go on.
 """
 
 from collections.abc import Iterator, Sequence
@@ -111,18 +107,10 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
     def before_call(
         self, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
     ) -> AllDone[SimpleState]:
+        """Without a look at what could be pruned, which takes longer than all else."""
         if not moment.overflow and self.tokens(buffer, settings, running) < settings.usable:
             return ()
         return ((yield from _compact(buffer, settings, running, moment)),)
-
-    def after_turn(
-        self, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
-    ) -> AllDone[SimpleState]:
-        yield from ()
-        places, freed = prunable(buffer.messages, settings)
-        if not settings.prune or freed <= settings.prune_minimum:
-            return ()
-        return (_prune(buffer, settings, running, places),)
 
 
 def prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tuple[list[int], int]:
