@@ -72,7 +72,8 @@ def _collect(messages: Iterable[Message]) -> _Extract:
         found.goals.update((fact.text, None) for fact in instructions(message))
         for part in message.parts:
             if isinstance(part, ToolCall):
-                names[part.id] = _action(part)
+                about = first_text(part.arguments, (*COMMAND_KEYS, *FILE_KEYS))
+                names[part.id] = f"{part.name} {_short(about)}" if about else part.name
                 _files(part, found)
             elif isinstance(part, Text) and message.role == "assistant":
                 found.decisions.update(dict.fromkeys(_decisions(part.text)))
@@ -101,11 +102,6 @@ def _from_text(text: str) -> _Extract:
 
 def _decisions(text: str) -> list[str]:
     return [one for one in sentences(text) if _DECISION.search(one)]
-
-
-def _action(call: ToolCall) -> str:
-    about = first_text(call.arguments, (*COMMAND_KEYS, *FILE_KEYS))
-    return f"{call.name} {_short(about)}" if about else call.name
 
 
 def _files(call: ToolCall, found: _Extract) -> None:

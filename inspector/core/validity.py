@@ -197,10 +197,8 @@ def _with_answers(messages: Iterable[Message], unanswered: dict[int, list[ToolCa
             yield from owed
             owed.clear()
         yield message
-        owed += (_answer(message, call, n) for n, call in enumerate(unanswered.get(id(message), ())))
+        for n, call in enumerate(unanswered.get(id(message), ())):
+            result = ToolResult(call.id, REMOVED, is_error=True)
+            owed.append(Message(f"{TIER}-{message.id}-{n}", "tool", (result,)))
         before = message.role
     yield from owed
-
-
-def _answer(message: Message, call: ToolCall, n: int) -> Message:
-    return Message(f"{TIER}-{message.id}-{n}", "tool", (ToolResult(call.id, REMOVED, is_error=True),))

@@ -11,7 +11,7 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects import anthropic, openai_chat, openai_responses
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Json, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import text_of
+from inspector.core.untyped import text_of, whole_of
 
 _MARKS: Mapping[str, Mark] = {"meta": "meta", "attachment": "attachment", "placeholder": "placeholder"}
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
@@ -82,18 +82,14 @@ def read_buffer(value: Any) -> Buffer:
     system, tools, unseen = value.get("system"), value.get("tools"), value.get("unseen")
     if not isinstance(tools, Sequence | None) or isinstance(tools, str):
         raise InspectorError("The tools of a buffer must be a list.")
+    if not all(isinstance(tool, Mapping) and isinstance(tool.get("name"), str) for tool in tools or ()):
+        raise InspectorError("A tool of the buffer needs a name and a definition.")
     prompt = Prompt(
         system if isinstance(system, str) else None,
-        None if tools is None else tuple(_read_tool(tool) for tool in tools),
+        None if tools is None else tuple(Tool(tool["name"], tool.get("definition")) for tool in tools),
         unseen if isinstance(unseen, int) else 0,
     )
     return Buffer(read_messages(value.get("messages"), "message"), prompt)
-
-
-def _read_tool(value: Any) -> Tool:
-    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
-        raise InspectorError("A tool of the buffer needs a name and a definition.")
-    return Tool(value["name"], value.get("definition"))
 
 
 def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
@@ -114,8 +110,18 @@ def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
 def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa: A002
     if isinstance(value.get("parts"), Sequence):
         parts = tuple(_read_part(part) for part in value["parts"] if isinstance(part, Mapping))
-        role = _ROLES.get(str(value.get("role")), "user")
-        return (_read_neutral(value, id, role, parts),)
+        return (
+            Message(
+                text_of(value.get("id")) or id,
+                _ROLES.get(str(value.get("role")), "user"),
+                parts,
+                together=str(value.get("together") or ""),
+                summary=bool(value.get("summary")),
+                mark=_MARKS.get(str(value.get("mark")), ""),
+                line=whole_of(value.get("line")) or 0,
+                time=str(value.get("time") or ""),
+            ),
+        )
     wire_role = value.get("role")
     if value.get("tool_calls") or wire_role in ("tool", "function"):
         return openai_chat.read_message(value, id=id)
@@ -126,29 +132,12 @@ def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa
     return anthropic.read_messages(wire_role, value.get("content"), id=id)
 
 
-def _read_neutral(value: Mapping[str, Any], id: str, role: Role, parts: tuple[Part, ...]) -> Message:  # noqa: A002
-    return Message(
-        text_of(value.get("id")) or id,
-        role,
-        parts,
-        together=str(value.get("together") or ""),
-        summary=bool(value.get("summary")),
-        mark=_MARKS.get(str(value.get("mark")), ""),
-        line=_number(value.get("line")) or 0,
-        time=str(value.get("time") or ""),
-    )
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _read_part(part: Mapping[str, Any]) -> Part:
     match part.get("type"):
         case "text":
             return Text(text_of(part.get("text")))
         case "thinking":
-            return Thinking(text_of(part.get("text")), text_of(part.get("signature")), _number(part.get("tokens")))
+            return Thinking(text_of(part.get("text")), text_of(part.get("signature")), whole_of(part.get("tokens")))
         case "tool_call":
             return ToolCall(text_of(part.get("id")), text_of(part.get("name")), part.get("arguments"))
         case "tool_result":
@@ -164,4 +153,4 @@ def _read_part(part: Mapping[str, Any]) -> Part:
         case kind:
             name = part["kind"] if isinstance(part.get("kind"), str) else str(kind)
             value = part["value"] if "value" in part else dict(part)
-            return Opaque(name, value, _number(part.get("bytes")) or 0, _number(part.get("tokens")))
+            return Opaque(name, value, whole_of(part.get("bytes")) or 0, whole_of(part.get("tokens")))

@@ -4,8 +4,9 @@ Its source is not open. docs/policies.md says what was seen in recorded sessions
 and what is not known and therefore not here. `RULES` has it by version; the wording of the request is ours.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from inspector.core.buffer import Buffer
@@ -208,7 +209,9 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
                 break
             output = usage.output
             if not (usage.output_is_final or by.output_as_filed):
-                output = max(output, sum(map(client_tokens, _answer(buffer.messages, at))))
+                newest_first = (buffer.messages[n] for n in range(at, -1, -1))
+                answer = takewhile(lambda one: one.role == "assistant", newest_first)
+                output = max(output, sum(map(client_tokens, answer)))
             since = sum(map(client_tokens, buffer.messages[at + 1 :])) if by.counts_since else 0
             return usage.prompt + output + since
         if moment.reports is None:
@@ -220,13 +223,6 @@ def _numbers(client: str) -> Version:
     """The last version that the text names; of `Claude Code 2.1.36 to 2.1.37` the second."""
     numbers = client.rpartition(" ")[2].split(".")
     return tuple(map(int, numbers)) if all(one.isdecimal() and len(one) < 9 for one in numbers) else ()
-
-
-def _answer(messages: Sequence[Message], at: int) -> Iterator[Message]:
-    """The answer that ends at this place, newest message first."""
-    while at >= 0 and messages[at].role == "assistant":
-        yield messages[at]
-        at -= 1
 
 
 def _micro(buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState) -> Outcome[SimpleState]:

@@ -262,7 +262,12 @@ class _Driver:
         standing = self._messages
         if arrival.swapped or arrival.gone:
             kept = (message for message in standing if message.id not in arrival.gone or message.summary)
-            standing = tuple(_swapped(message, arrival) for message in kept)
+            standing = tuple(
+                message  # the policy has changed it, or it is one of the policy's own
+                if message.summary or message.mark == "placeholder"
+                else arrival.swapped.get(message.id, message)
+                for message in kept
+            )
         return Buffer((*standing, *arrival.new), prompt)
 
     def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, heard: AnswerLog) -> Sequence[Outcome[Any]]:
@@ -309,9 +314,3 @@ class _Driver:
         upto = said[-1] if said else sent.messages[-1].id if sent.messages else ""
         self._reports = (CallReport(upto, usage, request.finish, request.model),) if upto else ()
         return usage
-
-
-def _swapped(message: Message, arrival: Arrival) -> Message:
-    """As the recording has it now, unless the policy has changed it or it is one of the policy's own."""
-    new = arrival.swapped.get(message.id)
-    return message if new is None or message.summary or message.mark == "placeholder" else new

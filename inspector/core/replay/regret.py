@@ -264,7 +264,10 @@ class LossLedger:
             return
         named = set[int]()
         for word in self._by_word.keys() & {"", *words(said)}:
-            named.update(fact for fact in self._by_word[word] if self._is_said(fact, said))
+            for fact in self._by_word[word]:
+                saying = self._index.saying(fact)
+                if _is_used(said, self._index.facts[fact]) if saying is None else saying.stands_in(said):
+                    named.add(fact)
         calls = [(call, call_text(call)) for call in message.calls] if named else []
         for fact in sorted(named):
             loss = self._lost[fact]
@@ -275,10 +278,6 @@ class LossLedger:
                     self._reads.expect(by.id, len(self._regrets))
                 self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
         self._found_again(named)
-
-    def _is_said(self, fact: int, text: str) -> bool:
-        saying = self._index.saying(fact)
-        return _is_used(text, self._index.facts[fact]) if saying is None else saying.stands_in(text)
 
     def _follow(self, message: Message, number: int, request: int) -> None:
         """Calls that read what was there before, and what they cost."""

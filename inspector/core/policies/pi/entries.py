@@ -29,6 +29,7 @@ EntryKind: TypeAlias = Literal[
 ]  # fmt: skip
 _MESSAGES = ("message", "bashExecution", "custom")
 _BETWEEN = ("branch_summary", "custom_message")
+_TURNS = ("bashExecution", *_BETWEEN)
 _KINDS: Mapping[str, EntryKind] = {kind: kind for kind in get_args(EntryKind)}
 BRANCH = "The following is a summary of a branch that this conversation came back from:"
 _READS, _WRITES = ("read",), ("edit", "write", "multiedit")
@@ -63,7 +64,7 @@ class Entry:
     @property
     def may_open(self) -> bool:
         """May the kept part begin here? Anything the model reads but a tool's result and a compaction."""
-        if self.kind in _BETWEEN or self.kind == "bashExecution":
+        if self.kind in _TURNS:
             return True
         return self.is_message and self.message is not None and self.message.role != "tool"
 
@@ -75,12 +76,7 @@ class Entry:
 
     def starts_turn(self, newest: bool = False) -> bool:
         """Does a turn begin here?"""
-        return (
-            self.is_start()
-            or self.kind == "bashExecution"
-            or self.kind in _BETWEEN
-            or (newest and self.kind == "custom")
-        )
+        return self.is_start() or self.kind in _TURNS or (newest and self.kind == "custom")
 
     def tokens(self, newest: bool = False) -> int:
         """What the walk to the cut point adds for it: nothing for what is not shown."""
@@ -136,21 +132,16 @@ def _entries(messages: Sequence[Message], filed: Filed) -> Iterator[Entry]:
 def _entry(message: Message, record: Record | None = None) -> Entry:
     if record is not None:
         return Entry(_KINDS.get(record.kind, "label"), message.id, message, record.counted, whole=record.message)
-    return Entry(_kind(message), message.id, message, 0 if is_made_up(message) else None)
+    kind: EntryKind = "custom" if message.role == "system" else "message"
+    if message.role == "user" and message.mark == "meta":
+        kind = "branch_summary" if message.text.startswith(BRANCH) else "custom_message"
+    return Entry(kind, message.id, message, 0 if is_made_up(message) else None)
 
 
 def _unsent(record: Record) -> Entry:
     """An entry of which the buffer holds nothing."""
     kind = _KINDS.get(record.kind, "label")
     return Entry(kind, record.id, record.message, record.counted, sent=False)
-
-
-def _kind(message: Message) -> EntryKind:
-    if message.role == "system":
-        return "custom"
-    if message.role == "user" and message.mark == "meta":
-        return "branch_summary" if message.text.startswith(BRANCH) else "custom_message"
-    return "message"
 
 
 def leading_system(messages: Sequence[Message]) -> int:
@@ -205,7 +196,12 @@ def find_cut_point(
     rules: Rules = RULES,
 ) -> CutPoint:
     """findCutPoint over entries[start:end]. `owed`: ids of calls whose results are still to come. O(end - start)."""
-    valid = _valid(entries, start, end, owed, rules.together)
+    change = _held_together(entries, start, end, owed, rules.together)
+    held, valid = 0, list[int]()  # positions where the kept part may begin
+    for at in range(start, end):
+        held += change.get(at, 0)
+        if not held and entries[at].may_open:
+            valid.append(at)
     if not valid:
         return CutPoint(start)
     at = _reach(entries, start, end, keep, valid, rules.newest)
@@ -232,17 +228,6 @@ def _reach(entries: Sequence[Entry], start: int, end: int, keep: int, valid: Seq
         if total >= keep:
             return next((n for n in valid if n >= at), valid[-1 if newest else 0])
     return valid[0]
-
-
-def _valid(entries: Sequence[Entry], start: int, end: int, owed: Collection[str], together: bool) -> list[int]:
-    """Positions where the kept part may begin."""
-    change = _held_together(entries, start, end, owed, together)
-    held, found = 0, []
-    for at in range(start, end):
-        held += change.get(at, 0)
-        if not held and entries[at].may_open:
-            found.append(at)
-    return found
 
 
 def _held_together(

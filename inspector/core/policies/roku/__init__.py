@@ -15,7 +15,6 @@ from inspector.core.policies.roku.messages import clearable, freed_raw, half_spl
 from inspector.core.policies.roku.settings import (
     ESTIMATOR,
     Breaker,
-    CacheBreak,
     Detector,
     RokuSettings,
     RokuState,
@@ -120,8 +119,11 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
             remote = "" if moment.remote else " · this provider cannot compact remotely"
             local = " · the provider compacts remotely: L3a" if path == "L3a" else ""
         at_mid, at_high = settings.mid_line.tokens, settings.high_line.tokens
+        old = clearable(buffer.messages, settings)
+        freed = running.calibration.apply(freed_raw(buffer.messages, old))
+        none = f"no tool result older than the newest {settings.microcompact_retain_recent} would shrink"
         return (
-            _l0_verdict(buffer, settings, running),
+            Verdict("L0", bool(old), plural(len(old), "old tool result") if old else none, freed),
             Verdict("L1", mid_due and not memory, mid + memory * " · a summary is at hand: L2", total, at_mid),
             Verdict("L2", mid_due and memory, mid + (not memory) * " · no summary at hand: L1", total, at_mid),
             Verdict("L3a", high_due and path == "L3a", high + remote, total, at_high),
@@ -262,11 +264,8 @@ def _learn(turn: Context, settings: RokuSettings, moment: PolicyInput, answer: A
     detector, found = turn.running.detector.check_response(usage.cache_read if usage else 0)
     breaker = turn.running.breaker.good_turn(settings.breaker_recovery_after)
     turn.running = replace(turn.running, calibration=calibration, detector=detector, breaker=breaker)
-    if found is not None:
-        yield from _log_break(turn, moment, found)
-
-
-def _log_break(turn: Context, moment: PolicyInput, found: CacheBreak) -> Conversation[None]:
+    if found is None:
+        return
     changed = ", ".join(found.changed)
     text = f"step {moment.step}: {found.tokens_lost} cached tokens lost; changed: {changed}\n"
     try:
@@ -291,16 +290,6 @@ def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[Step
         return [StepRecord(step, None, "", "final", message=said)]
     found = [m.result for m in results if m.result is not None]
     return [StepRecord(step, names.get(one.call_id), said, "tool", not one.is_error, one.content) for one in found]
-
-
-def _l0_verdict(buffer: Buffer, settings: RokuSettings, running: RokuState) -> Verdict:
-    indices = clearable(buffer.messages, settings)
-    freed = running.calibration.apply(freed_raw(buffer.messages, indices))
-    if not indices:
-        why = f"no tool result older than the newest {settings.microcompact_retain_recent} would shrink"
-    else:
-        why = plural(len(indices), "old tool result")
-    return Verdict("L0", bool(indices), why, freed, None)
 
 
 def _why(total: int, line: Watermark, settings: RokuSettings) -> str:

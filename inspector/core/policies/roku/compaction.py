@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.message import Message, Opaque, ToolCall, ToolResult
+from inspector.core.message import Json, Message, Opaque, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, RemoteCompact, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.replacements import cleared, inserted, without
@@ -195,8 +195,14 @@ def compact(
         events.append(_summarizer_called(attempt, succeeded, moment))
     if removed:
         running = yield from _compact_records(succeeded, settings, running, moment)
-        if path != "mechanical":
-            running = _judge(succeeded, settings, running, moment, events)
+        if path != "mechanical" and succeeded:
+            running = replace(running, breaker=running.breaker.succeeded())
+        elif path != "mechanical":
+            breaker, tripped = running.breaker.failed(settings.max_consecutive_autocompact_failures)
+            if tripped:
+                fields: dict[str, Json] = {"step": moment.step, "consecutive_failures": breaker.failures}
+                events.append(Event("AutoCompactCircuitBreakerTripped", fields))
+            running = replace(running, breaker=breaker)
         running = replace(running, detector=running.detector.notify_compaction())
         changed.update((message.id, "summarised") for message in removed)
     finished = {"step": moment.step, "llm_succeeded": succeeded, "elapsed_ms": attempt.elapsed_ms}
@@ -231,19 +237,6 @@ def _summarizer_called(attempt: Attempt, succeeded: bool, moment: PolicyInput) -
             "drop_oldest_retries": attempt.retries,
         },
     )
-
-
-def _judge(
-    succeeded: bool, settings: RokuSettings, running: RokuState, moment: PolicyInput, events: list[Event]
-) -> RokuState:
-    """The breaker's part."""
-    if succeeded:
-        return replace(running, breaker=running.breaker.succeeded())
-    breaker, tripped = running.breaker.failed(settings.max_consecutive_autocompact_failures)
-    if tripped:
-        fields = {"step": moment.step, "consecutive_failures": breaker.failures}
-        events.append(Event("AutoCompactCircuitBreakerTripped", fields))
-    return replace(running, breaker=breaker)
 
 
 def _compact_records(
