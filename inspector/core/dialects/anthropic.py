@@ -389,20 +389,13 @@ def _read_item(item: Any, id: str, line: int, time: str) -> Sequence[Message]:  
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:
-    return (
-        value.get("role") == "assistant"
-        and "content" in value
-        and (value.get("type") == "message" or "stop_reason" in value)
-    )
+    is_answer = value.get("type") == "message" or "stop_reason" in value
+    return value.get("role") == "assistant" and "content" in value and is_answer
 
 
 def _is_message(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and value.get("role") in ("user", "assistant", "system")
-        and "content" in value
-        and not _is_response(value)
-    )
+    is_said = isinstance(value, Mapping) and text_of(value.get("role")) in _ROLES and "content" in value
+    return is_said and not _is_response(value)
 
 
 ANTHROPIC = Dialect(

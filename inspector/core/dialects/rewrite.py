@@ -146,8 +146,14 @@ def _plan_messages(
         if group.unit is None:
             recipes += [NewValue(one) for one in dialect.write(group.messages, calls)]
         else:
-            n = group.unit
-            recipes.append(_changed_message(dialect, items[n], n, units[n], group.messages, calls))
+            n, item, unit = group.unit, items[group.unit], units[group.unit]
+            if len(group.messages) == len(unit) and all(map(is_, group.messages, unit)):
+                recipes.append(Ref((n,)))
+                continue
+            old, changed = _one(dialect, unit, calls), _one(dialect, group.messages, calls)
+            if isinstance(item, dict) and isinstance(item.get("content"), list):
+                old, changed = _as_list(old), _as_list(changed)
+            recipes.append(changes((n,), item, old, changed))
     return tuple(recipes)
 
 
@@ -200,22 +206,6 @@ def _grouped(dialect: Dialect, new: Sequence[_Sourced], owner: Sequence[int]) ->
         else:
             groups.append(_Group(unit, [message]))
     return groups
-
-
-def _changed_message(
-    dialect: Dialect,
-    item: Any,
-    at: int,
-    unit: Sequence[Message],
-    messages: Sequence[Message],
-    calls: Mapping[str, ToolCall],
-) -> Recipe:
-    if len(messages) == len(unit) and all(map(is_, messages, unit)):
-        return Ref((at,))
-    old, new = _one(dialect, unit, calls), _one(dialect, messages, calls)
-    if isinstance(item, dict) and isinstance(item.get("content"), list):
-        old, new = _as_list(old), _as_list(new)
-    return changes((at,), item, old, new)
 
 
 def _one(dialect: Dialect, messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> Any:

@@ -15,14 +15,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.harness import (
-    CHARACTERS,
-    SimplePolicy,
-    SimpleSettings,
-    SimpleState,
-    failed,
-    settled,
-)
+from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, failed, settled
 from inspector.core.policies.replacements import PLACEHOLDER, cleared, inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done

@@ -151,15 +151,20 @@ def plain(name: str) -> str:
 
 def _value(key: str, text: str, hint: Any, word: str) -> Any:
     if get_origin(hint) is Literal:
-        return _choice(key, text, get_args(hint))
+        for choice in get_args(hint):
+            if plain(str(choice)) == plain(text):
+                return choice
+        raise InspectorError(f"{key} must be one of {', '.join(map(str, get_args(hint)))}, not {text!r}.")
     kinds = set(get_args(hint)) or {hint}
+    if type(None) in kinds and kinds & {int, float} and text.strip().lower() in {"", "none", "null"}:
+        return None
     try:
         if bool in kinds:
             return _WORDS[text.strip().lower()]
         if int in kinds:
-            return _optional(text, type(None) in kinds, lambda t: int(t.replace("_", "").replace(",", "")))
+            return int(text.replace("_", "").replace(",", ""))
         if float in kinds:
-            return _optional(text, type(None) in kinds, float)
+            return float(text)
     except (ValueError, KeyError):
         wanted = "a yes or no" if bool in kinds else "a whole number" if int in kinds else "a number"
         wanted += f" or {word!r}" if word else ""
@@ -167,14 +172,3 @@ def _value(key: str, text: str, hint: Any, word: str) -> Any:
     if get_origin(hint) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     return text
-
-
-def _optional(text: str, may_be_none: bool, parse: Any) -> Any:
-    return None if may_be_none and text.strip().lower() in {"", "none", "null"} else parse(text)
-
-
-def _choice(key: str, text: str, choices: tuple[Any, ...]) -> Any:
-    for choice in choices:
-        if plain(str(choice)) == plain(text):
-            return choice
-    raise InspectorError(f"{key} must be one of {', '.join(map(str, choices))}, not {text!r}.")

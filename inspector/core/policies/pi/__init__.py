@@ -9,18 +9,9 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure
 from inspector.core.outcome import Event, Outcome
 from inspector.core.policies.harness import Policy
+from inspector.core.policies.pi import usage
 from inspector.core.policies.pi.compaction import TIER, Extension, Job, Reason, compact, judge, verdict
 from inspector.core.policies.pi.settings import MAX_FAILURES, PiSettings, PiState, checked
-from inspector.core.policies.pi.usage import (
-    estimated_tokens,
-    is_clamped,
-    is_overflow,
-    last_answer,
-    needed,
-    noted,
-    reports_of,
-    says_overflow,
-)
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
 from inspector.core.policies.verdict import (
     BreakerState,
@@ -87,7 +78,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
 
     def measure(self, buffer: Buffer, settings: PiSettings, running: PiState) -> tuple[int, int]:
         """The profile's estimate, twice."""
-        tokens = estimated_tokens(buffer, settings)
+        tokens = usage.estimated_tokens(buffer, settings)
         return tokens, tokens
 
     def breaker(self, settings: PiSettings, running: PiState) -> BreakerState | None:
@@ -99,7 +90,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         window, reserve = settings.context_window, settings.reserve_tokens
         if not window:
             return ()
-        line = window - (window // 4 if is_clamped(settings, reserve) else reserve)
+        line = window - (window // 4 if usage.is_clamped(settings, reserve) else reserve)
         return (Watermark(f"{per_cent(max(0, line) / window, 1)} compact", max(0, line), "reserve_tokens", (TIER,)),)
 
     def due(self, buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Verdicts:
@@ -111,7 +102,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         """By hand neither trigger nor guards are asked."""
         if name.lower() != TIER:
             raise self.unknown(name)
-        running = noted(buffer.messages, running, moment)
+        running = usage.noted(buffer.messages, running, moment)
         due = judge(buffer, settings, running, moment).due
         reason: Reason = "overflow" if moment.overflow else "threshold" if due else "manual"
         return (yield from compact(Job(buffer, reason, extension=self.extension), settings, running, moment))
@@ -126,7 +117,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         With `before_llm` each call is checked; with `agent_end` each new prompt is, whether or not the end of the
         agent's run was.
         """
-        running = noted(buffer.messages, running, moment)
+        running = usage.noted(buffer.messages, running, moment)
         if moment.overflow:
             return ((yield from self._recovered(buffer, settings, running, moment)),)
         place = _place_before(buffer, settings, running)
@@ -136,7 +127,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         self, buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput
     ) -> AllDone[PiState]:
         """The check of the newest answer, unless it was checked already or is checked later."""
-        running = noted(buffer.messages, running, moment)
+        running = usage.noted(buffer.messages, running, moment)
         place = _place_after(buffer, settings, running)
         return ((yield from self._checked(buffer, place, settings, running, moment)),)
 
@@ -144,7 +135,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         """Wherever the check point lies: the trigger on this very buffer."""
         if moment.overflow:
             return ((yield from self._recovered(buffer, settings, running, moment)),)
-        running, place = noted(buffer.messages, running, moment), len(buffer.messages)
+        running, place = usage.noted(buffer.messages, running, moment), len(buffer.messages)
         return ((yield from self._checked(buffer, place, settings, running, moment)),)
 
     def _checked(
@@ -156,7 +147,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
             return Outcome(TIER, buffer, running)
         rest = buffer.messages[place:]
         head = buffer.with_messages(buffer.messages[:place]) if rest else buffer
-        running = replace(running, checked=last_answer(head.messages))
+        running = replace(running, checked=usage.last_answer(head.messages))
         if not judge(head, settings, running, moment).due:
             return Outcome(TIER, buffer, running)
         return (yield from compact(Job(head, "threshold", rest, extension=self.extension), settings, running, moment))
@@ -181,7 +172,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
     # a turn
 
     def is_overflow(self, failure: Failure) -> bool:
-        return super().is_overflow(failure) or says_overflow(str(failure))
+        return super().is_overflow(failure) or usage.says_overflow(str(failure))
 
     def recover(self, turn: Context, settings: PiSettings, moment: PolicyInput, error: str) -> Conversation[str]:
         """The recovery itself reports the second overflow."""
@@ -193,7 +184,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         self, turn: Context, settings: PiSettings, moment: PolicyInput, answer: Answer
     ) -> Conversation[Answer | None]:
         """Append the answer with its usage, check."""
-        if is_overflow(answer.finish, "", answer.usage, settings.context_window):
+        if usage.is_overflow(answer.finish, "", answer.usage, settings.context_window):
             raise ContextWindowExceeded(SILENT)
         turn.add(answer.messages)
         for message in answer.messages:
@@ -201,7 +192,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         turn.running = replace(turn.running, overflowed=False)
         if answer.messages:
             report = CallReport(answer.messages[-1].id, answer.usage, answer.finish, moment.model)
-            turn.running = replace(turn.running, reports=needed((*turn.running.reports, report)))
+            turn.running = replace(turn.running, reports=usage.needed((*turn.running.reports, report)))
         if settings.check_point == "after_llm":
             yield from self._look_after(turn, settings, moment, answer)
         return answer
@@ -218,7 +209,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         now = replace(moment, usage=answer.usage, finish=answer.finish, reports=None, overflow="")
 
         def look(buffer: Buffer, running: PiState) -> tuple[Verdict, ...]:
-            looks = _place_after(buffer, settings, noted(buffer.messages, running, now)) is not None
+            looks = _place_after(buffer, settings, usage.noted(buffer.messages, running, now)) is not None
             return self.due(buffer, settings, running, now) if looks else ()
 
         turn.announce(look, (TIER,))
@@ -231,7 +222,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
             if moment.overflow:
                 looks = settings.enabled and not running.overflowed
             else:
-                looks = _place_before(buffer, settings, noted(buffer.messages, running, moment)) is not None
+                looks = _place_before(buffer, settings, usage.noted(buffer.messages, running, moment)) is not None
             return self.due(buffer, settings, running, moment) if looks else ()
 
         turn.announce(look, tiers)
@@ -260,19 +251,19 @@ def _place_before(buffer: Buffer, settings: PiSettings, running: PiState) -> int
     if settings.check_point == "agent_end" and place == len(buffer.messages):
         return None  # nobody has prompted
     again = settings.check_point in ("before_llm", "agent_end")
-    return None if not again and running.checked == last_answer(buffer.messages) else place
+    return None if not again and running.checked == usage.last_answer(buffer.messages) else place
 
 
 def _place_after(buffer: Buffer, settings: PiSettings, running: PiState) -> int | None:
     """How far a check after a call looks; None where there is none."""
     place = None if settings.check_point == "before_llm" else check_place(buffer.messages, settings)
-    return None if running.checked == last_answer(buffer.messages) else place
+    return None if running.checked == usage.last_answer(buffer.messages) else place
 
 
 def _failed_answer(buffer: Buffer, running: PiState, moment: PolicyInput) -> CallReport | None:
     """What is known of the answer at the end that carries the refusal; None where there is none."""
     last = buffer.messages[-1] if buffer.messages else None
-    reports = reports_of(buffer.messages, running, moment)
+    reports = usage.reports_of(buffer.messages, running, moment)
     if last is None or last.role != "assistant" or not reports:
         return None
     return reports[-1] if reports[-1].upto == last.id and reports[-1].finish == "error" else None
