@@ -97,7 +97,7 @@ def _told_otherwise(changes: MessageChanges, former: Request, request: Request) 
     counts = changes.counts
     if not counts:
         return None
-    kind = next(how for how in _WEIGHTIEST if counts[how])
+    kind = next(how for how in _OTHERWISE if counts[how])
     words = ", ".join(f"{counts[how]} x {how}" for how in HARMLESS if counts[how])
     if _switched(former, request) and kind == "thinking":
         why = f"With the switch from {former.model} to {request.model} thinking of old turns was taken out."
@@ -105,14 +105,13 @@ def _told_otherwise(changes: MessageChanges, former: Request, request: Request) 
     return Cause(kind, False, f"{_OTHERWISE[kind]} Nothing that was said is lost.", words)
 
 
-_WEIGHTIEST: tuple[Literal["images", "thinking", "rewritten", "reminders"], ...]
-_WEIGHTIEST = ("images", "thinking", "rewritten", "reminders")
-_OTHERWISE: Mapping[str, str] = {
+_OTHERWISE: Mapping[Literal["images", "thinking", "rewritten", "reminders"], str] = {
     "images": "Images of old turns were replaced by a word.",
     "thinking": "Thinking of old turns was taken out.",
     "rewritten": "Messages are written otherwise (JSON, white space) and say the same.",
     "reminders": "Reminders of the client moved, changed or were taken out.",
 }
+"""The weightiest first."""
 
 
 def counted(former: Request, request: Request) -> Cause | None:

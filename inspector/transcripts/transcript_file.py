@@ -130,9 +130,8 @@ class TranscriptFile:
 
     def is_one(self, document: Any) -> Head:
         """All that the file holds is this value, whatever its bytes are."""
-        self._chunks.close()
-        self._read_all = self._is_document = True
-        self._document, self._kept, self._feeder.values = document, [(1, document)], 1
+        self._document = document
+        self._is_read(self._source, [(1, document)])
         return Head([document], document)
 
     def spread(self) -> Head | None:

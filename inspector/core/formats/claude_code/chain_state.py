@@ -231,7 +231,7 @@ class ChainState:
         """Lay what the file says that was sent; the pending nodes tell who said it."""
         if self.sent is None or not self.request:
             return False
-        came = travelling_together([message for node in self._pending for message in node.drafts()])
+        came = self._drafts(counted=False)
         known = self.sent.view(self.request, self._laid.stretch, map(self._laid.as_sent, came))
         if known is None:
             return False
