@@ -21,9 +21,9 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Generic, Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLayout, QToolButton, QWidget
 
 from inspector.core.heavy import load
 from inspector.gui.desk import Desk
@@ -39,31 +39,14 @@ SMALLEST = QSize(240, 110)
 """Pixels to which every panel can be shrunk."""
 
 
-class Cover(Guarded, QFrame):
+class Cover(QFrame):
     """Lies over a panel that could not show the state: a sentence, so that nobody takes an older one for it."""
 
     def __init__(self, under: QWidget) -> None:
         super().__init__(under)
-        self._under = under
         self.setAutoFillBackground(True)
         self.words = label(role="quiet", wrap=True, centred=True)
-        QVBoxLayout(self).addWidget(self.words)
-        under.installEventFilter(self)
-        self._fit()
-
-    def say(self, sentence: str) -> None:
-        self.words.setText(sentence)
-        self._fit()
-        self.show()
-        self.raise_()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize:
-            self._fit()
-        return False
-
-    def _fit(self) -> None:
-        self.setGeometry(self._under.rect())
+        column(self.words, of=self, margins=None)
 
 
 class Panel(Guarded, QWidget):
@@ -86,7 +69,6 @@ class Panel(Guarded, QWidget):
         """What is in the panel."""
         self._compared: dict[str, tuple[object, ...]] = {}
         self.cover: Cover | None = None
-        """Lies over the panel while it could not show the state."""
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setObjectName(type(self).__name__)
         self.setAccessibleName(self.TITLE)
@@ -115,6 +97,8 @@ class Panel(Guarded, QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        if self.cover is not None:
+            self.cover.resize(self.size())
         self.fit()
 
     def restyle(self) -> None:
@@ -171,7 +155,10 @@ class Panel(Guarded, QWidget):
         """Say in place that the state could not be shown: what stands in the panel is of an older one."""
         if self.cover is None:
             self.cover = Cover(self)
-        self.cover.say(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")
+        self.cover.words.setText(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")
+        self.cover.resize(self.size())
+        self.cover.show()
+        self.cover.raise_()
 
 
 class PlotPanel(Panel):

@@ -105,8 +105,7 @@ class Icicle(Guarded, QWidget):
         return next((cell for cell in self.cells if cell.rect.contains(where)), None)
 
     def _lay_out(self) -> None:
-        whole = self._tree is not None and self._tree.tokens > 0
-        self.cells = tuple(self._rows(self._tree)) if self._tree is not None and whole else ()
+        self.cells = tuple(self._rows(self._tree)) if self._tree is not None and self._tree.tokens > 0 else ()
         self.update()
 
     def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:
@@ -115,8 +114,7 @@ class Icicle(Guarded, QWidget):
         levels = max(1, min(LEVELS, self.height() // least))
         high = max(least, min(HIGH, self.height() / levels))
         for depth, node in enumerate(tree.along(self.part)):
-            cell = IcicleCell(QRectF(0, depth * high, width, high), self.part[:depth], node)
-            yield cell
+            yield (cell := IcicleCell(QRectF(0, depth * high, width, high), self.part[:depth], node))
         yield from self._inside(cell)
 
     def _inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:

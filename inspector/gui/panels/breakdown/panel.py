@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QStackedWidget, QTabBar, QTreeWidget, QTreeWidgetItem
 
@@ -13,7 +13,7 @@ from inspector.core.words import per_cent
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import column, holding, row, small_button
+from inspector.gui.look.build import column, delayed, holding, row, small_button
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
@@ -214,8 +214,7 @@ class BreakdownPanel(Panel):
         self._job = LatestJob(desk.bridge)
         self._calls: tuple[Thread, ToolCalls] | None = None
         self.filling: Filling | None = None
-        self._late = QTimer(self, singleShot=True, interval=LATE_MS)
-        self._late.timeout.connect(self._say_late)
+        self._late = delayed(self, LATE_MS, self._say_late)
         self.says = Elided("quiet")
         self.all = small_button("all", lambda: self.look_into(()), about="Look at all of the buffer again (Esc)")
         self.icicle = Icicle(desk.theme)

@@ -32,8 +32,6 @@ from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
 
-TYPING = 120
-"""Milliseconds of quiet before a text filter runs."""
 _TITLED = 50
 """Figures of width from which on the panel has a headline."""
 _ONLY = 220
@@ -66,7 +64,7 @@ class BufferPanel(Panel):
         self._kind = KINDS[0]
         self._filtering = LatestJob(desk.bridge)
         self._looking = LatestJob(desk.bridge)
-        self._timer = delayed(self, TYPING, self._filter)
+        self._timer = delayed(self, 120, self._filter)
         self.setFocusProxy(self.view)
         self._lay_out()
 

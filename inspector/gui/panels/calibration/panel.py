@@ -1,7 +1,5 @@
-"""How good the estimators are on this thread: each against what the provider reported, one of them plotted.
-
-The quick ones are worked out at once, the tokenizers only when asked for; all off the GUI thread.
-"""
+"""How good the estimators are on this thread: each against what the provider reported, one of them plotted. The quick
+ones are worked out at once, the tokenizers only when asked for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""The plots of the calibration panel, by pyqtgraph: estimated and reported, the learned scale, the prediction's errors.
-
-A click on any of them points at a request. Bands and clamp lines are fixed; only the samples change.
-"""
+"""Estimated and reported, the learned scale, the prediction's errors. A click on any of them points at a request."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence

@@ -1,25 +1,20 @@
 """Policies side by side over the whole thread: curves, a table with the differences from what happened, the regrets. Or
-one policy under several settings, a sweep, shown alike.
-
-What happened is worked out when the page is seen; policies are driven, off the GUI thread, when the user says so. Each
-result is shown as it comes, and kept as long as the thread stays, by everything it depends on: another chip or another
-setting runs only what is missing.
-"""
+one policy under several settings, a sweep. Policies are driven, off the GUI thread, when the user says so; each result
+is kept as long as the thread stays, by all that it depends on, so that another chip runs only what is missing."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import harness_of
 from inspector.core.replay.regret import Regret
-from inspector.core.session import Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, row, small_button, splitter
+from inspector.gui.look.build import button, column, pages, row, small_button, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
@@ -61,7 +56,6 @@ class ComparePanel(PlotPanel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._state = State()
-        self._thread: Thread | None = None
         self._results: dict[PolicyRun, Result] = {}
         self._wanted: tuple[PolicyRun, ...] = ()
         self._found = Comparison()
@@ -83,12 +77,11 @@ class ComparePanel(PlotPanel):
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._below = splitter(self.regrets)
         self._split = splitter(self.table, self._below)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(self._split)
+        page = QWidget()
+        self._stack = pages(page, self._empty, self._split)
         foot = row((self.says, 1), self.progress, self.regretted, self.copy, margins=(13, 0, 8, 1))
         top = row(13, self.sweeping, (self.bar, 1), (self.sweep, 1))
-        column(top, (self._stack, 1), foot, of=self, gap=0)
+        column(top, (page, 1), foot, of=self, gap=0)
         self.setFocusProxy(self.table)
         self.sweeping.toggled.connect(lambda _: self._turn())
         for bar in (self.bar, self.sweep):
@@ -103,8 +96,7 @@ class ComparePanel(PlotPanel):
 
     def receive(self, state: State) -> None:
         """What was worked out for another thread is of no use any more, seen or not."""
-        if state.thread is not self._thread:
-            self._thread = state.thread
+        if self.is_new("thread", state.thread):
             self._cancel()
             self._results.clear()
             own = harness_of(state.session) if state.session is not None else None
@@ -158,12 +150,12 @@ class ComparePanel(PlotPanel):
             self._drive(missing)
 
     def _see_what_happened(self) -> None:
-        base = [one for one in self._found.missing if one.policy == BASE]
-        if base and not self._job.busy and self._thread is not None and len(self._thread.requests) <= BY_ITSELF:
+        thread, base = self._state.thread, [one for one in self._found.missing if one.policy == BASE]
+        if base and not self._job.busy and thread is not None and len(thread.requests) <= BY_ITSELF:
             self._drive(base, unasked=True)
 
     def _drive(self, missing: Sequence[PolicyRun], unasked: bool = False) -> None:
-        thread = self._thread
+        thread = self._state.thread
         if thread is None:
             return
         calls = self._state.session.side_calls if self._state.session is not None else ()

@@ -1,8 +1,5 @@
-"""The curves of the comparison, by pyqtgraph: tokens of every request under each policy, one over the other.
-
-Every curve is a pixel wide and differs from the others in its strokes and its letter; the chosen one is drawn last, the
-others fade. What lies over them: the window, steps, regrets, letters, the playhead.
-"""
+"""Tokens of every request under each policy, one curve over the other. Each is a pixel wide and differs from the others
+in its strokes and its letter; the chosen one is drawn last, the others fade."""
 
 from collections.abc import Sequence
 

@@ -271,16 +271,15 @@ class _TwoLines(PaintedCell):
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours) -> None:
         gap = differs(figure, row)
-        upper, lower = QRect(room), QRect(room)
-        if gap:
-            upper.setHeight(room.height() // 2)
-            lower.setTop(room.top() + room.height() // 2)
-        paint_text(painter, upper, shown(figure, row), c.text, RIGHT)
-        if gap:
-            small = QFont(painter.font())
-            small.setPointSizeF(self._theme.small)
-            painter.setFont(small)
-            paint_text(painter, lower, gap, c.quiet, RIGHT)
+        if not gap:
+            paint_text(painter, room, shown(figure, row), c.text, RIGHT)
+            return
+        half = room.height() // 2
+        paint_text(painter, room.adjusted(0, 0, 0, half - room.height()), shown(figure, row), c.text, RIGHT)
+        small = QFont(painter.font())
+        small.setPointSizeF(self._theme.small)
+        painter.setFont(small)
+        paint_text(painter, room.adjusted(0, half, 0, 0), gap, c.quiet, RIGHT)
 
 
 LOST = 1

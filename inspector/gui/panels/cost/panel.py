@@ -1,7 +1,5 @@
-"""The cost of the chosen thread: what it comes to, dollars along its requests, a row a cache break and a compaction.
-
-Worked out off the GUI thread, and by the same functions as `context-inspector cost`.
-"""
+"""The cost of the chosen thread, as `context-inspector cost` works it out: what it comes to, dollars along its
+requests, a row a cache break and a compaction."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

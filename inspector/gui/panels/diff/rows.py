@@ -1,7 +1,5 @@
-"""The rows of the diff: both sides of a message in one row, what is left out in one row a stretch; how one is painted.
-
-Before on the left, after on the right, the fate and the difference in tokens between them.
-"""
+"""The rows of the diff: before on the left, after on the right, the fate and the difference in tokens between them;
+what is left out is one row a stretch."""
 
 from bisect import bisect_right
 from collections import Counter

@@ -1,9 +1,5 @@
 """What was lost: facts that stood in the buffer before and stand nowhere after, what hurts most first. Each leads to
-where it stood, and where the recording itself lost it, to the request that needed it again.
-
-Looking for them takes a moment, so it is done off the GUI thread, one look at a time, for what the diff compares. The
-count stands in the title, seen or not.
-"""
+where it stood, and where the recording itself lost it, to the request that needed it again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +23,6 @@ from inspector.workbench.message_rows import row, tool_names
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, RECORDED
 
-SOON = 150
-"""Milliseconds of quiet before the next look."""
 _NAMES: Mapping[FactKind, tuple[str, str]] = {
     "instruction": ("instruction", "instructions"),
     "constraint": ("constraint", "constraints"),
@@ -88,7 +82,7 @@ class LostPanel(ListPanel[LossRow]):
         self._looking = False
         self._losses: Sequence[LossRow] = ()
         self._kind: FactKind | None = None
-        self._soon = delayed(self, SOON, self._look)
+        self._soon = delayed(self, 150, self._look)
         self._group = QButtonGroup(self)
         self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
         self.setFocusProxy(self.table)

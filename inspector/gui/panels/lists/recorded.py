@@ -198,7 +198,6 @@ class EventsPanel(ListPanel[EventRow]):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.say_at_length()
-        self._steps: Steps | None = None
         self.setFocusProxy(self.table)
         self.lay_out((self.says, 1), self.copy_button())
 
@@ -211,7 +210,6 @@ class EventsPanel(ListPanel[EventRow]):
         """The events of our path, the newest in sight."""
         if not self.is_new("rows", state.steps, state.thread, state.at):
             return
-        self._steps = state.steps
         recorded = recorded_events(state)
         before = [row for row in recorded if not row.ahead]
         found = [*before, *(step_events(state.steps) if state.steps else ()), *recorded[len(before) :]]
@@ -222,10 +220,10 @@ class EventsPanel(ListPanel[EventRow]):
                 self.table.scrollToBottom()
 
     def choose(self, place: int, column: int = -1) -> None:
-        row = self.table.rows[place]
+        row, steps = self.table.rows[place], self.desk.workbench.state.steps
         if row.at is None:
             stand_at(self.desk.workbench, row.request)
-        elif self._steps is not None and row.at != self._steps.at:
+        elif steps is not None and row.at != steps.at:
             self.desk.workbench.stepping.go(row.at)
 
 
@@ -266,12 +264,11 @@ class ProblemsPanel(ListPanel[Problem]):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._session: Session | None = None
         self.say_at_length()
         self.lay_out((self.says, 1), self.copy_button())
 
     def show_state(self, state: State) -> None:
-        self._session = session = state.session
+        session = state.session
         problems = session.problems if session else ()
         if self.is_new("rows", session, len(problems)):
             self.show_rows(problems, _problem_words(session, len(problems)))
@@ -280,10 +277,10 @@ class ProblemsPanel(ListPanel[Problem]):
         return len(state.session.problems) if state.session else 0
 
     def choose(self, place: int, column: int = -1) -> None:
-        problem = self.table.rows[place]
-        if self._session is None or problem.file or not problem.line:
+        problem, session = self.table.rows[place], self.desk.workbench.state.session
+        if session is None or problem.file or not problem.line:
             return
-        for thread in self._session.threads:
+        for thread in session.threads:
             for message in thread.messages:
                 if message.line == problem.line:
                     go_to(self.desk.workbench, thread.id, None, message.id, stay=True)

@@ -1,8 +1,5 @@
-"""Search in the buffer and through the session: which messages hold a text, when each came and when it left.
-
-A row, or Enter on it, goes to the request where the message first appears; a click on "leaves" to the request that no
-longer holds it. Searching runs off the GUI thread a moment after the last key.
-"""
+"""Search in the buffer and through the session: which messages hold a text, when each came and when it left. A row
+leads to the request where the message first appears; a click on "leaves" to the one that no longer holds it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -41,6 +38,11 @@ class MessageHit:
     hit: Hit
 
     @property
+    def came(self) -> int | None:
+        """The request whose buffer was the first to hold it."""
+        return self.hit.stay.came if self.hit.stay else None
+
+    @property
     def leaves(self) -> int | None:
         """The request that no longer holds it."""
         return self.hit.stay.left if self.hit.stay else None
@@ -54,8 +56,8 @@ class SearchPanel(ListPanel[MessageHit]):
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
         Column("role", lambda found: found.hit.message.role, 7, least=7),
         Column("message", lambda found: _excerpt(found.hit), least=20, lines=2),
-        Column("appears", lambda found: _appears(found), 7, figures=True),
-        Column("leaves", lambda found: _leaves(found), 6, figures=True),
+        Column("appears", lambda found: _request(found, found.came, "in no buffer"), 7, figures=True),
+        Column("leaves", lambda found: _request(found, found.leaves, ""), 6, figures=True),
         Column("by", lambda found: _by(found), 24, least=12),
         Column("thread", lambda found: found.thread.title or found.thread.id, 16, least=8),
     )
@@ -136,9 +138,8 @@ class SearchPanel(ListPanel[MessageHit]):
 
     def choose(self, place: int, column: int = -1) -> None:
         found = self.table.rows[place]
-        stay = found.hit.stay
-        at = None if stay is None else stay.left if column == LEAVES and stay.left is not None else stay.came
-        here = stay is None or self.scope.currentIndex() == 0
+        at = found.leaves if column == LEAVES and found.leaves is not None else found.came
+        here = found.came is None or self.scope.currentIndex() == 0
         go_to(self.desk.workbench, found.thread.id, at, found.hit.message.id, stay=here)
 
     def open(self, place: int) -> None:
@@ -149,8 +150,8 @@ def _places(text: str, found: Sequence[MessageHit]) -> FoundText:
     """Where they came into the buffer: marks of the timeline."""
     places = dict[str, Counter[int]]()
     for one in found:
-        if one.hit.stay is not None:
-            places.setdefault(one.thread.id, Counter())[one.hit.stay.came] += 1
+        if one.came is not None:
+            places.setdefault(one.thread.id, Counter())[one.came] += 1
     return FoundText(text, places)
 
 
@@ -183,19 +184,10 @@ def _excerpt(hit: Hit) -> str:
     return ("…" if start else "") + text[start : hit.start + 200]
 
 
-def _appears(found: MessageHit) -> str:
-    stay = found.hit.stay
-    if stay is None:
-        return "in no buffer"
-    return _request(found.thread, stay.came)
-
-
-def _leaves(found: MessageHit) -> str:
-    return "" if found.leaves is None else _request(found.thread, found.leaves)
-
-
-def _request(thread: Thread, at: int) -> str:
-    return "at the end" if at >= len(thread.requests) else grouped(at)
+def _request(found: MessageHit, at: int | None, nowhere: str) -> str:
+    if at is None:
+        return nowhere
+    return "at the end" if at >= len(found.thread.requests) else grouped(at)
 
 
 def _by(found: MessageHit) -> str:

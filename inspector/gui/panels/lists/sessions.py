@@ -1,8 +1,5 @@
 """Transcripts to open: the others of a file or folder with many, those opened lately, and those that lie in the agents'
-folders on this machine.
-
-The disk is looked at off the GUI thread, when the panel is first seen and on demand.
-"""
+folders on this machine. The disk is looked at off the GUI thread, when the panel is first seen and on demand."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""Would a provider refuse the buffer where we stand, recorded or stepped, and why. What does not pair up can be mended.
-
-A check costs as much as the buffer is long, so it is made off the GUI thread.
-"""
+"""Would a provider refuse the buffer where we stand, and why. What does not pair up can be mended."""
 
 from collections.abc import Sequence
 from typing import ClassVar

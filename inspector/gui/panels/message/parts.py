@@ -15,7 +15,7 @@ from inspector.core.calls import COMMAND_KEYS, FILE_KEYS, command_of, first_text
 from inspector.core.dialects.neutral import write_message
 from inspector.core.diff import line_diff
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult, part_text
 from inspector.core.words import plural
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
@@ -41,22 +41,15 @@ def message_images(message: Message) -> tuple[Image, ...]:
 
 def original(message: Message) -> str:
     """The message's own text, part by part, as "copy message" puts it on the clipboard."""
-    return "\n\n".join(text for part in message.parts if (text := part_text(part)))
+    return "\n\n".join(text for part in message.parts if (text := part_original(part)))
 
 
-def part_text(part: Part) -> str:
+def part_original(part: Part) -> str:
     """The original text of a part; compact JSON where the wire held a value; empty for an image."""
-    match part:
-        case Text(text) | Thinking(text):
-            return text
-        case ToolCall(arguments=arguments):
-            return arguments if isinstance(arguments, str) else dumps(arguments)
-        case ToolResult(content=content):
-            return content
-        case Opaque(value=value):
-            return part.text or (value if isinstance(value, str) else dumps(value))
-        case Image():
-            return ""
+    if isinstance(part, ToolCall) or (isinstance(part, Opaque) and not part.text):
+        value = part.arguments if isinstance(part, ToolCall) else part.value
+        return value if isinstance(value, str) else dumps(value)
+    return part_text(part)
 
 
 def copied(message: Message, form: CopyForm) -> str:
@@ -70,7 +63,7 @@ def copied(message: Message, form: CopyForm) -> str:
 
 
 def _markdown(part: Part) -> str:
-    text = part_text(part)
+    text = part_original(part)
     if isinstance(part, Text) or not text:
         return text
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
@@ -82,7 +75,7 @@ def _markdown(part: Part) -> str:
 def _paired(found: PairedPart | None, call: ToolCall | None = None) -> Iterator[Section]:
     if found is None:
         return
-    part, text = found.part, part_text(found.part)
+    part, text = found.part, part_original(found.part)
     if isinstance(part, ToolCall):
         yield from _called(f"answers the call of {line(part.name)} · message {found.place:,}", part)
     else:
@@ -95,7 +88,7 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
     count = len(message_images(message))
     number = 0
     for part, partner in zip(message.parts, partners, strict=True):
-        text = part_text(part)
+        text = part_original(part)
         match part:
             case Text():
                 yield Section(f"text · {plural(len(text), 'character')}", text)

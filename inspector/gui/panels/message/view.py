@@ -1,7 +1,5 @@
-"""The selected message in full: every part as plain text, its images below, nothing interpreted.
-
-Above it: who, which, where in the file, when, how many tokens by whom, and what travelled with it.
-"""
+"""The selected message in full: every part as plain text, its images below, nothing interpreted; above it who, which,
+where in the file, when, how many tokens by whom, and what travelled with it."""
 
 from collections.abc import Sequence
 from functools import partial

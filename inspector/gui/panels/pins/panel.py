@@ -1,8 +1,5 @@
 """Pins: a line for each text that should hold, over all requests, as recorded and under each policy that is chosen.
-
-They are the user's own, and what the program finds in what the user wrote. All is worked out off the GUI thread,
-policies one after the other; what is known of a policy is kept as long as thread and pins stay.
-"""
+They are the user's own, and what the program finds in what the user wrote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -202,9 +199,13 @@ class PinsPanel(ListPanel[PinLine]):
         busy = " Driving policies …" if self._driving.busy else ""
         return f"Never gone: {words}." + (f" {plural(violated, 'pin')} violated." if violated else "") + busy
 
-    def _name_button(self) -> None:
+    @property
+    def _chosen(self) -> PinLine | None:
         place = self.table.currentIndex().row()
-        line = self.table.rows[place] if 0 <= place < len(self.table.rows) else None
+        return self.table.rows[place] if 0 <= place < len(self.table.rows) else None
+
+    def _name_button(self) -> None:
+        line = self._chosen
         self.pin.setEnabled(line is not None)
         self.pin.setText("unpin" if line is not None and line.history.pin.found == "given" else "pin")
 
@@ -214,9 +215,8 @@ class PinsPanel(ListPanel[PinLine]):
             self.desk.workbench.pin(text)
 
     def _toggle(self) -> None:
-        place = self.table.currentIndex().row()
-        if 0 <= place < len(self.table.rows):
-            pin = self.table.rows[place].history.pin
+        if self._chosen is not None:
+            pin = self._chosen.history.pin
             self.desk.workbench.pin(pin.text, pin.found != "given")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

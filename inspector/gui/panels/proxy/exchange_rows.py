@@ -241,7 +241,9 @@ class RowFilter:
             told = (one.status, one.ended, one.client, one.model, one.held, one.done, one.held_ms, one.method, one.path)
             key = (told, one.error, place.thread, place.kind, _finish(row))
             if (shared := known.get(key)) is None:
-                shared = known[key] = _shared_text(row)
+                words = (status_words(one), _client(row), one.model, place.thread, place.kind, _finish(row))
+                whole = " ".join((*words, held_words(one), one.method, one.path, one.error))
+                shared = known[key] = whole.casefold()
             texts.append(shared if place.kind else f"{kind_words(row)} {shared}")
         self._texts = texts
 
@@ -255,13 +257,6 @@ class RowFilter:
             left = [n for n in left if word in self._texts[n]]
         found = [rows[n] for n in left]
         return found if which == ALL else [row for row in found if keep(row)]
-
-
-def _shared_text(row: ListedExchange) -> str:
-    """All but which request it is."""
-    one = row.what
-    told = (status_words(one), _client(row), one.model, row.place.thread, row.place.kind, _finish(row), held_words(one))
-    return " ".join((*told, one.method, one.path, one.error)).casefold()
 
 
 # -- the model ---------------------------------------------------------------------------------------------------------
@@ -354,11 +349,9 @@ class ExchangeModel(TableModel[ListedExchange]):
             self.dataChanged.emit(self.index(new.changed[0], 0), self.index(new.changed[1], len(COLUMNS) - 1))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return None
+        if role != Qt.ItemDataRole.ToolTipRole:
+            return super().data(index, role)
         row, column = self.rows[index.row()], COLUMNS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return line(column.text(row), 200)
         told = (f"{row.what.method} {row.what.path}".strip(), column.text(row), row.what.error)
         return tip("\n".join(line(text, 600) for text in told if text))
 

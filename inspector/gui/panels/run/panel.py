@@ -1,7 +1,5 @@
-"""The run: what the model says, what waits, what it may do, the last turns, and where it is to stop.
-
-Only what is on its way is shown here; all that lasts is in the journal, which the other panels show.
-"""
+"""The run: what the model says, what waits, what it may do, the last turns, and where it is to stop. Only what is on
+its way is shown here; all that lasts is in the journal, which the other panels show."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.agent.status import ANY, Breakpoints, Permission, RunStatus, TurnReport
+from inspector.agent.status import ANY, Breakpoints, Permission, TurnReport
 from inspector.agent.tools.toolbox import TOOLS
 from inspector.core.message import ToolCall
 from inspector.core.policies.catalogue import policy
@@ -33,6 +31,7 @@ from inspector.gui.look.build import (
     button,
     choice,
     column,
+    delayed,
     empty_page,
     holding,
     line_field,
@@ -45,12 +44,11 @@ from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line, visible
-from inspector.gui.panels.message.parts import part_text
+from inspector.gui.panels.message.parts import part_original
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.table import Column, Rows
 from inspector.gui.widgets.text import PlainText
-from inspector.workbench.live import RunView
 from inspector.workbench.state import State
 
 if TYPE_CHECKING:
@@ -96,8 +94,6 @@ class RunPanel(Panel):
         super().__init__(desk)
         assert desk.runs is not None
         run = desk.runs.controller
-        self._run: RunView | None = None
-        self._plan: Plan | None = None
         self._brought: Plan | None = None
         self._verdict: Verdict | None = None
         """Of the tier that the run paused for and that was brought to the front."""
@@ -158,17 +154,16 @@ class RunPanel(Panel):
 
     def show_state(self, state: State) -> None:
         run = state.run
-        if run is self._run:
+        if not self.is_new("run", run):
             return
-        self._run = run
         self._stack.setCurrentIndex(0 if run is None else 1)
         if run is None:
             return
-        if run.plan is not None and run.plan is not self._plan:
-            self._plan = run.plan
+        if run.plan is not None and self.is_new("plan", run.plan):
             self._show_plan(run.plan)
         self.need.setVisible(run.now.state == "needing")
-        self.text.show_text(run.now.text or said_last(run.now))
+        answers = (message.text for message in reversed(run.now.buffer.messages) if message.role == "assistant")
+        self.text.show_text(run.now.text or next(answers, ""))
         if run.breakpoints != self.stops.breakpoints:
             self.stops.show_breakpoints(run.breakpoints)
         self._show_calls(run.now.calls)
@@ -189,7 +184,7 @@ class RunPanel(Panel):
         self.stops.name_tiers([tier.name for tier in by.tiers])
 
     def _show_calls(self, calls: Sequence[ToolCall]) -> None:
-        listed = [f"{line(call.name, 40)} {line(part_text(call), 160)}" for call in calls[:SHOWN_CALLS]]
+        listed = [f"{line(call.name, 40)} {line(part_original(call), 160)}" for call in calls[:SHOWN_CALLS]]
         more = len(calls) - len(listed)
         if more > 0:
             listed.append(f"and {more} more")
@@ -236,12 +231,6 @@ class RunText(QPlainTextEdit):
 def _captioned(words: str, *widgets: QWidget) -> QWidget:
     parts = [(widget, 0 if n else 1) for n, widget in enumerate(widgets)]
     return holding(column(label(words, role="caption"), *parts, margins=(13, 4, 10, 2), gap=3))
-
-
-def said_last(standing: RunStatus) -> str:
-    """The words of the newest answer that the thread holds."""
-    answers = (message.text for message in reversed(standing.buffer.messages) if message.role == "assistant")
-    return next(answers, "")
 
 
 EVERY = "any"
@@ -364,10 +353,7 @@ class QuestionBox(Guarded, QFrame):
         self.setObjectName("AskedBox")
         self._permission: Permission | None = None
         self._permit = permit
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.setInterval(QApplication.doubleClickInterval())
-        self._again.timeout.connect(lambda: self._allow(True))
+        self._again = delayed(self, QApplication.doubleClickInterval(), lambda: self._allow(True))
         self.says, self.about, self.covers = (label(role=role, wrap=True) for role in ("strong", "", "small"))
         self.what = PlainText(theme)
         self.what.setAccessibleName("What the call would do")

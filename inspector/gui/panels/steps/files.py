@@ -1,7 +1,5 @@
-"""Steps to and from the disk: saved, replayed, exported as a test, and their buffer as payload or transcript.
-
-All reading, writing and running is off the GUI thread; an expected failure is shown in one sentence.
-"""
+"""Steps to and from the disk: saved, replayed, exported as a test, and their buffer as payload or transcript. All is
+done off the GUI thread; an expected failure is shown in one sentence."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""The steps that were taken where we stand, as a tree: go to one, rename it, compare two, save, replay, export.
-
-A step has two lines: its name, which can be edited, and what it freed; then tokens, tiers, how it ended, who answered.
-"""
+"""The steps that were taken where we stand, as a tree: go to one, rename it, compare two, save, replay, export."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -42,11 +39,11 @@ class StepsModel(PaintedModel):
         self._rename = rename
         self.rows: Sequence[StepRow] = ()
         self.branches: Sequence[Branches] = ()
-        self.here, self.against = ORIGIN, -2
+        self.here = ORIGIN
+        self.against: int | None = None
 
     def show(self, rows: Sequence[StepRow], here: int, against: int | None) -> None:
         """The view hears only of what is new: a name that is being edited stays open."""
-        against = -2 if against is None else against
         if [row.at for row in rows] == [row.at for row in self.rows]:
             self.rows, self.here, self.against = rows, here, against
             if rows:
@@ -212,10 +209,7 @@ def _column(rect: QRect, depth: int) -> float:
 def _lines(rect: QRect, row: StepRow) -> tuple[QRect, QRect]:
     inner = rect.adjusted(30 + INDENT * min(row.depth, DEEPEST), 4, -12, -4)
     half = inner.height() // 2
-    first, second = QRect(inner), QRect(inner)
-    first.setHeight(half)
-    second.setTop(inner.top() + half)
-    return first, second
+    return inner.adjusted(0, 0, 0, half - inner.height()), inner.adjusted(0, half, 0, 0)
 
 
 class StepsView(PaintedList):

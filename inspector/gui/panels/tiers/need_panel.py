@@ -1,7 +1,5 @@
-"""The need that a tier waits with: shown in full, and met by the person: edit and send, paste, fail, or give up.
-
-Comes to the front when a need waits for the person, or when an answer takes longer than a moment.
-"""
+"""The need that a tier waits with: shown in full, and met by the person: edit and send, paste, fail, or give up. It
+comes to the front when it waits for the person, or when an answer takes longer than a moment."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

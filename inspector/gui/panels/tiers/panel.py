@@ -1,9 +1,6 @@
 """The stepper: a row a tier with its verdict and its preview, what the step that is looked at would cost, and what
-every step depends on besides the buffer.
-
-What the rows say comes from the State's previews. It is asked for a moment after the last change, so that walking
-through requests costs nothing, and worked out off the GUI thread. A preview changes nothing.
-"""
+every step depends on besides the buffer. Previews are asked for a moment after the last change, so that walking
+through requests costs nothing."""
 
 from functools import partial
 from typing import ClassVar
@@ -246,12 +243,6 @@ def _call_row(preview: Preview) -> str:
     return f"{words} · {price}"
 
 
-SOON = 60
-"""Milliseconds of quiet before the previews is worked out."""
-LINGER = 140
-"""Milliseconds the mouse rests on a row before its preview is shown."""
-
-
 class TierPanel(Panel):
     """Generic over policies: tiers, verdicts, breaker and settings are the policy's."""
 
@@ -276,8 +267,8 @@ class TierPanel(Panel):
         self.answers = AnswerBlock(desk)
         self.memory = MemoryBlock(desk)
         self.cost = CostBlock()
-        self._soon = delayed(self, SOON, desk.workbench.previews.look)
-        self._linger = delayed(self, LINGER, self._point)
+        self._soon = delayed(self, 60, desk.workbench.previews.look)
+        self._linger = delayed(self, 140, self._point)  # the mouse rests on a row
         self._lay_out()
 
     def _fill_policies(self, menu: QMenu) -> None:

@@ -164,6 +164,7 @@ class Legend(Guarded, QWidget):
         super().__init__()
         self._theme = theme
         self._rows: tuple[tuple[str, str, str], ...] = ()
+        """(colour, name, number)."""
         self._reading: GaugeReading | None = None
         self._at = 0
         """The row that Enter picks."""
@@ -196,7 +197,12 @@ class Legend(Guarded, QWidget):
         """Show this one from now on."""
         self._reading = reading
         count = len(self._rows)
-        self._rows = self._made(reading) if reading else ()
+        self._rows = ()
+        if reading is not None:
+            c = self._theme.colours
+            parts = [(c.categories[name], str(name), grouped(tokens)) for name, tokens in reversed(reading.parts)]
+            parts += [(c.missing, NOT_IN_FILE, grouped(reading.unseen))] * bool(reading.unseen)
+            self._rows = tuple(parts)
         self.setAccessibleDescription(", ".join(f"{name} {number}" for _, name, number in self._rows))
         if len(self._rows) != count:
             self.updateGeometry()
@@ -204,14 +210,6 @@ class Legend(Guarded, QWidget):
 
     def restyle(self) -> None:
         self.show_reading(self._reading)
-
-    def _made(self, reading: GaugeReading) -> tuple[tuple[str, str, str], ...]:
-        """(colour, name, number)."""
-        colours = self._theme.colours
-        rows = [(colours.categories[name], str(name), grouped(tokens)) for name, tokens in reversed(reading.parts)]
-        if reading.unseen:
-            rows.append((colours.missing, NOT_IN_FILE, grouped(reading.unseen)))
-        return tuple(rows)
 
     def _height(self) -> int:
         return self.fontMetrics().height() + 4
@@ -223,26 +221,23 @@ class Legend(Guarded, QWidget):
         return QSize(120, self._height() * len(self._rows))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            self._paint(painter)
-
-    def _paint(self, painter: QPainter) -> None:
         colours, high = self._theme.colours, self._height()
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)
         middle = Qt.AlignmentFlag.AlignVCenter
-        for n, (colour, name, number) in enumerate(self._rows):
-            top = n * high
-            if n == self._at and self.hasFocus():
-                painter.fillRect(QRectF(0, top, self.width(), high), ink(colours.hover))
+        with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            if colour:
+            for n, (colour, name, number) in enumerate(self._rows):
+                room = QRectF(0, n * high, self.width(), high)
+                if n == self._at and self.hasFocus():
+                    painter.fillRect(room, ink(colours.hover))
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(ink(colour))
-                painter.drawRoundedRect(QRectF(0, top + (high - 9) / 2, 9, 9), 2.5, 2.5)
-            painter.setPen(ink(colours.quiet))
-            painter.setFont(self.font())
-            painter.drawText(QRectF(17, top, self.width() - 17, high), middle, name)
-            painter.setPen(ink(colours.text))
-            painter.setFont(bold)
-            painter.drawText(QRectF(17, top, self.width() - 17, high), middle | Qt.AlignmentFlag.AlignRight, number)
+                painter.drawRoundedRect(QRectF(0, room.top() + (high - 9) / 2, 9, 9), 2.5, 2.5)
+                room.setLeft(17)
+                painter.setPen(ink(colours.quiet))
+                painter.setFont(self.font())
+                painter.drawText(room, middle, name)
+                painter.setPen(ink(colours.text))
+                painter.setFont(bold)
+                painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, number)

@@ -1,7 +1,4 @@
-"""A watermark in the user's hand: while it is dragged its setting follows, Escape brings it back.
-
-Gauge and timeline share this; so does every policy, as the line says which setting moves it.
-"""
+"""A watermark in the user's hand, on the gauge or in the timeline: its setting follows, Escape brings it back."""
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
@@ -26,14 +23,15 @@ class LineDrag(Guarded, QObject):
         self._workbench = workbench
         self._before: SettingPairs = ()
         self.held: Watermark | None = None
+        application = QApplication.instance()
+        assert application is not None
+        self._application = application
 
     def take(self, line: Watermark) -> None:
         self.drop()
         self.held = line
         self._before = self._workbench.state.choices.settings
-        application = QApplication.instance()
-        assert application is not None
-        application.installEventFilter(self)
+        self._application.installEventFilter(self)
 
     def move(self, tokens: float) -> None:
         """To so many tokens, as near as its setting allows. Without a line in the hand nothing happens."""
@@ -47,9 +45,7 @@ class LineDrag(Guarded, QObject):
         """It stays where it is."""
         if self.held is not None:
             self.held = None
-            application = QApplication.instance()
-            assert application is not None
-            application.removeEventFilter(self)
+            self._application.removeEventFilter(self)
 
     def cancel(self) -> None:
         """It is back where it was taken."""

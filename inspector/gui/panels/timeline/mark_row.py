@@ -1,8 +1,5 @@
-"""The row of marks below the curves: compactions, cache breaks, pins that went, steps, hits of the search.
-
-Marks that would lie on each other fold into one with their number; the mouse over it tells all of them, a click goes to
-the next of them.
-"""
+"""The row of marks below the curves: compactions, cache breaks, pins that went, steps, hits of the search. Marks that
+would lie on each other fold into one with their number; the mouse over it tells all of them, a click walks through."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -29,6 +29,7 @@ STRIP, GAP = 4, 2
 """Pixels: height of the strip that marks where a tier would have fired, and of what lies between two."""
 MOST_NAMES = 100
 """Compactions whose names are tried: of more, every n-th."""
+MOST_PLACES = 5_000
 LOWER_ROOM = 40
 """Pixels from the top of the second plot in which a place is looked for where its key hides no curve."""
 APART = 7
@@ -86,10 +87,13 @@ class TimelineOverlay(Overlay):
         """Where the recorded agent compacted by itself: a band, whatever policy draws its lines."""
         self._in_words = False
         self._drawn = Curves()
+        self._crossed: dict[tuple[object, ...], bool] = {}
+        """By place and range, as long as the curves stay: words stand where they stood while the playhead walks."""
 
     def show_curves(self, drawn: Curves) -> None:
         """Other curves, which words should not hide, and other compactions."""
         self._drawn, self.triggers = drawn, drawn.series.triggers
+        self._crossed.clear()
         self.update()
 
     def show_lines(self, window: int | None, lines: tuple[Watermark, ...]) -> bool:
@@ -143,12 +147,18 @@ class TimelineOverlay(Overlay):
         """Within the plot that it is in."""
         below = self._lower.isVisible() and room.center().y() > self._area.bottom()
         box = self._lower if below else self._box
-        drawn = [self._drawn.points[name] for name in (LOWER if below else UPPER) if name in self._drawn.points]
         area, seen = area_of(box), box.viewRect()
+        place = (room.getRect(), area.getRect(), seen.getRect())
+        if (known := self._crossed.get(place)) is not None:
+            return known
+        if len(self._crossed) > MOST_PLACES:
+            self._crossed.clear()
         across, up = seen.width() / max(1.0, area.width()), seen.height() / max(1.0, area.height())
         left, right = (seen.left() + (x - area.left()) * across for x in (room.left() - 1, room.right() + 1))
         low, high = (seen.top() + (area.bottom() - y) * up for y in (room.bottom() + 1, room.top() - 1))
-        return any(_passes(curve, (left, right), low, high) for curve in drawn)
+        drawn = (self._drawn.points[name] for name in (LOWER if below else UPPER) if name in self._drawn.points)
+        self._crossed[place] = crossed = any(_passes(curve, (left, right), low, high) for curve in drawn)
+        return crossed
 
     def _paint_lines(self, painter: QPainter, area: QRectF) -> list[tuple[float, str, str, str]]:
         """Returns where each is, its words, in short too, and its colour, the highest first."""

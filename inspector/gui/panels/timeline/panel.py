@@ -242,22 +242,19 @@ class CurveKey(Guarded, QWidget):
         return QSize(self._width((word for word, _, _ in self._words()), _STROKE), self.fontMetrics().height() + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            self._paint(painter)
-
-    def _paint(self, painter: QPainter) -> None:
         metrics, x = self.fontMetrics(), self.width() - self.minimumSizeHint().width()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        left, middle = x - self._width(self._kinds, SIZE), (self.height() + metrics.ascent() - metrics.descent()) / 2
-        for kind in self._kinds if left >= 0 else ():
-            paint_mark(painter, QPointF(left, (self.height() - SIZE) / 2), kind, self._theme.colours)
-            painter.setPen(ink(self._theme.colours.quiet))
-            painter.drawText(QPointF(left + SIZE + 5, middle), kind)
-            left += self._width([kind], SIZE)
-        for word, colour, style in self._words():
-            painter.setPen(QPen(ink(colour), 8 if self._areas else 1.6, style, Qt.PenCapStyle.FlatCap))
-            y = self.height() / 2
-            painter.drawLine(QPointF(x, y), QPointF(x + _STROKE, y))
-            painter.setPen(ink(self._theme.colours.quiet))
-            painter.drawText(QPointF(x + _STROKE + 5, middle), word)
-            x += self._width([word], _STROKE)
+        left, y = x - self._width(self._kinds, SIZE), self.height() / 2
+        foot = y + (metrics.ascent() - metrics.descent()) / 2
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            for kind in self._kinds if left >= 0 else ():
+                paint_mark(painter, QPointF(left, y - SIZE / 2), kind, self._theme.colours)
+                painter.setPen(ink(self._theme.colours.quiet))
+                painter.drawText(QPointF(left + SIZE + 5, foot), kind)
+                left += self._width([kind], SIZE)
+            for word, colour, style in self._words():
+                painter.setPen(QPen(ink(colour), 8 if self._areas else 1.6, style, Qt.PenCapStyle.FlatCap))
+                painter.drawLine(QPointF(x, y), QPointF(x + _STROKE, y))
+                painter.setPen(ink(self._theme.colours.quiet))
+                painter.drawText(QPointF(x + _STROKE + 5, foot), word)
+                x += self._width([word], _STROKE)

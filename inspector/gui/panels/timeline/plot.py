@@ -1,8 +1,6 @@
-"""The plot of the timeline, by pyqtgraph: pressure above, what was read from and past the cache below; areas of what
-filled the buffer.
-
-Curves are thinned to what can be seen, and one pixel wide where there are many requests: that keeps it quick.
-"""
+"""The plot of the timeline: pressure above, what was read from and past the cache below; areas of what filled the
+buffer. Curves are thinned to what can be seen, and one pixel wide where there are many requests: that keeps it
+quick."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
