@@ -10,8 +10,8 @@ from inspector.cli.output import CellColumn, listing, number, pairs, picked, pla
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.findings.answers import short_answers
-from inspector.core.findings.recorded_step import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.findings.spending import ThreadBill, session_bills, sum_bills
+from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said

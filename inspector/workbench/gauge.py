@@ -12,7 +12,7 @@ from typing import get_type_hints
 from inspector.core.buffer import Stretch
 from inspector.core.errors import InspectorError
 from inspector.core.findings.composition import Category, sized
-from inspector.core.findings.recorded_step import ObservedTrigger, observed_triggers
+from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.start import believed_at, counts_by_itself

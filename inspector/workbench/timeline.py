@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from inspector.core.findings.breaks import cache_breaks
 from inspector.core.findings.pins import pin_findings
-from inspector.core.findings.recorded_step import ObservedTrigger, observed_triggers
+from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
 from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session, Thread, compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
-from inspector.core.findings.recorded_step import trigger_words
+from inspector.core.findings.triggers import trigger_words
 from inspector.core.session import Compaction
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge

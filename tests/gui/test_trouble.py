@@ -8,7 +8,8 @@ from PySide6.QtGui import QGuiApplication, QPainter
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.guard import Trouble
-from inspector.gui.panels.timeline.gauge import Legend
+from inspector.gui.panels.timeline.line_drag import LineDrag
+from inspector.gui.panels.timeline.tank import Tank
 from inspector.gui.window import MainWindow
 from tests.gui.hands import click
 
@@ -54,11 +55,11 @@ def test_a_sentence_stays_while_the_state_changes(window: MainWindow) -> None:
 
 
 def test_a_bug_while_painting_does_not_end_the_program(window: MainWindow, qtbot: QtBot) -> None:
-    class Broken(Legend):
+    class Broken(Tank):
         def _paint(self, painter: QPainter) -> None:
             fall("in the middle of painting")
 
-    broken = Broken(window.theme)
+    broken = Broken(window.theme, LineDrag(window.workbench, window))
     broken.resize(100, 100)
     qtbot.addWidget(broken)
     with qtbot.captureExceptions() as caught:

@@ -1,5 +1,5 @@
 """A recorded compaction, micro-compaction or silent drop as a step: what would have been sent, what was sent instead,
-and what became of every message; and where the agent compacted by itself: its line as the session shows it.
+and what became of every message.
 
 The buffer before is that of the request before, with its answer and what arrived since: the end of the thread as it
 stood then. What is worked out at the end of a thread (a size, a policy's verdicts, a step of its own) can be worked out
@@ -9,12 +9,10 @@ there just as well.
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from inspector.core.buffer import Buffer, Stretch, View, shared
 from inspector.core.changes import Change, aligned, change
 from inspector.core.drops import Drop, DropKind, Drops, recorded
-from inspector.core.identity import SameObject
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.replay.driver import Arrival, Ground, arrivals
 from inspector.core.replay.economics import Economics
@@ -191,53 +189,3 @@ def recorded_economics(thread: Thread, calls: Sequence[SideCall]) -> Mapping[int
         return {}
     made = recorded_report(Ground(thread, pins=None), calls=calls, losses=False).compactions
     return {one.at.before_request: one.economics for one in sorted(made, key=lambda one: one.kind == "summary")}
-
-
-BY_HAND = "manual"
-_FEW = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedTrigger:
-    """A compaction of the history that nobody asked for."""
-
-    before_request: int
-    tokens: int
-    """Of the buffer before it: as recorded, else as reported for the call before."""
-    ratio: float | None
-    """Of the window; None where that is not known."""
-
-
-def observed_triggers(thread: Thread, window: int | None) -> tuple[ObservedTrigger, ...]:
-    """In order. `window`: tokens. Those without a size are left out; so are those by hand, and results cleared."""
-    return _observed(SameObject(thread), window)
-
-
-@lru_cache(maxsize=1)
-def _observed(same: SameObject, window: int | None) -> tuple[ObservedTrigger, ...]:
-    """Remembered of one thread: gauge and timeline ask at every step along a session, which may hold thousands."""
-    thread: Thread = same.held
-    found = []
-    for one in thread.compactions:
-        tokens = compaction_sizes(thread, one)[0] if one.kind == "summary" and one.trigger != BY_HAND else None
-        if tokens:
-            found.append(ObservedTrigger(one.before_request, tokens, tokens / window if window else None))
-    return tuple(found)
-
-
-def trigger_words(triggers: Sequence[ObservedTrigger], brief: bool = False) -> str:
-    """`compacted at 155,144 and 156,611: 78 % of the window`; empty where there is none. `brief`: `compacted: 78 % of
-    the window`, empty where no share is known."""
-    if not triggers:
-        return ""
-    sizes = sorted(one.tokens for one in triggers)
-    if len(sizes) <= _FEW:
-        at = " and ".join(f"{one:,}" for one in sizes)
-    else:
-        at = f"{sizes[0]:,} to {sizes[-1]:,}, {len(sizes)} times"
-    in_order = sorted(triggers, key=lambda one: one.tokens)
-    shares = list(dict.fromkeys(round(one.ratio * 100) for one in in_order if one.ratio))
-    share = f": {shares[0]}{f' to {shares[-1]}' if len(shares) > 1 else ''} % of the window" if shares else ""
-    if brief:
-        return f"compacted{share}" if share else ""
-    return f"compacted at {at}{share}"

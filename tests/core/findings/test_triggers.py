@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.core.buffer import Stretch
-from inspector.core.findings.recorded_step import ObservedTrigger, observed_triggers, trigger_words
+from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
 
-from inspector.core.findings.recorded_step import trigger_words
+from inspector.core.findings.triggers import trigger_words
 from inspector.core.policies.verdict import Watermark
 from inspector.core.words import plural
 from inspector.gui.look.colours import ink

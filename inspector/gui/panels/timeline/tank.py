@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from inspector.core.findings.recorded_step import trigger_words
+from inspector.core.findings.triggers import trigger_words
 from inspector.core.policies.verdict import Watermark
 from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
