@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.errors import InspectorError
 from inspector.gui import opening
+from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
 from inspector.gui.panels.calibration.panel import CalibrationPanel
 from inspector.gui.panels.catalogue import PANELS
@@ -55,6 +56,19 @@ def opened(window: MainWindow, until: Until) -> MainWindow:
     window.open_sample()
     until(lambda: idle(window))
     return window
+
+
+def test_a_panel_knows_what_is_another(desk: Desk, qtbot: QtBot) -> None:
+    """Objects by what they are, however alike; words, numbers and tuples by what they say."""
+    panel = CalibrationPanel(desk)
+    qtbot.addWidget(panel)
+    one, alike = [1], [1]
+    assert panel.is_new("rows", one, "a", (1, 2))
+    assert not panel.is_new("rows", one, "".join(["a"]), (1, 2))
+    assert panel.is_new("rows", alike, "a", (1, 2))
+    assert panel.is_new("rows", alike, "b", (1, 2))
+    assert panel.is_new("rows", alike, "b", (1, 3))
+    assert panel.is_new("title", alike, "b", (1, 3))
 
 
 def test_a_panel_that_fails_says_so_and_starves_no_other(

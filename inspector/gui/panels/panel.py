@@ -66,7 +66,6 @@ class Panel(Guarded, QWidget):
         self._waiting: State | None = None
         self._in_front = True
         self.shown: State | None = None
-        """What is in the panel."""
         self._compared: dict[str, tuple[object, ...]] = {}
         self.cover: Cover | None = None
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

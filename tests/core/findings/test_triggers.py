@@ -55,6 +55,12 @@ def test_words(sizes: tuple[int, ...], window: int | None, words: str) -> None:
     assert trigger_words([ObservedTrigger(0, size, size / window if window else None) for size in sizes]) == words
 
 
+def test_the_short_form_has_the_share_alone() -> None:
+    assert trigger_words([ObservedTrigger(0, 155_144, 0.776)], brief=True) == "compacted: 78 % of the window"
+    assert trigger_words([ObservedTrigger(0, 155_144, None)], brief=True) == ""
+    assert trigger_words([], brief=True) == ""
+
+
 def test_real_sessions_tell_their_line() -> None:
     paths = [*transcripts("claude-code/**/full.jsonl"), *transcripts("derived-merged/**/*.jsonl")]
     if not paths:

@@ -39,7 +39,6 @@ class CalibrationPlot(Plot):
         """Both by request; errors of those that are drawn."""
         self._at: int | None = None
         self._lines: list[tuple[pg.InfiniteLine, str]] = []
-        """Each with its look."""
         self._captions: list[tuple[pg.ViewBox, str]] = []
         self._graphics.ci.layout.setHorizontalSpacing(6)
         self.scatter = self._add(

@@ -38,7 +38,6 @@ from inspector.workbench.compare import (
 from inspector.workbench.state import State
 
 KEPT = 128
-"""Results that are kept."""
 BY_ITSELF = 2_000
 """Requests up to which what happened is worked out unasked: in about a second."""
 TALL, WIDE = 400, 1_100

@@ -11,6 +11,7 @@ from inspector.core.facts.fact import KINDS, FactKind, by_kind
 from inspector.core.findings.lost import CompactionLoss, LostRow, lost_between, lost_by_compactions
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
+from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, delayed, holding, menu_button, small_button
 from inspector.gui.look.number_formats import grouped, short
@@ -79,7 +80,7 @@ class LostPanel(ListPanel[LossRow]):
         """What the compactions of a thread lost: looked up once for all of them."""
         self._wanted: Sides | None = None
         self._shown: Sides | None = None
-        self._looking = False
+        self._job = LatestJob(desk.bridge)
         self._losses: Sequence[LossRow] = ()
         self._kind: FactKind | None = None
         self._soon = delayed(self, 150, self._look)
@@ -131,13 +132,12 @@ class LostPanel(ListPanel[LossRow]):
     def _look(self) -> None:
         """One look at a time; what was wanted meanwhile is looked at next."""
         wanted = self._wanted
-        if wanted is None or self._looking or wanted.is_same(self._shown):
+        if wanted is None or self._job.busy or wanted.is_same(self._shown):
             return
-        self._looking = True
         self.says.setText("looking …")
         session, thread, known = self._session, self._thread, self._known
 
-        def work() -> tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]:
+        def work(task: Task) -> tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]:
             found = known
             if session is not None and thread is not None and _recorded_at(wanted) is not None:
                 found = known if known[0] is thread else (thread, lost_by_compactions(session, thread))
@@ -145,14 +145,13 @@ class LostPanel(ListPanel[LossRow]):
 
         def done(worked: tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]) -> None:
             found, self._known = worked
-            self._looking = False
             if wanted.is_same(self._wanted):
                 self._shown = wanted
                 self._show_losses(found)
             else:
                 self._look()
 
-        self.desk.bridge.run(lambda task: work(), done)
+        self._job.run(work, done)
 
     def _show_losses(self, found: Sequence[LossRow]) -> None:
         self._losses = found

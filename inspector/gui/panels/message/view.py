@@ -153,7 +153,6 @@ class MessageView(Panel):
         """Its place in the buffer; None where it stands elsewhere in the thread."""
         self._pairs, self._partners = ToolPairs(), tuple[PairedPart | None, ...]()
         self._found = ""
-        """What the search looks for."""
         self.reader = TextReader(desk.theme, "Text of the message", desk.bridge)
         self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
         self.images = ImageStrip(desk.bridge)

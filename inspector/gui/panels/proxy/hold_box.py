@@ -62,10 +62,9 @@ class HoldBox(QFrame):
             self.who.setText(line(headline(hold), 160))
             self.size_.setText(size(hold))
             say(self.would, proposed(hold, proposal, prospect.policy))
-            told = hold.cannot or instead(hold, steps, prospect.left)
-            say(self.made, told)
-            bad = bool(hold.cannot) or "would refuse" in told
-            mark(self.made, "role", "bad" if bad else "good")
+            made, refused = (instead(hold, steps, prospect.left), refusal(steps)) if steps is not None else ("", "")
+            say(self.made, hold.cannot or made + refused)
+            mark(self.made, "role", "bad" if hold.cannot or refused else "good")
             self.stepped.setEnabled(steps is not None and not hold.cannot)
             mark(self.stepped, "role", "primary" if self.stepped.isEnabled() else "")
             self.compact.setEnabled(proposal is not None and proposal.after is not None)
@@ -173,16 +172,17 @@ def tokens(count: int, hold: HoldInfo) -> str:
     return f"{grouped(count)} tokens{share}"
 
 
-def instead(hold: HoldInfo, steps: Steps | None, left: int | None = None) -> str:
-    """What the steps make of it, and the tokens before and after; empty where there are none."""
-    if steps is None:
-        return ""
-    after, before = len(steps.buffer.messages), len(steps.origin.messages)
+def instead(hold: HoldInfo, steps: Steps, left: int | None) -> str:
+    """What the steps make of it, and the tokens before and after."""
+    count = _counts(len(steps.buffer.messages), len(steps.origin.messages))
+    known = left is not None and hold.tokens is not None
+    sizes = f", {tokens(hold.tokens or 0, hold)} to {tokens(left or 0, hold)}" if known else ""
+    return f"{plural(len(steps.path()), 'step')} taken: {count}{sizes}."
+
+
+def refusal(steps: Steps) -> str:
+    """Why a provider would refuse what the steps make of it; empty where it is no worse than before."""
     known = {(one.rule, one.message) for one in check(steps.origin)}
-    worse = [one for one in check(steps.buffer) if (one.rule, one.message) not in known]
-    sizes = ""
-    if left is not None and hold.tokens is not None:
-        sizes = f", {tokens(hold.tokens, hold)} to {tokens(left, hold)}"
-    taken = f"{plural(len(steps.path()), 'step')} taken"
-    words = f"{taken}: {_counts(after, before)}{sizes}."
-    return f"{words} A provider would refuse this: {worse[0].why}" if worse else words
+    worse = (one.why for one in check(steps.buffer) if (one.rule, one.message) not in known)
+    why = next(worse, "")
+    return f" A provider would refuse this: {why}" if why else ""

@@ -1,10 +1,10 @@
 """The need that a tier waits with: shown in full, and met by the person: edit and send, paste, fail, or give up. It
 comes to the front when it waits for the person, or when an answer takes longer than a moment."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
@@ -48,7 +48,7 @@ PERSON = "person"
 def asked(asking: PendingNeed) -> str:
     """One line: who asks what, the how-manieth of this step, within which limits."""
     tier = {"": "What is due", "turn": "The turn"}.get(asking.tier, asking.tier)
-    words = [f"{tier} asks for {_what(asking.need)}", f"call {asking.number} of this step"]
+    words = [f"{tier} asks for {_ASKS[type(asking.need)][0](asking.need)}", f"call {asking.number} of this step"]
     limit = getattr(asking.need, "timeout_s", None)
     if limit:
         words.append(f"within {limit:g} s")
@@ -58,22 +58,17 @@ def asked(asking: PendingNeed) -> str:
     return " · ".join(words)
 
 
-def _what(need: Need) -> str:
-    match need:
-        case Summarize(purpose=purpose):
-            return f"a model's {purpose}"
-        case RemoteCompact(messages=messages):
-            return f"a remote compact of {plural(len(messages), 'message')}"
-        case ReadFile(path=path):
-            return f"the file {path}"
-        case SaveTranscript(messages=messages):
-            return f"{plural(len(messages), 'message')} to be kept on disk"
-        case SaveText():
-            return "a text to be kept on disk"
-        case AskModel():
-            return "the model's next answer"
-        case RunTools():
-            return "tools to be run"
+_ANSWER, _PATH = "Paste or write the answer", "The path under which it was kept"
+_ASKS: Mapping[type[Need], tuple[Callable[[Any], str], str]] = {
+    Summarize: (lambda need: f"a model's {need.purpose}", _ANSWER),
+    RemoteCompact: (lambda need: f"a remote compact of {plural(len(need.messages), 'message')}", _ANSWER),
+    ReadFile: (lambda need: f"the file {need.path}", "The content of the file"),
+    SaveTranscript: (lambda need: f"{plural(len(need.messages), 'message')} to be kept on disk", _PATH),
+    SaveText: (lambda need: "a text to be kept on disk", _PATH),
+    AskModel: (lambda need: "the model's next answer", _ANSWER),
+    RunTools: (lambda need: "tools to be run", _ANSWER),
+}
+"""What each need asks for, and what stands in the editor of its answer."""
 
 
 def instructions_of(need: Need) -> str | None:
@@ -84,11 +79,6 @@ def instructions_of(need: Need) -> str | None:
 def text_of(need: Need) -> str | None:
     """The text of the call; None where a need has none."""
     return need.text if isinstance(need, Summarize | SaveText) else None
-
-
-def messages_of(need: Need) -> tuple[Message, ...]:
-    """The messages that are sent as chat."""
-    return need.messages if isinstance(need, Summarize | RemoteCompact | SaveTranscript) else ()
 
 
 def edited(need: Need, instructions: str, text: str) -> Need:
@@ -107,17 +97,6 @@ def by_hand(need: Need, text: str) -> Answer:
     if isinstance(need, RemoteCompact):
         return Answer(messages=(Message("by-hand", "assistant", (Text(text),), summary=True),), by=PERSON)
     return Answer(text=text, by=PERSON)
-
-
-def wanted(need: Need) -> str:
-    """What the answer's editor asks for."""
-    match need:
-        case SaveTranscript() | SaveText():
-            return "The path under which it was kept"
-        case ReadFile():
-            return "The content of the file"
-        case _:
-            return "Paste or write the answer"
 
 
 def _timed_out(need: Need) -> Failure:
@@ -274,7 +253,8 @@ class NeedPanel(Panel):
 
     def _show_need(self, need: Need) -> None:
         self.tabs.clear()
-        text, instructions, messages = text_of(need), instructions_of(need), messages_of(need)
+        text, instructions = text_of(need), instructions_of(need)
+        messages = need.messages if isinstance(need, Summarize | RemoteCompact | SaveTranscript) else ()
         if text is not None and (text or not messages):
             self.text.show_text(text)
             self.tabs.addTab(self.text, f"Text · {grouped(len(text))}")
@@ -287,7 +267,7 @@ class NeedPanel(Panel):
             )
             self.tabs.addTab(self.messages, plural(len(messages), "message"))
         self.answer.clear()
-        self.answer.setPlaceholderText(wanted(need))
+        self.answer.setPlaceholderText(_ASKS[type(need)][1])
 
     def _enable(self) -> None:
         free = self._asking is not None and not self._asking.busy

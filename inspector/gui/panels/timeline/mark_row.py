@@ -69,9 +69,7 @@ class MarkRow(Guarded, QWidget):
         self._theme, self._scale, self._span = theme, scale, span
         self._given: tuple[Mark, ...] = ()
         self.marks: tuple[Mark, ...] = ()
-        """The same, in order."""
         self.folds: list[Fold] = []
-        """As painted last."""
         self._at: int | None = None
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
