@@ -11,7 +11,7 @@ from typing import Any
 from inspector.agent import asking
 from inspector.agent.asking import run_call
 from inspector.agent.run import MAIN, Run, model_of
-from inspector.agent.status import End, Replacement, Stop, TurnReport
+from inspector.agent.status import ANY, End, Replacement, Stop, TurnReport
 from inspector.agent.tools.common import ToolError
 from inspector.agent.tools.toolbox import checked, prompt, result_of
 from inspector.core.buffer import Buffer, Stretch, View
@@ -216,7 +216,7 @@ class AgentThread:
         self.publish(state="tool", why="")
         while self.waiting:
             call = self.waiting[0]
-            stop = self.run.reason() or ("tool" if self.run.breakpoints.on_tool(call.name) else "")
+            stop = self.run.reason() or ("tool" if self.run.breakpoints.tools & {ANY, call.name} else "")
             if stop:
                 self._pause(stop, f"{call.name} is about to run.")
             if any(one.id == call.id for message in self.context.buffer.messages for one in message.calls):
@@ -324,7 +324,7 @@ class AgentThread:
     def before_tier(self, context: TurnContext[Any], verdict: Verdict) -> None:
         self.run.check()
         self.run.journal.sync(self.thread, self.messages)
-        stop = self.run.reason() or ("tier" if self.run.breakpoints.on_tier(verdict.tier) else "")
+        stop = self.run.reason() or ("tier" if self.run.breakpoints.tiers & {ANY, verdict.tier} else "")
         if stop:
             self._pause(stop, f"{verdict.tier} is about to fire: {verdict.why}", verdict)
         self.publish(state="tier", why=f"{verdict.tier}: {verdict.why}")

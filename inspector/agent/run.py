@@ -99,6 +99,7 @@ class Run(Controls):
             self.tools = opened.enter_context(Toolbox(plan.workspace))
             self.models = opened.enter_context(closing(Models(plan, self.window)))
             self.first = _first_buffer(plan, self.tools)
+            """What the main thread begins with."""
             self.models.of(MAIN, self.first.prompt)
             self.journal = opened.enter_context(closing(Journal(plan.record, new=plan.resumed is None)))
             self.opened = opened.pop_all()

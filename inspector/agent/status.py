@@ -49,12 +49,6 @@ class Breakpoints:
     errors: bool = False
     """When a model call has failed for good. Going on asks again; without it the run ends there."""
 
-    def on_tier(self, name: str) -> bool:
-        return ANY in self.tiers or name in self.tiers
-
-    def on_tool(self, name: str) -> bool:
-        return ANY in self.tools or name in self.tools
-
 
 Permit: TypeAlias = Literal["once", "always", "no"]
 

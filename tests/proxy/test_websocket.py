@@ -22,9 +22,8 @@ from inspector.proxy.relay.websocket import (
     PING,
     TEXT,
     BadFrames,
-    Compression,
     FrameReader,
-    compression_of,
+    frame_readers,
     masked,
     text_frame,
 )
@@ -363,8 +362,11 @@ def test_a_message_that_grows_without_end_is_not_kept() -> None:
 
 
 def test_what_was_agreed_on_compression() -> None:
-    assert compression_of("") == compression_of("x-other") == Compression()
-    assert compression_of("permessage-deflate") == Compression(True)
+    def agreed(extensions: str) -> list[tuple[bool, bool]]:
+        return [(one.is_packed, one.goes_on) for one in frame_readers(extensions)]
+
+    assert agreed("") == agreed("x-other") == [(False, True)] * 2
+    assert agreed("permessage-deflate") == [(True, True)] * 2
     asked = "foo, permessage-deflate; server_no_context_takeover; client_max_window_bits=15"
-    assert compression_of(asked) == Compression(True, True, False)
+    assert agreed(asked) == [(True, True), (True, False)]
     assert CLOSE == 8

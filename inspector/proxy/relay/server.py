@@ -145,7 +145,7 @@ class ClientConnection:
         tunnel = Tunnel(self._link, up)
         if answer.first("upgrade").lower() == "websocket":
             number = partial(next, context.numbers)
-            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, log.head, answer.pairs, number)
+            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, log.head, answer, number)
         await tunnel.run()
         return False
 

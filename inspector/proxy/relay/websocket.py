@@ -20,7 +20,8 @@ from inspector.core.jsontext import dumps
 from inspector.core.untyped import fields_of, text_at, value_in
 from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse, decision_of
 from inspector.proxy.record.recorder import ExchangeLog, Recorder
-from inspector.proxy.record.records import Ended, FrameRecord, Pairs, RequestHead, Side
+from inspector.proxy.record.records import Ended, FrameRecord, RequestHead, Side
+from inspector.proxy.relay.http_syntax import HeaderBlock
 from inspector.proxy.relay.link import TcpLink
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
@@ -33,24 +34,14 @@ class BadFrames(ValueError):
     """These are no WebSocket frames, or too large ones: what follows is not understood."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compression:
-    """What was agreed on compression: for each side, whether it continues from message to message."""
-
-    is_on: bool = False
-    client_goes_on: bool = True
-    server_goes_on: bool = True
-
-
-def compression_of(extensions: str) -> Compression:
-    """By the Sec-WebSocket-Extensions of the answer."""
+def frame_readers(extensions: str) -> "tuple[FrameReader, FrameReader]":
+    """For what the client sends and the server, by the Sec-WebSocket-Extensions of the answer."""
     for one in extensions.split(","):
         name, *parameters = [word.strip().lower().partition("=")[0] for word in one.split(";")]
         if name == "permessage-deflate":
-            return Compression(
-                True, "client_no_context_takeover" not in parameters, "server_no_context_takeover" not in parameters
-            )
-    return Compression()
+            client, server = (f"{side}_no_context_takeover" not in parameters for side in ("client", "server"))
+            return FrameReader(True, client), FrameReader(True, server)
+    return FrameReader(), FrameReader()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +54,13 @@ class WebSocketMessage:
 
 
 class FrameReader:
-    """One direction. `feed(bytes)` gives the messages that are whole with them. Raises BadFrames."""
+    """One direction. `feed(bytes)` gives the messages that are whole with them. Raises BadFrames.
 
-    def __init__(self, is_packed: bool, goes_on: bool) -> None:
-        self._is_packed, self._goes_on = is_packed, goes_on
+    `is_packed`: compression was agreed on; `goes_on`: it continues from message to message.
+    """
+
+    def __init__(self, is_packed: bool = False, goes_on: bool = True) -> None:
+        self.is_packed, self.goes_on = is_packed, goes_on
         self._inflater = zlib.decompressobj(-15)
         self._waiting = bytearray()
         self._parts: list[bytes] = []
@@ -121,7 +115,7 @@ class FrameReader:
 
     def _whole(self) -> bytes:
         data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        if not (self._is_packed and self._is_compressed):
+        if not (self.is_packed and self._is_compressed):
             return data
         try:
             plain = self._inflater.decompress(data + _TAIL, LARGEST)
@@ -129,7 +123,7 @@ class FrameReader:
             raise BadFrames(f"a message cannot be unpacked ({error})") from None
         if self._inflater.unconsumed_tail:
             raise BadFrames(f"a message is larger than {LARGEST:,} bytes")
-        if not self._goes_on or self._inflater.eof:
+        if not self.goes_on or self._inflater.eof:
             self._inflater = zlib.decompressobj(-15)
         return plain
 
@@ -194,7 +188,7 @@ async def _passed(source: TcpLink, target: TcpLink) -> None:
 class WebSocketTunnel(Tunnel):
     """Its exchanges are recorded, and admitted where the gate wants to see them.
 
-    `head`, `headers`: of the handshake and its answer; every exchange gets a number of its own.
+    `head`, `answer`: of the handshake; every exchange gets a number of its own.
     """
 
     def __init__(
@@ -204,19 +198,17 @@ class WebSocketTunnel(Tunnel):
         recorder: Recorder,
         gate: Gate,
         head: RequestHead,
-        headers: Pairs,
+        answer: HeaderBlock,
         number: Callable[[], int],
     ) -> None:
         super().__init__(down, up)
-        self._recorder, self._gate, self._headers, self._number = recorder, gate, headers, number
+        self._recorder, self._gate, self._headers, self._number = recorder, gate, answer.pairs, number
         self._head = replace(head, transport="websocket")
         """Of the next exchange, but for its number and time."""
-        agreed = compression_of(
-            ",".join(value for name, value in headers if name.lower() == "sec-websocket-extensions")
-        )
-        self._is_packed = agreed.is_on
-        self._from_client: FrameReader | None = FrameReader(agreed.is_on, agreed.client_goes_on)
-        self._from_server: FrameReader | None = FrameReader(agreed.is_on, agreed.server_goes_on)
+        self._from_client: FrameReader | None
+        self._from_server: FrameReader | None
+        self._from_client, self._from_server = frame_readers(",".join(answer.all("sec-websocket-extensions")))
+        self._is_packed = self._from_client.is_packed
         self._under_way: deque[ExchangeLog] = deque()
         self._closed: Ended | None = None
         """Who said first that it closes."""
