@@ -199,27 +199,18 @@ def _ground(wanted: Sweep, file: str, stamp: int) -> Ground:
 
 def figures(found: ReplayReport) -> dict[str, Any]:
     """What a sweep compares. Numbers only; `cost_usd` is None where a price is not known."""
-    spent, losses = found.spent, found.losses
     kept, pins = pins_kept(found.pins)
+    cost = found.spent.cost_usd
+    tokens = ("prompt", "cache_read", "cache_write", "summariser_input", "summariser_output")
     return {
         "requests": len(found.rows),
         "compactions": len(found.compactions),
-        "peak": found.peak,
-        "overflows": found.overflows,
-        "over": found.over,
-        "prompt": spent.prompt,
-        "cache_read": spent.cache_read,
-        "cache_write": spent.cache_write,
-        "summariser_input": spent.summariser_input,
-        "summariser_output": spent.summariser_output,
-        "cost_usd": None if spent.cost_usd is None else float(spent.cost_usd),
-        "facts": losses.facts,
-        "paraphrased": losses.paraphrased,
-        "lost": losses.lost,
-        "needed_later": losses.needed_later,
-        "regret": len(losses.regrets),
-        "rereads": losses.rereads,
-        "reread_tokens": losses.reread_tokens,
+        **{name: getattr(found, name) for name in ("peak", "overflows", "over")},
+        **{name: getattr(found.spent, name) for name in tokens},
+        "cost_usd": None if cost is None else float(cost),
+        **{name: getattr(found.losses, name) for name in ("facts", "paraphrased", "lost", "needed_later")},
+        "regret": len(found.losses.regrets),
+        **{name: getattr(found.losses, name) for name in ("rereads", "reread_tokens")},
         "pins_kept": kept,
         "pins": pins,
     }

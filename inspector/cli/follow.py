@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from inspector.cli.output import columns, note, number, picked, plain, pressure_document, write_json, write_lines
-from inspector.cli.select import add_window, format_name
+from inspector.cli.select import add_options
 from inspector.core.errors import InspectorError
 from inspector.core.session import Request, Session, Thread, compaction_sizes
 from inspector.core.tokens.estimators import estimator
@@ -33,11 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("file", metavar="FILE", nargs="?", help="a transcript that is being written")
     what.add_argument("--project", metavar="FOLDER", help="the newest session of this folder, and the next that starts")
-    parser.add_argument("--session", metavar="N|ID", help="which, in a file or folder with many (see `info`)")
+    add_options(parser, "--session")
     parser.add_argument("--all", action="store_true", help="tell the requests first that are there already")
-    parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this format")
-    add_window(parser)
-    parser.add_argument("--json", action="store_true", help="print a line of JSON for each request")
+    add_options(parser, "--format", help="read it as this format")
+    add_options(parser, "--window")
+    add_options(parser, "--json", help="print a line of JSON for each request")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from inspector.cli.output import CellColumn, listing, number, pairs, picked, plain, write_answer
-from inspector.cli.select import Selection, add_selection, select
+from inspector.cli.select import Selection, add_options, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.findings.answers import short_answers
 from inspector.core.findings.spending import ThreadBill, session_bills, sum_bills
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
     parser.add_argument("--har", metavar="FILE", help="write the exchanges of a recording of the proxy as HAR 1.2")
-    parser.add_argument("--force", action="store_true", help="what is written may replace an existing file")
+    add_options(parser, "--force")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
 from inspector.cli.replay import settings_for
-from inspector.cli.select import add_pins, add_selection, select
+from inspector.cli.select import add_options, add_selection, select
 from inspector.core.answering import offline
 from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.policies.settings import said
@@ -26,7 +26,7 @@ SIGNS = {"verbatim": "█", "paraphrased": "▒", "gone": "·"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
-    add_pins(parser)
+    add_options(parser, "--pin")
 
 
 def run(arguments: argparse.Namespace) -> None:

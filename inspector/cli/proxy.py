@@ -21,7 +21,7 @@ from inspector.agent.tools.common import Question
 from inspector.agent.tools.writing import difference
 from inspector.cli.asking import forget_typed, show
 from inspector.cli.output import note, number, picked, plain, pressure_document, write_json
-from inspector.cli.select import add_setting, add_window
+from inspector.cli.select import add_options
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
 from inspector.core.drops import Drops, thread_drops
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pause-at", type=_ratio, metavar="RATIO", help="hold requests whose buffer fills this share of the window"
     )
-    add_window(parser)
-    parser.add_argument("--json", action="store_true", help="print a line of JSON for each exchange")
+    add_options(parser, "--window")
+    add_options(parser, "--json", help="print a line of JSON for each exchange")
     add_hold_arguments(parser)
 
 
@@ -200,7 +200,7 @@ def add_hold_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="POLICY",
         help="do by this policy what is due on each held request, without asking; summaries are made offline",
     )
-    add_setting(group, "a setting of that policy")
+    add_options(group, "--set", help="a setting of that policy")
 
 
 def rule_of(arguments: argparse.Namespace) -> Rule | None:

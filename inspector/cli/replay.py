@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
-from inspector.cli.select import Selection, add_pins, add_selection, positive, select
+from inspector.cli.select import Selection, add_options, add_selection, positive, select
 from inspector.cli.sweep import cost_words, sweep_command
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
@@ -37,10 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
     parser.add_argument("more", metavar="FILE", nargs="*", help="further sessions, for --sweep")
-    parser.add_argument("--mode", choices=("faithful", "safe"), default="faithful", help="default: faithful")
-    parser.add_argument("--remote", action="store_true", help="the provider can compact remotely")
-    parser.add_argument("--answerer", metavar="WHO", default="offline", help="offline, anthropic, openai, or a URL")
-    parser.add_argument("--model", metavar="NAME", default="", help="the model that answers (default: the session's)")
+    add_options(parser, "--mode", "--remote", "--answerer", "--model")
     parser.add_argument("--no-cache", action="store_true", help="ask the model anew, whatever it answered before")
     parser.add_argument("--regrets", action="store_true", help="list every regret (they are always in the JSON)")
     parser.add_argument(
@@ -50,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_axis,
         help="try every value of a setting; repeatable: every combination, in parallel, with the offline answerer",
     )
-    add_pins(parser)
+    add_options(parser, "--pin")
     parser.add_argument("--keep-pins", action="store_true", help="of a sweep, only settings under which no pin goes")
     parser.add_argument("--jobs", metavar="N", type=positive, help="processes of a sweep (default: one a core)")
     parser.add_argument("--dask", metavar="ADDRESS", help="run a sweep on this Dask scheduler (tcp://...)")

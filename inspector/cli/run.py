@@ -17,7 +17,7 @@ from inspector.agent.starting import demo_folder, demo_plan, fork, resume
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.cli.asking import ask
 from inspector.cli.output import note, number, picked, plain, progress_line, write_json, write_lines
-from inspector.cli.select import Selection, add_setting, add_window, place_of, policy_name, positive, thread_of
+from inspector.cli.select import Selection, add_options, place_of, policy_name, positive, thread_of
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import said
 from inspector.core.words import per_cent
@@ -35,8 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--provider", metavar="WHO", help="simulated (default), anthropic, openai, or a URL")
     parser.add_argument("--model", metavar="NAME", help="the model that is asked")
     parser.add_argument("--policy", metavar="NAME", type=policy_name, help="who compacts (roku), or your own: x.py")
-    add_setting(parser, "a setting of the policy")
-    add_window(parser)
+    add_options(parser, "--set", "--window")
     parser.add_argument("--answerer", choices=("provider", "offline"), help="who answers the policy's own needs")
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument("--yes", action="store_true", help="write and run commands without asking")

@@ -1,8 +1,10 @@
 """Which session, thread and request a command means: the selection that is the same for all commands."""
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from inspector.cli.output import progress_line
 from inspector.core.buffer import Buffer
@@ -45,38 +47,6 @@ class Selection:
     def buffer(self) -> Buffer:
         """The buffer at that place, laid out."""
         return self.thread.place(self.at).buffer()
-
-
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """FILE and the options that every command on a transcript has."""
-    parser.add_argument("file", metavar="FILE", help="a transcript, or an API request body")
-    parser.add_argument("--session", metavar="N|ID", help="which, in a file or folder with many (see `info`)")
-    parser.add_argument("--thread", metavar="ID", default="main", help="the thread (default: main)")
-    parser.add_argument("--at", metavar="N", type=_at, help="the request: 0-based, negative from the end, or `end`")
-    parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this, whatever it looks like")
-    parser.add_argument(
-        "--policy", metavar="NAME", action="append", type=policy_name, help="the policy, or your own: x.py"
-    )
-    add_setting(parser, "a setting of the policy")
-    add_window(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
-def add_setting(parser: argparse._ActionsContainer, about: str) -> None:
-    """Settings of a policy."""
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", type=setting_pair, help=about)
-
-
-def add_window(parser: argparse.ArgumentParser) -> None:
-    """The user's word on the window."""
-    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
-
-
-def add_pins(parser: argparse.ArgumentParser) -> None:
-    """Texts that should stay, beside the constraints that the program finds."""
-    parser.add_argument(
-        "--pin", metavar="TEXT", action="append", default=[], help="a text that should stay; repeatable"
-    )
 
 
 def _at(text: str) -> int | str:
@@ -132,6 +102,36 @@ def tokens(text: str) -> int:
     if tokens <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens above 0")
     return tokens
+
+
+_SHARED: Mapping[str, Mapping[str, Any]] = {
+    "--session": {"metavar": "N|ID", "help": "which, in a file or folder with many (see `info`)"},
+    "--thread": {"metavar": "ID", "default": "main", "help": "the thread (default: main)"},
+    "--at": {"metavar": "N", "type": _at, "help": "the request: 0-based, negative from the end, or `end`"},
+    "--format": {"metavar": "NAME", "type": format_name, "help": "read it as this, whatever it looks like"},
+    "--policy": {"metavar": "NAME", "action": "append", "type": policy_name, "help": "the policy, or your own: x.py"},
+    "--set": {"metavar": "KEY=VALUE", "action": "append", "type": setting_pair, "help": "a setting of the policy"},
+    "--window": {"metavar": "N", "type": tokens, "help": "the model's window in tokens (200000, 200k, 1m)"},
+    "--json": {"action": "store_true", "help": "print one JSON document"},
+    "--pin": {"metavar": "TEXT", "action": "append", "default": [], "help": "a text that should stay; repeatable"},
+    "--mode": {"choices": ("faithful", "safe"), "default": "faithful", "help": "default: faithful"},
+    "--remote": {"action": "store_true", "help": "the provider can compact remotely"},
+    "--answerer": {"metavar": "WHO", "default": "offline", "help": "offline, anthropic, openai, or a URL"},
+    "--model": {"metavar": "NAME", "default": "", "help": "the model that answers (default: the session's)"},
+    "--force": {"action": "store_true", "help": "what is written may replace an existing file"},
+}
+
+
+def add_options(parser: argparse._ActionsContainer, *names: str, **otherwise: Any) -> None:
+    """Options that several commands have. `otherwise`: what is different in this one."""
+    for name in names:
+        parser.add_argument(name, **{**_SHARED[name], **otherwise})
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """FILE and the options that every command on a transcript has."""
+    parser.add_argument("file", metavar="FILE", help="a transcript, or an API request body")
+    add_options(parser, "--session", "--thread", "--at", "--format", "--policy", "--set", "--window", "--json")
 
 
 def select(arguments: argparse.Namespace) -> Selection:

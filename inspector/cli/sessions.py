@@ -5,14 +5,14 @@ from datetime import UTC
 from typing import Any
 
 from inspector.cli.output import note, number, picked, plain, table, write_json, write_lines
-from inspector.cli.select import positive
+from inspector.cli.select import add_options, positive
 from inspector.transcripts.discover import FoundSession, found_sessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("--limit", metavar="N", type=positive, default=200, help="how many at most (default: 200)")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:

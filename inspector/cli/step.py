@@ -9,7 +9,7 @@ from typing import Any
 from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.cli.buffer import message_document, validity_document
 from inspector.cli.output import listing, number, pairs, picked, plain, write_answer
-from inspector.cli.select import Selection, add_selection, select
+from inspector.cli.select import Selection, add_options, add_selection, select
 from inspector.core.answering import Answerer, AnswerLog, need_document, read_script
 from inspector.core.buffer import Buffer
 from inspector.core.drops import thread_drops
@@ -45,13 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="no tier: what the recording itself did before this request",
     )
     parser.add_argument("--before", action="store_true", help="start from the buffer before what the recording did")
-    parser.add_argument("--mode", choices=("faithful", "safe"), default="faithful", help="default: faithful")
+    add_options(parser, "--mode")
     parser.add_argument("--summary", metavar="TEXT", default="", help="the session memory for L2")
     parser.add_argument("--instructions", metavar="TEXT", default="", help="what a manual compaction should keep")
-    parser.add_argument("--remote", action="store_true", help="the provider can compact remotely")
+    add_options(parser, "--remote")
     parser.add_argument("--answers", metavar="FILE", help="a JSON list that answers in order, the model last")
-    parser.add_argument("--answerer", metavar="WHO", default="offline", help="offline, anthropic, openai, or a URL")
-    parser.add_argument("--model", metavar="NAME", default="", help="the model that answers (default: the session's)")
+    add_options(parser, "--answerer", "--model")
     parser.add_argument("--state", metavar="FILE", help="start from this running state (see --save-state)")
     parser.add_argument(
         "--save-state", metavar="FILE", help="write the running state afterwards, over one that is there"
@@ -67,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--save-steps", metavar="FILE", help="write the step, to be opened and replayed in the window")
     parser.add_argument("--export-pytest", metavar="FILE", help="write a test that takes the step again")
-    parser.add_argument("--force", action="store_true", help="what is written may replace an existing file")
+    add_options(parser, "--force")
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,23 +121,16 @@ def _other(base: ClientCategory, text: str) -> TextPiece:
 def _section(match: re.Match[str], text: str, base: ClientCategory) -> TextPiece:
     kind = match.lastgroup or ""
     path = match[kind].strip()
-    match kind:
-        case "other":
-            return _other(base, text)
-        case "skill":
-            return TextPiece("skills", path[-_LABEL:], text)
-        case "skills":
-            named = re.search(r"<name>([^<\n]{1,120})</name>", text)
-            label = (named[1] if named else "skill") if path == "<skill>" else "list of skills"
-            return TextPiece("skills", label, text)
-        case "folder":
-            return TextPiece("memory files", f"{path.rstrip('/')}/AGENTS.md", text)
-        case "agents":
-            return TextPiece("memory files", "AGENTS.md", text)
-        case "pi":
-            return TextPiece("memory files", "Project Context", text)
-        case _:
-            return TextPiece("memory files", path, text)
+    if kind == "other":
+        return _other(base, text)
+    if kind == "skill":
+        return TextPiece("skills", path[-_LABEL:], text)
+    if kind == "skills":
+        named = re.search(r"<name>([^<\n]{1,120})</name>", text)
+        label = (named[1] if named else "skill") if path == "<skill>" else "list of skills"
+        return TextPiece("skills", label, text)
+    named_so = {"folder": f"{path.rstrip('/')}/AGENTS.md", "agents": "AGENTS.md", "pi": "Project Context"}
+    return TextPiece("memory files", named_so.get(kind, path), text)
 
 
 def _end(text: str, match: re.Match[str]) -> int:
@@ -187,6 +180,16 @@ class Segment:
     part: Part
 
 
+_BY_PART: Mapping[type[Part], Category] = {
+    Text: "assistant",
+    Thinking: "thinking",
+    ToolCall: "tool calls",
+    ToolResult: "tool results",
+    Image: "images",
+    Opaque: "opaque",
+}
+
+
 def segments(message: Message) -> list[Segment]:
     """All that a message holds, in order. All of a summary is summary, whatever its parts. O(text of the user)."""
     found: list[Segment] = []
@@ -196,24 +199,8 @@ def segments(message: Message) -> list[Segment]:
             said = pieces(part.text, by_client=by_client, system=message.role == "system" and not by_client)
             found += [Segment(one.category, one.label, part if len(said) == 1 else Text(one.text)) for one in said]
         else:
-            found.append(Segment("summaries" if message.summary else _category(part), "", part))
+            found.append(Segment("summaries" if message.summary else _BY_PART[type(part)], "", part))
     return found
-
-
-def _category(part: Part) -> Category:
-    match part:
-        case Text():
-            return "assistant"
-        case Thinking():
-            return "thinking"
-        case ToolCall():
-            return "tool calls"
-        case ToolResult():
-            return "tool results"
-        case Image():
-            return "images"
-        case Opaque():
-            return "opaque"
 
 
 def message_category(message: Message) -> Category:

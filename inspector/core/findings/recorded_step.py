@@ -81,11 +81,9 @@ def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
 
 def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     """The one before request `at` (== number of requests: after the last one), if any. O(messages)."""
-    return _step(thread, drops, at, arrivals(thread)[at]) if at in places(thread, drops) else None
-
-
-def _step(thread: Thread, drops: Drops, at: int, arrival: Arrival) -> RecordedStep:
-    before, here = thread_before(thread, at, arrival), thread.place(at)
+    if at not in places(thread, drops):
+        return None
+    before, here = thread_before(thread, at, arrivals(thread)[at]), thread.place(at)
     made = [(n, one) for n, one in enumerate(thread.compactions) if one.before_request == at]
     summarised = any(one.kind == "summary" for _, one in made)
     changed, renamed = _changes(before.end, here.view, summarised)

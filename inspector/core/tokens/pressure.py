@@ -8,7 +8,7 @@ cost O(messages) once, and only what is new when the thread has grown.
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Literal, TypeAlias
 
@@ -70,28 +70,22 @@ class _RequestState:
     """As far as it was known after this request."""
 
 
+@dataclass(slots=True, eq=False)
 class Pressures:
     """One pressure a request, in order, and `end`: of the buffer after the last record."""
 
-    __slots__ = ("_course", "_known", "_last", "_prompt", "end", "end_belief", "estimator")
+    estimator: str
+    _known: tuple[_RequestState, ...]
+    end: Pressure
+    end_belief: Belief
+    _prompt: Prompt
+    """Of the buffer after the last record."""
+    _course: "_Course"
+    _last: dict[int, _RequestState] = field(init=False)
+    """The last request of each stretch."""
 
-    def __init__(
-        self,
-        estimator: str,
-        known: tuple[_RequestState, ...],
-        end: Pressure,
-        end_belief: Belief,
-        prompt: Prompt,
-        course: "_Course",
-    ) -> None:
-        self.estimator = estimator
-        self._prompt = prompt
-        """Of the buffer after the last record."""
-        self.end = end
-        self.end_belief = end_belief
-        self._known = known
-        self._course = course
-        self._last = {one.stretch: one for one in known}
+    def __post_init__(self) -> None:
+        self._last = {one.stretch: one for one in self._known}
 
     def __len__(self) -> int:
         return len(self._known)
