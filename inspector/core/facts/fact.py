@@ -25,14 +25,6 @@ class Fact:
         return KINDS.index(self.kind) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class LostFact:
-    """A fact that stands nowhere any more, and the message of those that went in which it stood first."""
-
-    fact: Fact
-    message: str
-
-
 def by_kind(found: Iterable[Fact]) -> Mapping[FactKind, int]:
     """How many of each kind."""
     counts: dict[FactKind, int] = dict.fromkeys(KINDS, 0)

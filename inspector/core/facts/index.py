@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from inspector.core.facts.fact import SENTENCES, Fact, LostFact
+from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.names import unescaped
 from inspector.core.facts.reading import facts, texts
 from inspector.core.facts.sentences import LONGEST
@@ -139,12 +139,13 @@ class BufferFacts:
         return next(self._index.holding(fact, self._numbers), None) is not None
 
 
-def lost(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostFact, ...]:
-    """Facts of messages that were changed or are gone, whose text stands nowhere in `after`. By rank, then place."""
+def lost(before: Sequence[Message], after: Sequence[Message]) -> dict[Fact, str]:
+    """Facts of messages that were changed or are gone, whose text stands nowhere in `after`, each with the id of the
+    message in which it stood first. By rank, then place."""
     kept = {id(message) for message in after}
     gone = [message for message in before if id(message) not in kept]
     if not gone:
-        return ()
+        return {}
     index = FactIndex()
     there = BufferFacts(index)
     for message in after:
@@ -153,5 +154,5 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostFact,
     for message in gone:
         for fact in index.facts_of(index.number(message)):
             found.setdefault(fact, message.id)
-    listed = [LostFact(index.facts[fact], message) for fact, message in found.items() if not there.holds(fact)]
-    return tuple(sorted(listed, key=lambda one: one.fact.rank))
+    listed = [(index.facts[fact], message) for fact, message in found.items() if not there.holds(fact)]
+    return dict(sorted(listed, key=lambda one: one[0].rank))

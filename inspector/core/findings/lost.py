@@ -133,10 +133,9 @@ def _standing_before(ground: Ground, at: int) -> set[Fact]:
 
 def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostRow, ...]:
     """What a step lost that took the first buffer to the second; nobody can have needed it yet. O(text)."""
-    gone = {one.fact: one.message for one in lost(before, after)}
     known = set(map(id, before))
     told = Retelling(after, [message for message in after if id(message) not in known])
-    return ranked(gone, told.says)
+    return ranked(lost(before, after), told.says)
 
 
 def ranked(
