@@ -27,7 +27,7 @@ _CONTENT = (str, list)
 
 def before(chain: ChainState, record: ChainRecord) -> ChainNode:
     """The node that a record hangs on; the last one where the file does not hold its parent."""
-    node = chain.nodes.get(record.parent) if record.parent is not None and not chain.listed else None
+    node = None if chain.listed else chain.nodes.get(record.parent or "")
     if node is None:
         return chain.tail
     chain.linked = True
@@ -46,7 +46,7 @@ def pass_by(chain: ChainState, record: ChainRecord) -> None:
 def take_copy(chain: ChainState, record: ChainRecord) -> None:
     """A record that was read before. It counts again only where it was re-appended after a boundary."""
     node = chain.nodes[record.uuid]
-    parent = chain.nodes.get(record.parent) if record.parent is not None else None
+    parent = chain.nodes.get(record.parent or "")
     if node.epoch != chain.epoch and parent is not None and parent.epoch == chain.epoch:
         _keep_part(chain, node, [record.uuid])
 
