@@ -24,6 +24,11 @@ class Head:
     data: bytes = b""
     """The first bytes (64 KB at most), unpacked where the file was packed."""
 
+    @property
+    def rows(self) -> Sequence[Any]:
+        """The parsed file as the only value, else the first lines."""
+        return self.values if self.document is None else [self.document]
+
 
 class Reader(Protocol):
     """Collects the values of one transcript into a session."""

@@ -41,7 +41,7 @@ _NOT_PAYLOADS = _words("trajectory_format trajectory sessionId parentUuid sample
 
 def sniff_payload(dialect: Dialect, head: Head) -> float:
     """How sure it is that the head holds payloads of this provider: 0 to 0.85."""
-    rows = [head.document] if head.document is not None else list(head.values)
+    rows = head.rows
     first = head.document[0] if isinstance(head.document, list) and head.document else None
     if isinstance(first, Mapping) and not dialect.is_message(first) and body_pair(dialect, first, 0) is not None:
         rows = head.document[:60]
@@ -113,7 +113,7 @@ def _kinds(body: Mapping[str, Any]) -> Iterator[str]:
 
 def sniff_gemini(head: Head) -> float:
     """Nobody else says contents and parts."""
-    rows = [head.document] if head.document is not None else list(head.values)
+    rows = head.rows
     if isinstance(head.document, list) and stream_of(head.document) == GEMINI.name:
         return 0.85
     if isinstance(head.document, list) and not all(map(GEMINI.is_message, head.document[:8])):

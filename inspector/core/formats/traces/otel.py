@@ -16,17 +16,14 @@ from inspector.core.untyped import digits_of, list_of, object_of, objects_of, te
 
 def sniff_otel(head: Head) -> float:
     """Sure of spans: nothing else has a trace id and a span id."""
-    return 0.97 * any(_is_otel(value) for value in _first(head))
+    return 0.97 * any(_is_otel(_named(value)) for value in head.rows[:20])
 
 
 def sniff_openinference(head: Head) -> float:
     """The same spans with OpenInference's kind beside them."""
-    rows = [row for value in _first(head) for row in (value if isinstance(value, list) else [value])[:20]]
+    first = map(_named, head.rows[:20])
+    rows = [row for value in first for row in (value if isinstance(value, list) else [value])[:20]]
     return 0.98 * any(_is_sdk(row) and isinstance(row.get("span_kind"), str) for row in rows)
-
-
-def _first(head: Head) -> list[Any]:
-    return list(map(_named, [head.document] if head.document is not None else head.values[:20]))
 
 
 def _is_otel(value: Any) -> bool:
@@ -161,10 +158,10 @@ def _sdk(value: Mapping[str, Any], line: int) -> Span:
     trace = _hex(context.get("trace_id") or context.get("traceId"))
     above = mapping(value.get("parentSpanContext")).get("spanId")
     parent = _hex(value.get("parent_id") or value.get("parentSpanId") or above)
-    start, time = moment(value.get("start_time", value.get("startTime")))
     own = _hex(context.get("span_id") or context.get("spanId"))
-    span = Span(trace + own if own else "", trace + parent if parent else "", "", text_of(value.get("name")), start)
-    span.time, span.line, span.end = time, line, moment(value.get("end_time") or value.get("endTime"))[0]
+    span = Span(trace + own if own else "", trace + parent if parent else "", "", text_of(value.get("name")))
+    start, end = value.get("start_time", value.get("startTime")), value.get("end_time") or value.get("endTime")
+    span.place(line, start, end)
     span.finished = any(value.get(key) for key in ("end_time", "endTime"))
     attributes = plain_attributes(value.get("attributes"))
     if isinstance(kind := value.get("span_kind"), str):

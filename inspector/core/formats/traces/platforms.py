@@ -10,11 +10,6 @@ from inspector.core.formats.traces.otel import plain_attributes
 from inspector.core.formats.traces.span import Span, SpanKind, camel_case, count, mapping, moment, parsed
 from inspector.core.untyped import objects_of, text_of
 
-
-def _first(head: Head) -> Any:
-    return head.document if head.document is not None else next(iter(head.values), None)
-
-
 # -- LangSmith
 
 _RUNS: Mapping[str, SpanKind] = {"llm": "call", "tool": "tool"}
@@ -22,7 +17,7 @@ _RUNS: Mapping[str, SpanKind] = {"llm": "call", "tool": "tool"}
 
 def sniff_langsmith(head: Head) -> float:
     """Sure of runs: each says its type and its parent."""
-    rows = list(islice(_runs(_first(head)), 5))
+    rows = list(islice(_runs(list(head.rows[:1])), 5))
     return 0.98 * (bool(rows) and all(_is_run(row) for row in rows))
 
 
@@ -59,8 +54,7 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
         if not kind:
             yield span
             continue
-        span.start, span.time = _run_moment(row.get("start_time"))
-        span.line, span.end = line, _run_moment(row.get("end_time"))[0]
+        span.place(line, _run_time(row.get("start_time")), _run_time(row.get("end_time")))
         extra = mapping(row.get("extra"))
         metadata = mapping(extra.get("metadata"))
         span.conversation = text_of(metadata.get("thread_id")) or text_of(metadata.get("session_id"))
@@ -70,7 +64,7 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
             span.tool_call = text_of(said.get("tool_call_id"))
             span.output = said.get("content", mapping(span.output).get("output", span.output))
         else:
-            span.first = _run_moment(row.get("first_token_time"))[0]
+            span.first = moment(_run_time(row.get("first_token_time")))[0]
             settings = mapping(extra.get("invocation_params"))
             span.tools = settings.get("tools") or settings.get("functions")
             named = (metadata.get("ls_model_name"), settings.get("model"), settings.get("model_name"))
@@ -79,9 +73,9 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
         yield span
 
 
-def _run_moment(value: Any) -> tuple[int, str]:
+def _run_time(value: Any) -> Any:
     """LangChain's own tracers count milliseconds."""
-    return moment(value * 1_000_000 if type(value) is int else value)
+    return value * 1_000_000 if type(value) is int else value
 
 
 def _count(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
@@ -106,8 +100,7 @@ _AGENTS_KINDS: Mapping[str, SpanKind] = {
 
 def sniff_agents(head: Head) -> float:
     """Sure of traces and spans that call themselves so."""
-    values = [head.document] if head.document is not None else head.values[:20]
-    return 0.98 * any(True for value in values for _ in _agent_rows(value))
+    return 0.98 * any(True for value in head.rows[:20] for _ in _agent_rows(value))
 
 
 def _agent_rows(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -129,9 +122,8 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
             continue
         data = mapping(row.get("span_data"))
         kind = _AGENTS_KINDS.get(text_of(data.get("type")), "")
-        start, time = moment(row.get("started_at"))
-        span = Span(row["id"], text_of(row.get("parent_id")), kind, text_of(data.get("name")), start)
-        span.time, span.line, span.end = time, line, moment(row.get("ended_at"))[0]
+        span = Span(row["id"], text_of(row.get("parent_id")), kind, text_of(data.get("name")))
+        span.place(line, row.get("started_at"), row.get("ended_at"))
         span.finished = row.get("ended_at") is not None
         span.agent = span.name if kind == "agent" else ""
         span.input = data.get("input", row.get("span_data_input"))
@@ -140,8 +132,7 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
         span.response = text_of(data.get("response_id"))
         span.model = text_of(data.get("model"))
         told = mapping(data.get("usage"))
-        counts = [told.get("input_tokens"), told.get("output_tokens")]
-        span.report(*counts)
+        span.report(told.get("input_tokens"), told.get("output_tokens"))
         yield span
 
 
@@ -150,7 +141,7 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
 
 def sniff_replay(head: Head) -> float:
     """Sure of prompts with their logs."""
-    value = _first(head)
+    value = next(iter(head.rows), None)
     known = isinstance(value, dict) and isinstance(value.get("prompts"), list) and "exportedAt" in value
     logs = isinstance(value, dict) and isinstance(value.get("logs"), list) and "prompt" in value
     return 0.98 * (known or logs)
@@ -166,10 +157,9 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
         if log.get("kind") != "request":
             continue
         metadata = mapping(log.get("metadata"))
-        start, time = moment(metadata.get("startTime"))
-        span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")), start)
-        span.time, span.line, span.end = time, line, moment(metadata.get("endTime"))[0]
-        span.first = start + 1_000_000 * (count(metadata.get("timeToFirstToken")) or 0)
+        span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")))
+        span.place(line, metadata.get("startTime"), metadata.get("endTime"))
+        span.first = span.start + 1_000_000 * (count(metadata.get("timeToFirstToken")) or 0)
         span.model, span.window = text_of(metadata.get("model")), count(metadata.get("maxPromptTokens"))
         messages = log.get("requestMessages")
         span.input = mapping(messages).get("messages", messages)
@@ -182,8 +172,7 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
             span.output = [{"role": "assistant", "content": words}]
         usage = mapping(metadata.get("usage"))
         read = mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
-        counts = [usage.get("prompt_tokens"), usage.get("completion_tokens"), read]
-        span.report(*counts)
+        span.report(usage.get("prompt_tokens"), usage.get("completion_tokens"), read)
         yield span
 
 
@@ -195,8 +184,7 @@ _OBSERVATIONS = (*_OBSERVED, "SPAN", "EVENT", "CHAIN", "RETRIEVER", "EMBEDDING",
 
 def sniff_langfuse(head: Head) -> float:
     """Sure of a trace with its observations; of observations alone, too."""
-    value = head.document if head.document is not None else next(iter(head.values), None)
-    rows = list(islice(_observed(value), 5))
+    rows = list(islice(_observed(list(head.rows[:1])), 5))
     return 0.98 * (bool(rows) and all(_is_observation(row) for row, _ in rows))
 
 
@@ -235,12 +223,11 @@ def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
 
 
 def _observation(row: Mapping[str, Any], session: str, line: int) -> Span:
-    start, time = moment(row.get("startTime"))
     trace = text_of(row.get("traceId"))
     parent = text_of(row.get("parentObservationId"))
     span = Span(trace + row["id"], trace + parent if parent else "", _OBSERVED.get(text_of(row.get("type")), ""))
-    span.name, span.start, span.time, span.line = text_of(row.get("name")), start, time, line
-    span.end = moment(row.get("endTime"))[0]
+    span.name = text_of(row.get("name"))
+    span.place(line, row.get("startTime"), row.get("endTime"))
     metadata = mapping(row.get("metadata"))
     attributes = plain_attributes(parsed(metadata.get("attributes")))
     if not span.kind and attributes and (kind := kind_of(attributes)) in ("agent", "tool"):
@@ -282,14 +269,7 @@ def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, An
     told = mapping(row.get("usageDetails")) or mapping(row.get("usage"))
     if not told:
         told = {name: row.get(f"{name}Usage") or row.get(key) for name, key in _COLUMNS.items()}
-    counts: list[Any] = []
-    for keys in _LANGFUSE_COUNTS:
-        for key in keys:
-            if (counted := told.get(key)) is not None:
-                break
-        else:
-            counted = None
-        counts.append(counted)
+    counts = [next((told[key] for key in keys if told.get(key) is not None), None) for keys in _LANGFUSE_COUNTS]
     if counts[0] is not None:
         span.report(*counts)
     if span.input is None and span.usage is None:

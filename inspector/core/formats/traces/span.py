@@ -55,6 +55,11 @@ class Span:
     system: Any = None
     tools: Any = None
 
+    def place(self, line: int, start: Any, end: Any) -> None:
+        """Where it stands in the file, and when it was, by times in any of the tracers' ways."""
+        self.start, self.time = moment(start)
+        self.line, self.end = line, moment(end)[0]
+
     def report(self, *counts: Any) -> None:
         """Take what it reported, as `usage_of` does: (prompt, output, cache read, cache written, reasoning, total)."""
         usage = self.usage = usage_of(*counts)

@@ -4,7 +4,7 @@ A span written twice counts once; a call around a call is a wrapper of it; an ag
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
@@ -39,17 +39,17 @@ class SpanTree:
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = {span.id: span for span in sorted(spans, key=lambda one: one.start)}
         self._order = self._outermost_first()
-        self._above: dict[str, Span | None] = {}
-        """The nearest call, agent or tool around a span."""
-        self._agents: dict[str, Span | None] = {}
-        """The nearest agent around a span, or tool: a tool that calls a model is a sub-agent."""
-        self._roots: dict[str, str] = {}
-        """The outermost span that is known, or the one that is missing: what has it in common is one trace."""
+        self._around: dict[str, tuple[Span | None, Span | None, str]] = {}
+        """The nearest call, agent or tool around a span; the nearest agent or tool (a tool that calls a model is a
+        sub-agent); the outermost span that is known, or the one that is missing: what has it in common is one trace."""
         for span in self._order:
             up = self._spans.get(span.parent)
-            self._above[span.id] = up if up is None or up.kind else self._above[up.id]
-            self._agents[span.id] = up if up is None or up.kind in ("agent", "tool") else self._agents[up.id]
-            self._roots[span.id] = span.parent if up is None else (self._roots[up.id] or up.id)
+            above, agent, root = (None, None, span.parent) if up is None else self._around[up.id]
+            if up is not None:
+                root = root or up.id
+                above = up if up.kind else above
+                agent = up if up.kind in ("agent", "tool") else agent
+            self._around[span.id] = above, agent, root
         self._alone: set[str] = set()
         """Outermost calls and tools: those of one conversation are one run, with what is in them."""
         self.wrappers = 0
@@ -83,10 +83,10 @@ class SpanTree:
         return order
 
     def _found(self) -> Sequence[AgentRun]:
-        calls = [span for span in self._spans.values() if span.kind == "call"]
-        inner = Counter(above.id for span in calls if (above := self._above.get(span.id)) and above.kind == "call")
+        around = [self._around[span.id] for span in self._order if span.kind == "call"]
+        inner = Counter(above.id for above, _, _ in around if above is not None and above.kind == "call")
         self.wrappers = len(inner)
-        beside = self._agents_beside(calls)
+        beside = self._agents_beside({agent.id for _, agent, _ in around if agent is not None})
         found: dict[str, AgentRun] = {}
         for span in self._spans.values():
             if span.kind not in ("call", "tool") or span.id in inner:
@@ -94,9 +94,10 @@ class SpanTree:
             if span.kind == "call" and not _is_begun(span):
                 self.unfinished += 1
                 continue
+            above, agent, root = self._around.get(span.id, (None, None, span.parent))
             before = (one for one in reversed(beside.get(span.parent, ())[:_NEAR]) if one.start <= span.start)
-            agent = self._agents.get(span.id) or next(before, None)
-            key = agent.id if agent is not None else f"{span.conversation} {self._root(span)}"
+            agent = agent or next(before, None)
+            key = agent.id if agent is not None else self._trace(span, root)
             if (run := found.get(key)) is None:
                 run = found[key] = AgentRun(key, agent)
             if agent is None and not span.parent:
@@ -104,57 +105,57 @@ class SpanTree:
             if span.kind == "tool":
                 run.tools.append(span)
             else:
-                run.calls.append(self._filled(span, agent, inner))
+                run.calls.append(_filled(span, agent, above, inner.get(above.id, 0) if above is not None else 0))
         self._place(found)
         return list(found.values())
 
-    def _agents_beside(self, calls: Iterable[Span]) -> Mapping[str, Sequence[Span]]:
+    def _agents_beside(self, calling: Container[str]) -> Mapping[str, Sequence[Span]]:
         """By parent: agents with no call inside them. Some frameworks write an agent's calls beside its span."""
-        calling = {agent.id for span in calls if (agent := self._agents.get(span.id)) is not None}
         found: dict[str, list[Span]] = {}
         for span in self._spans.values():
             if span.kind == "agent" and span.parent and span.id not in calling:
                 found.setdefault(span.parent, []).append(span)
         return found
 
-    def _root(self, span: Span) -> str:
-        root = self._roots.get(span.id, span.parent)
-        return "" if root in self._alone else root
+    def _trace(self, span: Span, root: str) -> str:
+        """The run of what no agent makes there."""
+        return f"{span.conversation} {'' if root in self._alone else root}"
 
     def _place(self, found: Mapping[str, AgentRun]) -> None:
         """Who started each: the nearest run around it that calls a model itself, by the tool in between; else calls of
         the same trace that no agent makes."""
         callers: dict[str, AgentRun | None] = {}
         for span in self._order:
-            above, run = self._above[span.id], found.get(span.id)
-            around = callers[above.id] if above is not None else None
+            if not span.kind:
+                continue
+            above, _, root = self._around[span.id]
+            run, around = found.get(span.id), callers[above.id] if above is not None else None
             callers[span.id] = run if run is not None and run.calls else around
             if run is None or not run.calls:
                 continue
             tool = span if span.kind == "tool" else above
             run.parent_call = tool.tool_call if tool is not None and tool.kind == "tool" else ""
-            loose = found.get(f"{span.conversation} {self._root(span)}")
+            loose = found.get(self._trace(span, root))
             run.parent = around or (loose if loose is not None and loose.calls else None)
 
-    def _filled(self, call: Span, agent: Span | None, wrappers: Mapping[str, int]) -> Span:
-        """What only the spans around a call say of it: its wrapper, its agent."""
-        above = self._above.get(call.id)
-        if above is not None and above.id in wrappers:
-            alone = wrappers[above.id] == 1
-            more = {"system": above.system, "tools": above.tools}
-            logged = read_input(above.input) if alone else None
-            if logged is not None:
-                more |= {"usage": above.usage, "model": above.model, "finish": above.finish, "window": above.window}
-                more |= {"input": above.input, "output": above.output}
-                if logged.items and not logged.is_text and read_input(call.input).is_text:
-                    call = replace(call, input=None)
-                if more["tools"] is None:
-                    more["tools"] = logged.tools
-            call = completed(call, more)
-        if agent is None or not (agent.conversation or agent.system or agent.tools):
-            return call
-        more = {"system": agent.system, "tools": agent.tools} if agent.kind == "agent" else {}
-        return completed(call, more | {"conversation": agent.conversation})
+
+def _filled(call: Span, agent: Span | None, above: Span | None, told: int) -> Span:
+    """With what only the spans around a call say of it: its agent, and its wrapper, which tells so many."""
+    if above is not None and told:
+        more = {"system": above.system, "tools": above.tools}
+        if told == 1:
+            logged = read_input(above.input)
+            more |= {"usage": above.usage, "model": above.model, "finish": above.finish, "window": above.window}
+            more |= {"input": above.input, "output": above.output}
+            if logged.items and not logged.is_text and read_input(call.input).is_text:
+                call = replace(call, input=None)
+            if above.tools is None:
+                more["tools"] = logged.tools
+        call = completed(call, more)
+    if agent is None or not (agent.conversation or agent.system or agent.tools):
+        return call
+    more = {"system": agent.system, "tools": agent.tools} if agent.kind == "agent" else {}
+    return completed(call, more | {"conversation": agent.conversation})
 
 
 def _is_begun(span: Span) -> bool:

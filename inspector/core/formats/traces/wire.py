@@ -10,10 +10,11 @@ from typing import Any
 from inspector.core.buffer import Tool
 from inspector.core.dialects.anthropic import read_part
 from inspector.core.dialects.openai_responses import read_arguments, read_image, read_item
+from inspector.core.formats.reading import opaque_part
 from inspector.core.formats.traces.attributes import Flat
 from inspector.core.formats.traces.span import mapping, parsed
 from inspector.core.jsontext import dumps
-from inspector.core.message import Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.untyped import objects_of, text_at, text_of
 
 _ROLES: Mapping[Any, Role] = {
@@ -146,7 +147,7 @@ def _part(block: Any, role: Role) -> Part | None:
     if block is None:
         return None
     if not isinstance(block, dict):
-        return Opaque("unknown", block, len(dumps(block).encode()))
+        return opaque_part("unknown", block)
     if len(block) == 2 and block.get("type") == "text" and type(said := block.get("content")) is str:  # most, by far
         return Text(said)
     block = mapping(block.get("message_content")) or block
@@ -182,7 +183,7 @@ def _part(block: Any, role: Role) -> Part | None:
         return picture
     if role == "tool" and not name:  # a tool's answer as an object
         return Text(dumps(block))
-    return Opaque(name or "unknown", dict(block), len(dumps(block).encode()))
+    return opaque_part(name or "unknown", dict(block))
 
 
 def _anthropic(block: Mapping[str, Any]) -> Part:
