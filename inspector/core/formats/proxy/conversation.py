@@ -30,7 +30,7 @@ def asked_tokens(steps: Sequence[Exchange], at: int) -> int | None:
     """Tokens of the body that the client sent for that step; None where nothing was reported yet."""
     one = steps[at]
     near = [one, *steps[max(0, at - 1) : at], *[each for each in steps[max(0, at - _BACK) : at] if each.sent is None]]
-    asked = _counted(one.asked.view, one.asked.prompt)
+    asked = buffer_tokens(_ESTIMATOR, one.asked.view, one.asked.prompt)
     known = [(abs(asked - _raw(each)), -n, each) for n, each in enumerate(near) if _reported(each)]
     if not known:
         return None
@@ -58,11 +58,7 @@ def _reported(one: Exchange) -> int:
 
 
 def _raw(one: Exchange) -> int:
-    return _counted(one.body.view, one.body.prompt)
-
-
-def _counted(view: View, prompt: Prompt) -> int:
-    return buffer_tokens(_ESTIMATOR, view, prompt)
+    return buffer_tokens(_ESTIMATOR, one.body.view, one.body.prompt)
 
 
 _MACHINE = ("<", "# AGENTS.md instructions")

@@ -47,9 +47,11 @@ class ClientKey:
 def key_of(headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", system: str = "") -> ClientKey:
     """The key of a request. `headers` by lower-case name; `system` is the beginning of the system prompt."""
     client = client_of(headers)
-    for reader in (_claude_code, _codex, _opencode, _plain):
-        if key := reader(client, headers, body, system):
-            return key
+    key = _claude_code(client, headers, body, system) or _codex(client, headers, body)
+    if key := key or _opencode(client, headers):
+        return key
+    if session := _first(*map(headers.get, ("session_id", "session-id", "conversation_id"))):  # pi over Responses
+        return ClientKey(client, session, strong=True)
     name = body.get("prompt_cache_key")
     return ClientKey(client, name if isinstance(name, str) and name else f"tag {tag}" if tag else "")
 
@@ -101,9 +103,8 @@ def _claude_code(client: str, headers: Mapping[str, str], body: Mapping[str, Any
     return ClientKey(client or "claude-code", session, agent, parent, strong=True, sub=sub)
 
 
-def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
+def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ClientKey | None:
     """Session and thread in headers, in the turn's metadata, in the body's `client_metadata`."""
-    del system
     inner = object_of(body, "client_metadata")
     turn = turn_metadata(headers, body)
     thread = _first(headers.get("thread-id"), turn.get("thread_id"), inner.get("thread_id"), inner.get("thread-id"))
@@ -128,11 +129,9 @@ def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mappin
     return object_in(inside.get("x-codex-turn-metadata")) or object_in(headers.get("x-codex-turn-metadata"))
 
 
-def _opencode(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
+def _opencode(client: str, headers: Mapping[str, str]) -> ClientKey | None:
     """A sub-agent has a session of its own that names its parent."""
-    del body, system
-    session = _first(headers.get("x-session-id"), headers.get("x-session-affinity"))
-    session = session or headers.get("x-opencode-session", "")
+    session = _first(*map(headers.get, ("x-session-id", "x-session-affinity", "x-opencode-session")))
     if not session:
         return None
     if parent := headers.get("x-parent-session-id", ""):
@@ -140,15 +139,5 @@ def _opencode(client: str, headers: Mapping[str, str], body: Mapping[str, Any], 
     return ClientKey(client or "opencode", session, strong=True)
 
 
-def _plain(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
-    """A header that others use, too (pi over Responses)."""
-    del body, system
-    session = _first(headers.get("session_id"), headers.get("session-id"), headers.get("conversation_id"))
-    return ClientKey(client, session, strong=True) if session else None
-
-
 def _first(*values: Any) -> str:
-    for value in values:
-        if value and isinstance(value, str):
-            return value
-    return ""
+    return next((value for value in values if value and isinstance(value, str)), "")

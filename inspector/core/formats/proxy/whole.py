@@ -152,7 +152,7 @@ def _request(one: WholeExchange) -> dict[str, Any]:
         "url": one.upstream.rstrip("/") + path,
         "httpVersion": _VERSION,
         "cookies": [],
-        "headers": _headers(record),
+        "headers": _pairs(_told(record)),
         "queryString": _pairs(query),
         "headersSize": _UNKNOWN,
         "bodySize": _size(record),
@@ -179,7 +179,7 @@ def _response(record: Mapping[str, Any]) -> dict[str, Any]:
         "statusText": responses.get(code, ""),
         "httpVersion": _VERSION,
         "cookies": [],
-        "headers": _headers(record),
+        "headers": _pairs(_told(record)),
         "content": content,
         "redirectURL": next((value for name, value in _told(record) if name.lower() == "location"), ""),
         "headersSize": _UNKNOWN,
@@ -201,10 +201,6 @@ def _told(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = record.get("headers")
     pairs = found if isinstance(found, list) else []
     return [(str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
-
-
-def _headers(record: Mapping[str, Any]) -> list[dict[str, str]]:
-    return _pairs(_told(record))
 
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

@@ -43,13 +43,12 @@ class SpanTree:
         """The nearest call, agent or tool around a span; the nearest agent or tool (a tool that calls a model is a
         sub-agent); the outermost span that is known, or the one that is missing: what has it in common is one trace."""
         for span in self._order:
-            up = self._spans.get(span.parent)
-            above, agent, root = (None, None, span.parent) if up is None else self._around[up.id]
-            if up is not None:
-                root = root or up.id
-                above = up if up.kind else above
-                agent = up if up.kind in ("agent", "tool") else agent
-            self._around[span.id] = above, agent, root
+            if (up := self._spans.get(span.parent)) is None:
+                self._around[span.id] = None, None, span.parent
+                continue
+            above, agent, root = self._around[up.id]
+            above, agent = up if up.kind else above, up if up.kind in ("agent", "tool") else agent
+            self._around[span.id] = above, agent, root or up.id
         self._alone: set[str] = set()
         """Outermost calls and tools: those of one conversation are one run, with what is in them."""
         self.wrappers = 0

@@ -37,7 +37,10 @@ def converse_request(body: Mapping[str, Any]) -> dict[str, Any]:
         for spec in specs
         if "name" in spec
     ]
-    told: dict[str, Any] = {"system": _blocks(body.get("system")), "messages": _messages(body.get("messages"))}
+    messages = [
+        {"role": one.get("role"), "content": _blocks(one.get("content"))} for one in objects_of(body.get("messages"))
+    ]
+    told: dict[str, Any] = {"system": _blocks(body.get("system")), "messages": messages}
     return told | ({"tools": tools} if tools else {})
 
 
@@ -60,10 +63,6 @@ _COUNTS = {
     "cacheReadInputTokens": "cache_read_input_tokens",
     "cacheWriteInputTokens": "cache_creation_input_tokens",
 }
-
-
-def _messages(value: Any) -> list[dict[str, Any]]:
-    return [{"role": one.get("role"), "content": _blocks(one.get("content"))} for one in objects_of(value)]
 
 
 def _blocks(value: Any) -> list[Any]:
