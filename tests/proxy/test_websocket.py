@@ -283,7 +283,10 @@ def test_pings_go_past_a_message_that_waits(tmp_path: Path) -> None:
     assert [one.type for one in server.got][:2] == [WSMsgType.PING, WSMsgType.TEXT]
 
 
-def test_what_is_no_frame_passes_unrecorded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("gate", [Gate(), Deciding()], ids=["observed", "admitted"])
+@pytest.mark.parametrize("begun", [b"", b"\x01\x03abc"], ids=["", "in the middle of a message"])
+def test_what_is_no_frame_passes_unrecorded(tmp_path: Path, gate: Gate, begun: bytes) -> None:
+    """Where messages wait for the gate, too: behind them, and in its order."""
     head = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
     def behave(wire: Wire) -> None:
@@ -292,15 +295,18 @@ def test_what_is_no_frame_passes_unrecorded(tmp_path: Path) -> None:
         while data := wire.receive():
             wire.send(data)
 
-    with proxied(behave, tmp_path) as (proxy, _), client(proxy) as wire:
+    with proxied(behave, tmp_path, gate) as (proxy, _), client(proxy) as wire:
         wire.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
         assert wire.until(END) == head
-        nonsense = b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff" + b"x" * 50
-        wire.send(nonsense)
+        nonsense = begun + b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff" + b"x" * 50
+        said = text_frame(b"hello", is_client=True)
+        wire.send(said + nonsense)
+        assert wire.exactly(len(said)) == said
         assert wire.exactly(len(nonsense)) == nonsense
         wire.send(b"and more")
         assert wire.exactly(8) == b"and more"
-        assert not [line for line in lines(proxy) if line["type"] == "frame"]
+        frames = [line for line in lines(proxy) if line["type"] == "frame" and line["from"] == "client"]
+        assert [line["text"] for line in frames] == ["hello"]
 
 
 # -- frames by themselves ----------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from inspector.proxy.record.records import Ended, FrameRecord, RequestHead, Side
 from inspector.proxy.relay.http_syntax import HeaderBlock
 from inspector.proxy.relay.link import TcpLink
 
-TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+UNKNOWN, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 LARGEST = 64_000_000
 """Bytes of one message, unpacked."""
 _TAIL = b"\x00\x00\xff\xff"
@@ -46,7 +46,7 @@ def frame_readers(extensions: str) -> "tuple[FrameReader, FrameReader]":
 
 @dataclass(frozen=True, slots=True)
 class WebSocketMessage:
-    """A whole message, or a control frame. `raw` is how it came, all its frames."""
+    """A whole message, a control frame, or (UNKNOWN) bytes that are not understood. `raw` is how it came."""
 
     kind: int
     data: bytes
@@ -89,7 +89,13 @@ class FrameReader:
             if sum(map(len, self._parts)) > LARGEST:
                 raise BadFrames(f"a message is larger than {LARGEST:,} bytes")
             if is_last:
-                yield WebSocketMessage(self._kind, self._whole(), b"".join(self._raws))
+                message = WebSocketMessage(self._kind, self._whole(), b"".join(self._raws))
+                self._raws = []
+                yield message
+
+    def rest(self) -> bytes:
+        """What has come and was in no message yet."""
+        return b"".join((*self._raws, self._waiting))
 
     def _frame(self) -> tuple[int, bytes, bytes] | None:
         """(first byte, payload, the frame as it came); None until it is whole."""
@@ -273,14 +279,16 @@ class WebSocketTunnel(Tunnel):
         """The messages that are whole with `data`. What is not understood passes all the same, unrecorded."""
         if frames is None:
             return []
+        found: list[WebSocketMessage] = []
         try:
-            return list(frames.feed(data))
+            found.extend(frames.feed(data))
         except BadFrames:
+            found.append(WebSocketMessage(UNKNOWN, b"", frames.rest()))
             if frames is self._from_client:
                 self._from_client = None
             else:
                 self._from_server = None
-            return []
+        return found
 
     # -- to the client
 
@@ -290,7 +298,7 @@ class WebSocketTunnel(Tunnel):
             for message in self._seen(self._from_server, data):
                 if message.kind == CLOSE:
                     self._closed = self._closed or "upstream closed"
-                elif message.kind < CLOSE:
+                elif UNKNOWN < message.kind < CLOSE:
                     self._answered(message.data)
             self._flush()
             await self._down.drain()
@@ -310,28 +318,31 @@ class WebSocketTunnel(Tunnel):
     async def _upwards(self) -> None:
         """At once; where the gate admits, messages wait each until it is whole and admitted."""
         while data := await self._down.read():
-            waits = self._admits and self._from_client is not None
-            if not waits:
+            if not self._admits:
                 self._up.write(data)
+            elif self._from_client is None:
+                self._waiting.put_nowait(WebSocketMessage(UNKNOWN, b"", data))
             for message in self._seen(self._from_client, data):
                 if message.kind == CLOSE:
                     self._closed = self._closed or "client closed"
                     self._client_gone()
-                if message.kind < CLOSE and waits:
+                if self._admits and message.kind < CLOSE:
                     self._waiting.put_nowait(message)
-                elif message.kind < CLOSE:
-                    self._said(message.data)
-                elif waits:
+                elif self._admits:
                     self._up.write(message.raw)
-            if not waits:
+                elif UNKNOWN < message.kind < CLOSE:
+                    self._said(message.data)
+            if not self._admits:
                 await self._up.drain()
 
     async def _forward_waiting(self) -> None:
         """Messages of the client, one after the other, each when it may go."""
         while True:
             message = await self._waiting.get()
-            log = self._said(message.data)
-            if log is None:
+            log = self._said(message.data) if message.kind != UNKNOWN else None
+            if message.kind == UNKNOWN:
+                self._up.write(message.raw)
+            elif log is None:
                 self._send(message, None)
             else:
                 await self._admit(message, log)
