@@ -21,9 +21,7 @@ _SHOWN = 0.005
 _DEEPEST = 4
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
-    add_selection(parser)
+add_arguments = add_selection
 
 
 def run(arguments: argparse.Namespace) -> None:

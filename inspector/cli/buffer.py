@@ -18,10 +18,7 @@ from inspector.core.tokens.sizing import sizer
 from inspector.core.validity import check
 from inspector.core.words import per_cent
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
-    add_selection(parser)
+add_arguments = add_selection
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """`context-inspector info FILE`: what the transcript holds."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -56,8 +56,12 @@ def describe(
     found = chosen.window(window)
     pressures = known_pressures(thread, estimator("roku"))
     by = by or policy("roku")
-    given = (*by.of_client(session.client), *said(window))
-    settings = by.settings((*given, *_known(by, values, found.tokens)), found.tokens)
+    given = [*by.of_client(session.client), *said(window)]
+    for pair in values:
+        with suppress(UnknownSetting):  # meant for somebody else
+            by.settings([pair], found.tokens)
+            given.append(pair)
+    settings = by.settings(given, found.tokens)
     threads, bills = {one.id: one for one in session.threads}, session_bills(session)
     believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
     return {
@@ -79,14 +83,6 @@ def describe(
         "totals_by_thread": {one.thread.id: _totals([one]) for one in bills[:-1]},
         "problems": [asdict(problem) for problem in session.problems],
     }
-
-
-def _known(by: Policy[Any, Any], values: Iterable[tuple[str, str]], window: int | None) -> Iterator[tuple[str, str]]:
-    """The settings that the policy has: the others are meant for somebody else."""
-    for pair in values:
-        with suppress(UnknownSetting):
-            by.settings([pair], window)
-            yield pair
 
 
 def _model(thread: Thread) -> str:

@@ -2,10 +2,11 @@
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
-from inspector.cli.replay import settings_for
+from inspector.cli.replay import with_settings
 from inspector.cli.select import add_options, add_selection, select
 from inspector.core.answering import offline
 from inspector.core.findings.pins import PinFinding, pin_findings
@@ -13,10 +14,7 @@ from inspector.core.policies.settings import said
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
 from inspector.core.replay.report import RECORDED, report
-from inspector.core.tokens.windows import find_window
 from inspector.core.words import plural
-from inspector.extensions.policies import find_policy
-from inspector.extensions.windows import user_windows
 
 BAR, TEXT, INSTRUCTIONS = 40, 60, 20
 """Signs of a bar, columns of a text, instructions that the table lists."""
@@ -33,15 +31,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Do it and print it. Raises InspectorError."""
     chosen = select(arguments)
     thread = chosen.thread
-    policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]
     findings = pin_findings(thread, find_pins(thread, arguments.pin))
-    under = dict[str, Sequence[PinHistory]]()
-    if policies:
-        window = find_window(chosen.session, thread, None, arguments.window, user_windows()).tokens
-        pairs = [*said(arguments.window), *(arguments.set or ())]
-        settings = settings_for(policies, pairs, window, chosen.session.client)
-        ground = Ground(thread, window, arguments.pin)
-        under = {one.name: report(ground, one, own, offline).pins for one, own in zip(policies, settings, strict=True)}
+    window = replace(chosen, at=len(thread.requests)).window(arguments.window).tokens
+    ground = Ground(thread, window, arguments.pin)
+    pairs = [*said(arguments.window), *(arguments.set or ())]
+    policies = with_settings(arguments.policy or (), pairs, window, chosen.session.client)
+    under = {by.name: report(ground, by, own, offline).pins for by, own in policies}
     if arguments.json:
         write_json({"pins": list(describe(findings, under))})
     else:

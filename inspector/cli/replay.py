@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
@@ -23,10 +23,8 @@ from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, RequestRow, recorded, report
 from inspector.core.session import Thread
-from inspector.core.tokens.windows import find_window
 from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
-from inspector.extensions.windows import user_windows
 from inspector.providers.answerers import answerer
 from inspector.providers.summary_cache import Cached
 
@@ -74,15 +72,17 @@ def run(arguments: argparse.Namespace) -> None:
         )
     chosen = select(arguments)
     thread = chosen.thread if arguments.at is None else until(chosen.thread, chosen.at)
-    window = find_window(chosen.session, thread, None, arguments.window, user_windows()).tokens
+    window = replace(chosen, thread=thread, at=len(thread.requests)).window(arguments.window).tokens
     names = arguments.policy or [DEFAULT, harness_of(chosen.session)]
-    policies = [find_policy(name) for name in dict.fromkeys(names)]
     pairs = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
-    settings = settings_for(policies, pairs, window, chosen.session.client)
+    policies = with_settings(names, pairs, window, chosen.session.client)
+    show = _progress()
     with _answering(chosen, arguments) as answer:
         ground = Ground(thread, window, arguments.pin)
-        happened = recorded(ground, calls=chosen.session.side_calls)
-        reports = [happened, *_reports(ground, policies, settings, answer, arguments)]
+        run_one = partial(report, ground, answer=answer, remote=arguments.remote, summary_model=arguments.model)
+        reports = [recorded(ground, calls=chosen.session.side_calls)]
+        reports += [run_one(by, own, progress=partial(show, by.name)) for by, own in policies]
+    show("", 0, 0)
     if arguments.json:
         write_json({"window": window, "policies": [describe(one) for one in reports]})
     else:
@@ -98,14 +98,14 @@ def until(thread: Thread, at: int) -> Thread:
     return replace(thread, requests=thread.requests[: at + 1], end=thread.requests[at + 1].view)
 
 
-def settings_for(
-    policies: Sequence[Policy[Any, Any]], pairs: Sequence[tuple[str, str]], window: int | None, client: str = ""
-) -> list[Any]:
-    """The settings of each policy: those that the session's client gives, and those of `pairs` that it has. Raises
-    InspectorError for one that none has."""
+def with_settings(
+    names: Iterable[str], pairs: Sequence[tuple[str, str]], window: int | None, client: str = ""
+) -> list[tuple[Policy[Any, Any], Any]]:
+    """The policies of these names, each with its settings: those that the session's client gives, and those of `pairs`
+    that it has. Raises InspectorError for one that none has."""
     found, unknown = [], Counter[tuple[str, str]]()
     why: UnknownSetting | None = None
-    for policy in policies:
+    for policy in map(find_policy, dict.fromkeys(names)):
         own = [*policy.of_client(client)]
         for pair in pairs:
             try:
@@ -117,8 +117,8 @@ def settings_for(
                 own.append(pair)  # wrong by itself, maybe right with the others: judged below
             else:
                 own.append(pair)
-        found.append(policy.settings(own, window))
-    if why is not None and len(policies) in unknown.values():
+        found.append((policy, policy.settings(own, window)))
+    if why is not None and len(found) in unknown.values():
         raise why
     return found
 
@@ -131,27 +131,6 @@ def _answering(chosen: Selection, arguments: argparse.Namespace) -> Iterator[Ans
     model = arguments.model or chosen.thread.model
     with answerer(arguments.answerer, model, chosen.buffer.prompt) as real:
         yield real if arguments.no_cache else Cached(real, arguments.answerer, model)
-
-
-def _reports(
-    ground: Ground,
-    policies: Sequence[Policy[Any, Any]],
-    settings: Sequence[Any],
-    answer: Answerer,
-    arguments: argparse.Namespace,
-) -> list[ReplayReport]:
-    show = _progress()
-    reports = []
-    for policy, chosen in zip(policies, settings, strict=True):
-        told = partial(show, policy.name)
-        reports.append(
-            report(
-                ground, policy, chosen, answer,
-                remote=arguments.remote, summary_model=arguments.model, progress=told,
-            )
-        )  # fmt: skip
-    show("", 0, 0)
-    return reports
 
 
 def _progress() -> Callable[[str, int, int], None]:

@@ -130,7 +130,11 @@ def costs(found: SessionCost) -> ShortAnswer:
         return ShortAnswer("cost", "No usage is recorded here, so nobody knows what it cost.")
     breaks = [one for one in found.breaks if one.cause != "compaction"]
     again = sum(one.tokens for one in breaks)
-    words = _price(found)
+    words = "The price is not known"
+    if found.bill is not None:
+        words = _dollars(found.bill.total)
+        if not found.output_is_final:  # an answer was still being written
+            words = "At least a part of a cent" if found.bill.total < _CENT else f"At least {words}"
     if found.bill is not None and sum(told) < _NEARLY_ALL * len(told):
         words += f" for {sum(told):,} of {len(told):,} calls; the file tells no usage of the others"
     dearest = max(breaks, key=lambda one: one.tokens, default=None)
@@ -161,15 +165,6 @@ _CAUSES = {
     "other-cache": "by the provider's own choice of cache",
     "unknown": "for reasons that the file does not tell",
 }
-
-
-def _price(found: SessionCost) -> str:
-    """A least where an answer was still being written."""
-    if found.bill is None:
-        return "The price is not known"
-    if found.output_is_final:
-        return _dollars(found.bill.total)
-    return "At least a part of a cent" if found.bill.total < _CENT else f"At least {_dollars(found.bill.total)}"
 
 
 _CENT = Decimal("0.01")

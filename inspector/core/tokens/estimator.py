@@ -24,6 +24,7 @@ class Estimator(Protocol):
     @property
     def kind(self) -> Kind:
         """counted: by a tokenizer; estimated: by a formula."""
+        return "estimated"
 
     def text(self, text: str) -> int:
         """Tokens of a text on its own. Raises TokenizerRefused where a tokenizer gives up."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from inspector.core.buffer import Prompt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.core.tokens.estimator import Estimator, Kind
+from inspector.core.tokens.estimator import Estimator
 
 TextClass: TypeAlias = Literal["empty", "structured", "cjk", "text"]
 
@@ -62,7 +62,6 @@ class Roku(Estimator):
     """`raw` of spec 1.2: system prompt + messages + 4 a message. Tool schemas are not counted."""
 
     name: str = "roku"
-    kind: Kind = "estimated"
 
     def text(self, text: str) -> int:
         return estimate(text)
@@ -117,7 +116,6 @@ class Chars4(Estimator):
     """
 
     name: str = "chars4"
-    kind: Kind = "estimated"
 
     def text(self, text: str) -> int:
         return self.tokens(u16(text))
@@ -144,7 +142,6 @@ class ToolNames(Estimator):
 
     messages: Sequence[Message]
     name: str = "chars4 tool names"
-    kind: Kind = "estimated"
     _units: dict[str, int] | None = None
 
     def text(self, text: str) -> int:
@@ -164,7 +161,6 @@ class Pi(Estimator):
     """Pi (spec 3.4): per message UTF-16 units over 4, rounded up. An image counts in a tool result only."""
 
     name: str = "pi"
-    kind: Kind = "estimated"
     images_of: tuple[str, ...] = ("tool",)
     """Roles whose images count. The newest Pi counts the user's, too."""
 
@@ -215,7 +211,6 @@ class LearnClaudeCode(Estimator):
     """
 
     name: str = "learn-claude-code"
-    kind: Kind = "estimated"
 
     def text(self, text: str) -> int:
         return len(text) // 4
