@@ -22,7 +22,7 @@ from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import billed, side_model
 from inspector.core.words import dollars
 from inspector.extensions.policies import find_policy
-from inspector.transcripts.exchanges import save_har
+from inspector.transcripts.saving import save_har
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

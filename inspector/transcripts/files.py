@@ -15,14 +15,16 @@ from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format
 from inspector.core.formats.many import place_of
+from inspector.core.formats.proxy.whole import WholeExchange, WholeExchanges
 from inspector.core.message import Opaque
 from inspector.core.session import Problem, Session
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import ZippedFile, first_in_folder, sessions_in_folder, source_of
 from inspector.transcripts.database import named, session_path
+from inspector.transcripts.feeder import Feeder
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
-from inspector.transcripts.unpack import FileStat, file_stat, found_in
+from inspector.transcripts.unpack import FileStat, Source, file_stat, found_in
 
 _TOLD = 10
 """Sessions that a sentence names."""
@@ -155,6 +157,24 @@ def open_transcript(
         if keep is not None:
             keep(transcript)
     return transcript.session(*lost, *(problem for one in transcript.files for problem in one.torn()))
+
+
+def whole_exchanges(path: Path | str) -> Iterator[WholeExchange]:
+    """Every exchange of the recording in the order in which they ended; those without an answer last.
+
+    Raises NothingToRead.
+    """
+    feeder, whole, source = Feeder(), WholeExchanges(), Source(Path(path))
+    for chunk in source.chunks():
+        feeder.longest = source.longest
+        for line, value in feeder.read(chunk):
+            yield from whole.take(line, value)
+    yield from whole.rest()
+
+
+def find_exchange(path: Path | str, line: int) -> WholeExchange | None:
+    """The exchange whose request stands in that line. O(file)."""
+    return next((one for one in whole_exchanges(path) if one.line == line), None)
 
 
 def path_of(path: Path, wanted: str) -> Path:

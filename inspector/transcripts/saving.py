@@ -12,13 +12,17 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
+from inspector import __version__
 from inspector.core.buffer import Buffer
 from inspector.core.dialects import anthropic, openai_chat
 from inspector.core.dialects.openai_responses import write_body as write_responses
 from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, Birth, transcript
+from inspector.core.formats.proxy.whole import har_text
 from inspector.core.jsontext import dumps
+from inspector.core.session import Session
 from inspector.transcripts.database import named
+from inspector.transcripts.files import whole_exchanges
 
 MAX_TOKENS = 32_000
 NATIVE = "native"
@@ -65,6 +69,13 @@ def save_text(text: str | Iterable[str], path: str, force: bool, source: str = "
     except (OSError, ValueError) as failure:
         why = failure.strerror or failure if isinstance(failure, OSError) else failure
         raise InspectorError(f"{path} cannot be written: {why}.") from None
+
+
+def save_har(session: Session, target: str, force: bool) -> None:
+    """The exchanges of a recording as an HTTP archive. Raises InspectorError, also where the session has none."""
+    if session.format != "proxy":
+        raise InspectorError(f"{session.path} is no recording of the proxy: it holds no exchanges to export.")
+    save_text(har_text(whole_exchanges(session.path), __version__), target, force, session.path)
 
 
 def _write(text: str | Iterable[str], target: Path) -> None:

@@ -14,8 +14,7 @@ from inspector.core.exchange import NOWHERE, ExchangePlace
 from inspector.core.session import exchange_places
 from inspector.proxy.relay.server import ProxyServer
 from inspector.simulated.server import SimulatedServer
-from inspector.transcripts.exchanges import find_exchange, whole_exchanges
-from inspector.transcripts.files import open_transcript
+from inspector.transcripts.files import find_exchange, open_transcript, whole_exchanges
 from tests.core.formats.recordings import CLAUDE, Recording
 
 KEY = "sk-ant-api03-0123456789abcdefABCDEF"

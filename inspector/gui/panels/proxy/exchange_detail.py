@@ -21,7 +21,7 @@ from inspector.gui.panels.message.parts import original
 from inspector.gui.panels.proxy.exchange_rows import ListedExchange, kind_words, status_words
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
-from inspector.transcripts.exchanges import find_exchange
+from inspector.transcripts.files import find_exchange
 
 
 class ExchangeDetail(QWidget):

@@ -31,7 +31,7 @@ from inspector.gui.proxies.dialog import ClientLines
 from inspector.gui.widgets.chips import Chips, flow
 from inspector.gui.widgets.small import Elided
 from inspector.proxy.holds.hold import HoldInfo, Rule
-from inspector.transcripts.exchanges import save_har
+from inspector.transcripts.saving import save_har
 from inspector.workbench.live import Prospect, ProxyView, ReceiverView
 from inspector.workbench.state import State
 
