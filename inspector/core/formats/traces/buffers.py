@@ -50,8 +50,6 @@ class SpokenCall:
     answer: Sequence[Sequence[Message]]
     """What came back, without ids."""
     response: Logged
-    is_text: bool = False
-    """The input was logged as words: tool calls do not stand in there as such."""
 
 
 class CallReader:
@@ -88,7 +86,7 @@ class CallReader:
         told = told if any(told) else [response.system]
         tools = (span.tools, logged.tools, response.tools)
         prompt = self.pool.prompt((told, tools), lambda: _prompt(told, tools))
-        return SpokenCall(line.view, prompt, answer, response, logged.is_text)
+        return SpokenCall(line.view, prompt, answer, response)
 
     def _continued(self, span: Span, run: str) -> tuple[InputLine, Logged] | None:
         """An input that begins as one that was read."""

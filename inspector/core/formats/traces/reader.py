@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, head, shared
 from inspector.core.dialects.catalogue import Endpoint
 from inspector.core.dialects.openai_responses import read_arguments
+from inspector.core.formats.format import BuiltReader
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange, Reply
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.session import steps_and_singles
-from inspector.core.formats.reading import ProblemList
 from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.buffers import LOGGED, CallReader, SpokenCall
 from inspector.core.formats.traces.span import Span, SpanEvent, completed, parsed
@@ -52,10 +52,11 @@ SpansOf: TypeAlias = Callable[[Any, int], Iterator[Span | SpanEvent]]
 """(value of a file, its line) -> what stands in it."""
 
 
-class TraceReader:
+class TraceReader(BuiltReader):
     """A `Reader` (see `format.py`) for the spans that a mapping finds in each value."""
 
     def __init__(self, name: str, spans_of: SpansOf) -> None:
+        super().__init__()
         self._name, self._spans_of = name, spans_of
         self._spans: dict[str, Span] = {}
         self._events: dict[str, list[Mapping[str, Any]]] = {}
@@ -68,15 +69,11 @@ class TraceReader:
         self._tools: Any = None
         """Those of the last call that told some."""
         self._passed = 0
-        self._problems = ProblemList()
-        self._session: Session | None = None
         self._look: _TraceSession | None = None
         """The last look at the spans: it goes on where what came since only follows."""
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the spans of a value; of one that came before, the finished or later one counts."""
-        del file  # a trace has no companions
-        self._session = None
+    def _take(self, line: int, value: Any, file: str) -> None:
+        """Of a span that came before, the finished or later one counts."""
         found = False
         for span in self._spans_of(value, line):
             found = True
@@ -95,15 +92,13 @@ class TraceReader:
             self._problems.note(line, "this is no span; it was left out", value)
         self._passed += not found and isinstance(value, dict) and value.get("object") != "trace"
 
-    def session(self) -> Session:
-        """The session so far: goes on from the last look, else built anew from messages that are read once."""
-        if self._session is None:
-            told = {name: self._with_events(self._spans[name]) for name in self._events if name in self._spans}
-            tree = SpanTree({**self._spans, **told}.values())
-            if self._look is None or not self._look.goes_on(tree):
-                self._look = _TraceSession(self._calls)
-            self._session = self._look.session(self._name, Prefix(self._problems), self._passed, tree)
-        return self._session
+    def _build(self) -> Session:
+        """Goes on from the last look, else built anew from messages that are read once."""
+        told = {name: self._with_events(self._spans[name]) for name in self._events if name in self._spans}
+        tree = SpanTree({**self._spans, **told}.values())
+        if self._look is None or not self._look.goes_on(tree):
+            self._look = _TraceSession(self._calls)
+        return self._look.session(self._name, Prefix(self._problems), self._passed, tree)
 
     def _share(self, span: Span) -> None:
         """Most of what a call sent was sent by the one before it: it is kept once."""
