@@ -10,39 +10,14 @@ from functools import lru_cache
 
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.rules import rule, words
-from inspector.core.heavy import pattern
 
-_URL = r"(?P<url>https?://[^\s<>\"'`\\\]){}，。、；）]{3,200}[^\s<>\"'`\\\])}.,;:!?*{，。、；）])"
-_PATH = (
-    r"(?P<path>(?<![\w/$}.@-])(?:~|\.{1,2})?/?(?:[\w@+.-]{1,80}/){1,20}[\w@+.-]{1,80}"
-    r"|(?<![\w./$*-])[\w-]{1,80}\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|sh|sql|css|html"
-    r"|vue|json|jsonl|toml|yaml|yml|md|mdx|rst|txt|ini|cfg|lock|csv|xml|proto|ipynb)(?![\w/(]|\.\w))"
-)
-_IDENTIFIER = (
-    r"(?P<identifier>(?<![A-Za-z0-9_])(?:_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+"
-    r"|(?:[A-Z][a-z0-9]+){2,}|(?<![0-9a-f]-)(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?!-[0-9a-f]{4}))(?![A-Za-z0-9_]))"
-)
-_NUMBER = (
-    r"(?P<number>(?<![\w.,/:#-])\d{1,3}(?:,\d{3})+(?:\.\d+)?%?(?![\w/]|[.,:-]\d)"
-    r"|(?<![\w.,/:-])(?:\d+\.\d+(?:\.\d+)*|[1-9]\d{3,11})%?(?![\w/]|[.,:-]\d))"
-)
-_NAME = pattern("|".join((_URL, _PATH, _IDENTIFIER, _NUMBER)))
-
-_FILE = r"[\w@+./-]*?\.[A-Za-z]\w{0,9}"
-_GUTTER = pattern(
-    rf"^(?:(?P<file>{_FILE})(?:(?=:)|(?=-\d+-)))?[ \t]*[:-]?\d{{1,7}}(?:→|\t|[:-]| ?[|│] )"
-    r"|^@@[^\n]*?@@|^index [0-9a-f]+\.\.[^\n]*|^[-dlbcps][rwxsStT-]{9}[^\n]*?\d\d?:?\d\d ",
-    re.MULTILINE,
-)
-"""What stands before a line and is not of it: its number, the file it was found in; heads of a diff; `ls -l`."""
-_ID = pattern(r"(?:toolu_|(?:call|msg|req|chatcmpl|resp|fc|rs|ctc)_[A-Za-z0-9]{8,}$)")
+_NAME, _MAY_NAME, _NUMBERED = rule("names.name"), rule("names.may_name"), rule("names.numbered")
+_GUTTER, _ID, _PART = rule("names.gutter"), rule("names.id"), rule("names.part")
+_HASH, _HOST = rule("names.hash"), rule("names.host")
 _LINE = rule("names.line")
 _COUNTED = rule("names.counted")
 
-_PART = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _EVERYDAY, EVERYWHERE = words("everyday"), words("everywhere")
-_HASH = pattern(r"[0-9a-f]{7,40}")
-_HOST = pattern(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|ai|in|sh|cn|co|me|app|xyz)/")
 
 
 def names(text: str, printed: bool = False) -> Iterator[Fact]:
@@ -64,9 +39,6 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
             yield fact
 
 
-_NUMBERED = pattern(r"(?<!\S)[^\s\d]*+\d\S*+")
-_MAY_NAME = pattern(r"[/_\d]|\.\w|[a-z\d][A-Z]")
-"""Something of this is in every name; in most words is nothing."""
 _LONG = 200
 """Characters: a longer run is hardly met twice."""
 

@@ -12,9 +12,11 @@ import binascii
 import hashlib
 import re
 import struct
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.errors import InspectorError
@@ -32,41 +34,10 @@ class VocabularyMissing(InspectorError):
     """A shipped vocabulary is not there, is damaged, or has no such name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Vocabulary:
-    file: str
-    sha256: str
-    pattern: str
-    """How the encoding cuts text into words, as published with it."""
-    specials: tuple[tuple[str, int], ...]
-
-
-_O200K_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-VOCABULARIES = {
-    "o200k_base": _Vocabulary(
-        "fb374d419588a4632f3f557e76b4b70aebbca790",
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-        "|".join(
-            (
-                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + _O200K_ENDING,
-                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + _O200K_ENDING,
-                r"\p{N}{1,3}",
-                r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-                r"\s*[\r\n]+",
-                r"\s+(?!\S)",
-                r"\s+",
-            )
-        ),
-        (("<|endoftext|>", 199999), ("<|endofprompt|>", 200018)),
-    ),
-    "cl100k_base": _Vocabulary(
-        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-        (("<|endoftext|>", 100257), ("<|endofprompt|>", 100276)),
-    ),
-}
+@cache
+def vocabularies() -> Mapping[str, Mapping[str, Any]]:
+    """What `resources/tiktoken/vocabularies.toml` says of each encoding."""
+    return tomllib.loads(resource("tiktoken/vocabularies.toml").read_text("utf-8"))
 
 
 def count_tokens(text: str, encoding: str) -> int:
@@ -81,18 +52,19 @@ def count_tokens(text: str, encoding: str) -> int:
 @cache
 def load(encoding: str) -> Callable[[str], list[int]]:
     """The text-to-tokens function of an encoding. Raises VocabularyMissing."""
-    vocabulary = VOCABULARIES.get(encoding)
-    if vocabulary is None:
-        raise VocabularyMissing(f"There is no vocabulary {encoding!r}. Known: {', '.join(VOCABULARIES)}.")
-    path = resource(f"tiktoken/{vocabulary.file}")
+    told = vocabularies().get(encoding)
+    if told is None:
+        raise VocabularyMissing(f"There is no vocabulary {encoding!r}. Known: {', '.join(vocabularies())}.")
+    path = resource(f"tiktoken/{told['file']}")
     data = path.read_bytes() if path.is_file() else b""
-    if hashlib.sha256(data).hexdigest() != vocabulary.sha256:
+    if hashlib.sha256(data).hexdigest() != told["sha256"]:
         raise VocabularyMissing(f"The vocabulary {encoding} at {path} is missing or damaged: install the program anew.")
     import tiktoken
 
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
+    cuts = told["pattern"].replace("\n", "")
     return tiktoken.Encoding(
-        encoding, pat_str=vocabulary.pattern, mergeable_ranks=ranks, special_tokens=dict(vocabulary.specials)
+        encoding, pat_str=cuts, mergeable_ranks=ranks, special_tokens=told["specials"]
     ).encode_ordinary
 
 
