@@ -107,7 +107,6 @@ class BufferPanel(Panel):
         self._filter()
 
     def _weigh(self, scale: Scale) -> None:
-        """Tokens as the gauge shows them where we stand."""
         if scale != self.model.scale:
             self.model.scale = scale
             self.delegate.largest = max(1, scale.rows(self._largest))
@@ -155,7 +154,6 @@ class BufferPanel(Panel):
         self._filter()
 
     def _show_only(self, among: BufferFilter | None) -> None:
-        """The chip with what the messages that are shown have in common."""
         self.only.setVisible(among is not None)
         name = line(among.name, 300) if among is not None else ""
         short = self.only.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _ONLY)

@@ -65,7 +65,6 @@ class CalibrationPlot(Plot):
         self.restyle()
 
     def _add(self, word: str, up: Spell, **how: Any) -> pg.PlotItem:
-        """A plot with a word in its corner."""
         plot = self._add_plot(left=Axis("left", up), **how)
         self._captions.append((plot.getViewBox(), word))
         plot.setMinimumWidth(0)

@@ -129,7 +129,6 @@ class CostPanel(PlotPanel):
         self._draw()
 
     def _explain(self, place: int, _column: int = -1) -> None:
-        """The chosen row in full, with its difference."""
         rows = self.table.rows
         if not 0 <= place < len(rows):
             self.table.empty = "" if rows else "The cache never broke, and nothing was compacted."

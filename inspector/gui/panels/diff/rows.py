@@ -243,7 +243,6 @@ class DiffDelegate(PaintedRow):
         paint_text(painter, QRect(x, 0, right - width - 8 - x, high), visible(side.row.line).text, colour)
 
     def _paint_fate(self, painter: QPainter, room: QRect, of: DiffRow, c: Colours) -> None:
-        """The letter, and by how much the message grew or shrank."""
         paint_bold(painter, room.adjusted(9, 0, 0, 0), LETTERS[of.fate.name], fate_colour(c, of.fate.name))
         if of.delta and of.fate.name != "kept":
             painter.setPen(ink(c.quiet))

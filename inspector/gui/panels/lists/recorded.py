@@ -76,7 +76,6 @@ def _silent(drop: Drop) -> CompactionRow:
 
 
 def _counts(drop: Drop | None) -> str:
-    """How many messages are gone, how many read otherwise."""
     if drop is None:
         return ""
     words = [f"{plural(len(drop.lost), 'message')} gone"] * bool(drop.lost)

@@ -73,7 +73,9 @@ class SessionsPanel(ListPanel[FoundSession]):
         ]
         self.table.show_rows(rows)
         held = f"; first the {len(self._held):,} of what is open" if self._held else ""
-        self.says.setText(_says(len(rows), len(self._on_disk or ())) + held)
+        shown, total = len(rows), len(self._on_disk or ())
+        many = f"{shown:,} of {total:,}" if shown < total else f"{total:,}"
+        self.says.setText((many if total else NONE_FOUND) + held)
 
     def open(self, place: int) -> None:
         if place < len(self.table.rows):
@@ -103,9 +105,3 @@ def _elsewhere(path: str) -> FoundSession | None:
         return None
     changed = datetime.fromtimestamp(about.st_mtime).astimezone()
     return FoundSession(Path(path), LATELY, about.st_size, changed, str(file.parent), "")
-
-
-def _says(shown: int, total: int) -> str:
-    if not total:
-        return NONE_FOUND
-    return f"{shown:,} of {total:,}" if shown < total else f"{total:,}"

@@ -150,7 +150,6 @@ class PinsPanel(ListPanel[PinLine]):
         return [run for run in listed if run.policy != BASE]
 
     def _drive(self) -> None:
-        """Drive the chosen policies that nothing is known of yet."""
         wanted = self._wanted()
         missing = [run for run in wanted if run not in self._known]
         self._driving.cancel()

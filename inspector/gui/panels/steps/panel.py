@@ -202,7 +202,6 @@ class StepsDelegate(PaintedRow):
 
 
 def _column(rect: QRect, depth: int) -> float:
-    """Where the dots of a depth stand."""
     return rect.left() + 17.5 + INDENT * min(depth, DEEPEST)
 
 

@@ -183,7 +183,6 @@ class TimelineOverlay(Overlay):
         return named
 
     def _paint_key(self, painter: QPainter, area: QRectF) -> None:
-        """What the curves of the second plot are."""
         c = self._theme.colours
         words = (("cache read", c.good), ("read anew", c.low), ("output", c.categories["thinking"]))
         sizes = [label_size(painter, word) for word, _ in words]
