@@ -16,8 +16,8 @@ from typing import Any
 from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.payload.exchange import BodyPair
-from inspector.core.formats.reading import excerpt
-from inspector.core.session import Problem, Session, Thread
+from inspector.core.formats.reading import ProblemList
+from inspector.core.session import Session, Thread
 
 NAME = "aider"
 _BEGIN = re.compile(rb"\s*(?:\xef\xbb\xbf)?TO LLM \d{4}-\d\d-\d\dT[\d:.]+\r?\n-------\r?\n")
@@ -45,12 +45,12 @@ class AiderReader:
         self._stands = False
         """The call that is told last stands at the end of the calls, as far as it is told."""
         self._failed = 0
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a line. Never raises for what it holds."""
         if not isinstance(value, str):
-            self._problems.append(Problem(line, "not a line of text", excerpt(value), file))
+            self._problems.note(line, "not a line of text", value, file)
         elif mark := _MARK.fullmatch(value):
             if mark[1] == "LLM RESPONSE":
                 self._answer = []
@@ -68,7 +68,7 @@ class AiderReader:
         elif self._sent and self._sent[-1][0]:  # older versions: only the first line has its role
             self._sent[-1][1].append(value)
         elif value.strip():
-            self._problems.append(Problem(line, "neither a message nor a mark between them", value[:80], file))
+            self._problems.note(line, "neither a message nor a mark between them", value[:80], file)
 
     def _withdraw(self) -> None:
         """There is more of the last call than was taken."""

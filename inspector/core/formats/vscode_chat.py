@@ -11,9 +11,9 @@ from typing import Any
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread
-from inspector.core.formats.reading import excerpt, iso_time
+from inspector.core.formats.reading import iso_time
 from inspector.core.message import Message, Text
-from inspector.core.session import Problem, Session
+from inspector.core.session import Session
 from inspector.core.untyped import list_of, object_of, objects_of, text_at, text_of
 
 NAME = "vscode-chat"
@@ -46,7 +46,7 @@ class VsCodeChatReader(BuiltReader):
         try:
             self._chat = value if _is_chat(value) else _after(self._chat, value)
         except (TypeError, ValueError, LookupError):
-            self._problems.append(Problem(line, "neither a chat nor a change of one", excerpt(value), file))
+            self._problems.note(line, "neither a chat nor a change of one", value, file)
 
     def _build(self) -> Session:
         thread, turns = GrowingThread(), _objects(self._chat, "requests")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.formats.cline import FORMAT, is_companion
+from inspector.core.formats.cline.task import FORMAT, is_companion
 from inspector.core.formats.format import Head
 from inspector.core.jsontext import loads
 from inspector.core.session import Session

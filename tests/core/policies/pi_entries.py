@@ -7,7 +7,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from inspector.core.formats.pi.messages import EntryPosition, read_message, read_usage
+from inspector.core.formats.pi.messages import read_message, read_usage
+from inspector.core.formats.reading import RecordPosition
 from inspector.core.message import Message, Text, ToolResult
 from inspector.core.policies.pi.entries import Entry, EntryKind
 from inspector.core.policies.pi.usage import summary_message
@@ -68,7 +69,7 @@ def read_session(path: Path) -> RealSession:
 def _read(n: int, value: Any) -> Entry:
     if value["type"] != "message":
         return Entry(value["type"], f"e{n}")
-    return Entry("message", f"e{n}", read_message(value["message"], EntryPosition(f"e{n}", n, "")))
+    return Entry("message", f"e{n}", read_message(value["message"], RecordPosition(f"e{n}", n, "")))
 
 
 def _report(n: int, message: Any) -> CallReport | None:

@@ -6,19 +6,20 @@ last compaction; those before it left no trace. Agents that the session started 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.anthropic import ANTHROPIC
-from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
-from inspector.core.formats.reading import excerpt, iso_time
+from inspector.core.formats.reading import ProblemList, iso_time
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
-from inspector.core.session import Compaction, Problem, Session
+from inspector.core.session import Compaction, Session
 from inspector.core.untyped import count_of, object_of, objects_of, text_at
-from inspector.core.usage import ABSURD, Usage, is_absurd
+from inspector.core.usage import Usage
 
 NAME = "cline-session"
 _MESSAGES = ".messages.json"
@@ -56,49 +57,39 @@ def _is_compaction(value: Any) -> bool:
     return isinstance(value, Mapping) and "source_message_count" in value
 
 
-class ClineSessionReader(BuiltReader):
-    """A `Reader` of all these files."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._main: tuple[Mapping[str, Any], int] = {}, 0
-        self._agents: dict[str, tuple[Mapping[str, Any], int]] = {}
-        """Of the agents that it started: by the name of the file, with the line."""
-        self._about: Mapping[str, Any] = {}
-        self._compacted: Mapping[str, Any] = {}
-
-    def _take(self, line: int, value: Any, file: str) -> None:
+def read(told: FedValues) -> Session:
+    """All these files."""
+    problems, main, main_line = ProblemList(), dict[str, Any](), 0
+    about, compacted, agents = dict[str, Any](), dict[str, Any](), dict[str, tuple[Mapping[str, Any], int]]()
+    for line, value, file in told:
         if is_messages(value) and not file:
-            self._main = value, line
+            main, main_line = value, line
         elif is_messages(value):
-            self._agents[file] = value, line
+            agents[file] = value, line
         elif _is_compaction(value):
-            self._compacted = value
+            compacted = value
         elif file and isinstance(value, Mapping):
-            self._about = value
+            about = dict(value)
         else:
-            self._problems.append(Problem(line, "no messages of a session", excerpt(value), file))
-
-    def _build(self) -> Session:
-        problems = list(self._problems)
-        value, line = self._main
-        threads = [_thread(GrowingThread(), value, line, self._compacted, text_at(self._about, "model"), problems)]
-        for file, (told, at) in sorted(self._agents.items()):
-            name = PurePath(file).name.removesuffix(_MESSAGES)
-            thread = GrowingThread(name, text_at(told, "taskType"), "main")
-            threads.append(_thread(thread, told, at, {}, "", problems))
-        made = tuple(thread.thread() for thread in threads)
-        return Session(NAME, made, tuple(problems), client="Cline", id=text_at(value, "sessionId"))
+            problems.note(line, "no messages of a session", value, file)
+    threads = [GrowingThread()]
+    _lay(threads[0], main, main_line, compacted, text_at(about, "model"), problems)
+    for file, (value, line) in sorted(agents.items()):
+        name = PurePath(file).name.removesuffix(_MESSAGES)
+        threads.append(GrowingThread(name, text_at(value, "taskType"), "main"))
+        _lay(threads[-1], value, line, {}, "", problems)
+    made = tuple(thread.thread() for thread in threads)
+    return Session(NAME, made, problems, client="Cline", id=text_at(main, "sessionId"))
 
 
-def _thread(
+def _lay(
     thread: GrowingThread,
     value: Mapping[str, Any],
     line: int,
     compacted: Mapping[str, Any],
     model: str,
-    problems: list[Problem],
-) -> GrowingThread:
+    problems: ProblemList,
+) -> None:
     rows = objects_of(value.get("messages"))
     thread.prompt, thread.model = Prompt(text_at(value, "system_prompt") or None), model
     metrics = [object_of(row, "metrics") for row in rows]
@@ -109,15 +100,13 @@ def _thread(
             _compact(thread, compacted, said, line)
         wire, time = _wire(row), iso_time(row.get("ts"))
         if row.get("role") == "assistant":
-            if is_absurd(used):
-                problems.append(Problem(line, ABSURD, excerpt(used)))
+            problems.note_absurd(used, line, used)
             thread.call(_usage(used, beside), text_at(object_of(row, "modelInfo"), "id"), time, "", line)
         before = thread.view().length
         thread.hear(ANTHROPIC, [wire], text_at(row, "id") or f"m{n}", line, time)
         said.setdefault(dumps(wire), []).append(thread.view().tail(before))
     if compacted and compacted.get("source_message_count") == len(rows):
         _compact(thread, compacted, said, line)
-    return thread
 
 
 def _compact(
@@ -176,7 +165,7 @@ FORMAT = Format(
     NAME,
     "Cline session (4.0 and later)",
     sniff,
-    ClineSessionReader,
+    partial(DocumentReader, read),
     companions,
     is_companion,
     grows=True,

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.formats.codex.rollout import Rollout
+from inspector.core.formats.reading import ProblemList
 from inspector.core.prefix import Prefix
-from inspector.core.session import Problem, Session, Thread
+from inspector.core.session import Session, Thread
 
 NAME = "codex"
 
@@ -15,7 +16,7 @@ class CodexReader:
     """A `Reader`. Each file is fed to its own `Rollout`; asking for the session costs O(threads)."""
 
     def __init__(self) -> None:
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._rollouts: dict[str, Rollout] = {"": Rollout("", self._problems)}
 
     def feed(self, line: int, value: Any, file: str = "") -> None:

@@ -10,11 +10,11 @@ from typing import Any
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_responses import is_compaction, read_items, read_parts, read_usage
 from inspector.core.formats.codex.calls import NEVER_SENT, ModelCalls, is_compaction_output, mark_of, summary_kind
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList
 from inspector.core.identity import SameMessages
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, ToolCall, ToolResult
-from inspector.core.session import Compaction, Problem, Sign
+from inspector.core.session import Compaction, Sign
 from inspector.core.untyped import object_of, text_of
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
@@ -173,7 +173,7 @@ class Rollout:
     """What one file has held so far."""
 
     file: str
-    problems: list[Problem]
+    problems: ProblemList
     meta: SessionMeta | None = None
     headless: bool = False
     calls: ModelCalls = field(default_factory=ModelCalls)
@@ -332,7 +332,7 @@ class Rollout:
             self._problem(line, what, value)
 
     def _problem(self, line: int, what: str, value: Any) -> None:
-        self.problems.append(Problem(line, what, excerpt(value), self.file))
+        self.problems.note(line, what, value, self.file)
 
 
 def _figures(usage: Mapping[str, Any]) -> tuple[int, ...]:

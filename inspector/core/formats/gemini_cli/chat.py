@@ -10,7 +10,6 @@ from typing import Any
 
 from inspector.core.buffer import Stretch, View
 from inspector.core.formats.gemini_cli.content import (
-    LinePosition,
     answered,
     calls_of,
     read_answer,
@@ -18,12 +17,11 @@ from inspector.core.formats.gemini_cli.content import (
     read_usage,
     read_user,
 )
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList, RecordPosition
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Role, Text, Thinking
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Problem, Request
-from inspector.core.usage import ABSURD, is_absurd
+from inspector.core.session import Compaction, Request
 
 _SNAPSHOT = "<state_snapshot>"
 
@@ -114,7 +112,7 @@ class _OpenCall:
     """The last message of the model, and what it was an answer to."""
 
     value: Mapping[str, Any]
-    where: LinePosition
+    where: RecordPosition
     view: View
     begins: bool
     """Did the user's side speak last? Else its calls may belong to the message before."""
@@ -123,7 +121,7 @@ class _OpenCall:
 class Chat:
     """What one agent said and was told."""
 
-    def __init__(self, file: str, problems: list[Problem]) -> None:
+    def __init__(self, file: str, problems: ProblemList) -> None:
         self.file, self.header = file, dict[str, Any]()
         self.model = ""
         self._spawned: dict[str, str] = {}
@@ -145,15 +143,14 @@ class Chat:
         """A message. O(record), but O(buffer) for one that stands before the last and says something else now."""
         name = value.get("id")
         time = value.get("timestamp")
-        where = LinePosition(name if isinstance(name, str) and name else f"L{line}.{n}", line, str(time or ""))
+        where = RecordPosition(name if isinstance(name, str) and name else f"L{line}.{n}", line, str(time or ""))
         kind = value.get("type")
         if kind in _SHOWN:
             return
-        if is_absurd(value.get("tokens")):
-            self._problems.append(Problem(line, ABSURD, excerpt(value), self.file))
+        self._problems.note_absurd(value.get("tokens"), line, value, self.file)
         if kind not in ("user", "gemini"):
             what = f"unknown message type {str(kind)[:40]!r}"
-            self._problems.append(Problem(line, what, excerpt(value), self.file))
+            self._problems.note(line, what, value, self.file)
         elif self._open is not None and self._open.where.id == where.id:
             self._open.value = value
         elif where.id in self._starts:
@@ -217,7 +214,7 @@ class Chat:
                 self._seen.add(message.id)
                 self._messages.append(message)
 
-    def _tell_anew(self, value: Mapping[str, Any], where: LinePosition) -> None:
+    def _tell_anew(self, value: Mapping[str, Any], where: RecordPosition) -> None:
         """A message that does not stand last was completed or corrected."""
         view = self._stretch.view()
         names = list(self._starts)
@@ -226,7 +223,7 @@ class Chat:
         end = self._starts[names[at + 1]] if at + 1 < len(names) else view.length
         self._copied += view.length - start
         if self._copied > _REWRITES:
-            self._problems.append(Problem(where.line, "a message rewritten too often: left as it was", "", self.file))
+            self._problems.note(where.line, "a message rewritten too often: left as it was", "", self.file)
             return
         tail = view.tail(start)
         before, behind = tail[: end - start], tail[end - start :]
@@ -289,7 +286,7 @@ class Chat:
         found: list[Message] = []
         for n, value in enumerate(values):
             name = value.get("id")
-            where = LinePosition(name if isinstance(name, str) and name else f"L{line}.{n}", line, "")
+            where = RecordPosition(name if isinstance(name, str) and name else f"L{line}.{n}", line, "")
             where = where._replace(time=str(value.get("timestamp") or ""))
             if where.id in starts:
                 where = where._replace(id=f"{where.id}@{n}")

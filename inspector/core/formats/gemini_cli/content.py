@@ -5,8 +5,9 @@ headlines that are shown to the user and never sent again, so they weigh nothing
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from inspector.core.formats.reading import RecordPosition
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.untyped import count_of, text_of
@@ -15,15 +16,7 @@ from inspector.core.usage import Usage, is_absurd
 _BY_CLIENT = ("<session_context>", "<hook_context>")
 
 
-class LinePosition(NamedTuple):
-    """Where a message stood: its id, line and time."""
-
-    id: str
-    line: int
-    time: str
-
-
-def read_user(value: Mapping[str, Any], where: LinePosition) -> list[Message]:
+def read_user(value: Mapping[str, Any], where: RecordPosition) -> list[Message]:
     """What the user said and the tools answered, in order."""
     runs: list[list[Part]] = []
     for block in _listed(value.get("content")):
@@ -41,7 +34,7 @@ def _is_answer(run: Sequence[Part]) -> bool:
     return bool(run) and isinstance(run[0], ToolResult)
 
 
-def _messages(runs: Sequence[Sequence[Part]], where: LinePosition) -> list[Message]:
+def _messages(runs: Sequence[Sequence[Part]], where: RecordPosition) -> list[Message]:
     found: list[Message] = []
     together = where.id if len(runs) > 1 else ""
     for n, run in enumerate(runs):
@@ -53,7 +46,7 @@ def _messages(runs: Sequence[Sequence[Part]], where: LinePosition) -> list[Messa
     return found
 
 
-def read_answer(value: Mapping[str, Any], where: LinePosition) -> Message:
+def read_answer(value: Mapping[str, Any], where: RecordPosition) -> Message:
     """A message of the model: its thoughts, texts and calls. It may have no parts."""
     parts: list[Part] = [*_thoughts(value.get("thoughts"))]
     for block in _listed(value.get("content")):
@@ -65,7 +58,7 @@ def read_answer(value: Mapping[str, Any], where: LinePosition) -> Message:
     return Message(where.id, "assistant", tuple(parts), line=where.line, time=where.time)
 
 
-def read_results(value: Mapping[str, Any], where: LinePosition, told: frozenset[str]) -> list[Message]:
+def read_results(value: Mapping[str, Any], where: RecordPosition, told: frozenset[str]) -> list[Message]:
     """The answers that stand with the calls themselves, but for those of the calls `told` in other records."""
     blocks = [
         block
@@ -73,7 +66,7 @@ def read_results(value: Mapping[str, Any], where: LinePosition, told: frozenset[
         if text_of(call.get("id")) not in told
         for block in _listed(call.get("result"))
     ]  # fmt: skip
-    found = read_user({"content": blocks}, LinePosition(f"{where.id}.r", where.line, where.time))
+    found = read_user({"content": blocks}, RecordPosition(f"{where.id}.r", where.line, where.time))
     return [message for message in found if message.role == "tool"]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.formats.gemini_cli.chat import Chat
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList
 from inspector.core.prefix import Prefix
-from inspector.core.session import Problem, Session, Thread
+from inspector.core.session import Session, Thread
 from inspector.core.untyped import text_at
 
 NAME = "gemini-cli"
@@ -16,7 +16,7 @@ class GeminiReader:
     """A `Reader`. Asking for the session costs O(threads)."""
 
     def __init__(self) -> None:
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._main = Chat("", self._problems)
         self._chats: dict[str, Chat] = {}
         self._headless = False
@@ -25,7 +25,7 @@ class GeminiReader:
         """Take one record, or the whole document. Never raises for what it holds."""
         chat = self._chat(file)
         if not isinstance(value, dict):
-            self._problems.append(Problem(line, "not a record", excerpt(value), file))
+            self._problems.note(line, "not a record", value, file)
         elif isinstance(name := value.get("$rewindTo"), str):
             chat.rewind(name)
         elif isinstance(patch := value.get("$set"), dict):
@@ -36,7 +36,7 @@ class GeminiReader:
         elif isinstance(value.get("sessionId"), str):
             self._begin(chat, line, value)
         else:
-            self._problems.append(Problem(line, "not a message of a session", excerpt(value), file))
+            self._problems.note(line, "not a message of a session", value, file)
 
     def _chat(self, file: str) -> Chat:
         if not file:
@@ -54,7 +54,7 @@ class GeminiReader:
             if isinstance(message, dict):
                 chat.take(line, message, n)
             else:
-                self._problems.append(Problem(line, "not a message of a session", excerpt(message), chat.file))
+                self._problems.note(line, "not a message of a session", message, chat.file)
 
     def _patch(self, chat: Chat, line: int, patch: Mapping[str, Any]) -> None:
         chat.header |= {key: told for key, told in patch.items() if key != "messages"}

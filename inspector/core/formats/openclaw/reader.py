@@ -12,9 +12,9 @@ from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
 from inspector.core.formats.openclaw.trajectory import SCHEMA, compiled_prompt, is_runtime_context
-from inspector.core.formats.pi.messages import EntryPosition
 from inspector.core.formats.pi.reader import PiReader
 from inspector.core.formats.pi.tree import EntryNode, settle
+from inspector.core.formats.reading import RecordPosition
 from inspector.core.prefix import Prefix
 from inspector.core.session import HeldSession, Request, Session
 from inspector.core.untyped import count_of, object_of, objects_of, text_at, text_of
@@ -65,7 +65,7 @@ class OpenClawReader(PiReader):
             self._index = entry_of(value, self._header.text("id")) or self._index
             self._beside += 1
 
-    def _take(self, kind: str, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
+    def _take(self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         if kind == "custom_message" and is_runtime_context(value):
             self._runtime.add(where.id)
         elif self._runtime and kind == "message" and object_of(value, "message").get("role") == "user":

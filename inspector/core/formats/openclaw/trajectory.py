@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, Tool, View
-from inspector.core.formats.pi.messages import FAILED, EntryPosition, read_message, read_usage
-from inspector.core.formats.reading import excerpt, iso_time
+from inspector.core.formats.pi.messages import FAILED, read_message, read_usage
+from inspector.core.formats.reading import ProblemList, RecordPosition, iso_time
 from inspector.core.identity import hash_of
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Problem, Request, Session, Thread
+from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.untyped import count_of, object_of, objects_of, text_of
 
 TRAJECTORY = "openclaw-trajectory"
@@ -38,7 +38,7 @@ class TrajectoryReader:
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._run: tuple[int, View] | None = None
         """Answers before the run that has begun, and what its first call sends."""
         self._runs = self._stubs = self._hidden = 0
@@ -49,11 +49,11 @@ class TrajectoryReader:
         """Take one event. Never raises for what it holds."""
         kind, data = (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
         if not isinstance(kind, str) or not isinstance(data, dict):
-            self._problems.append(Problem(line, "not an event of a trajectory", excerpt(value), file))
+            self._problems.note(line, "not an event of a trajectory", value, file)
             return
         self._about = self._about or value
         self._model = text_of(value.get("modelId")) or self._model
-        where = EntryPosition(f"L{line}", line, text_of(value.get("ts")))
+        where = RecordPosition(f"L{line}", line, text_of(value.get("ts")))
         if kind == "context.compiled":
             self._begin(data, where)
         elif kind == "model.completed":
@@ -61,7 +61,7 @@ class TrajectoryReader:
         elif kind == "trace.artifacts" and self._stubbed:
             self._hidden += count_of(object_of(data, "usage").get("input"))
 
-    def _begin(self, data: Mapping[str, Any], where: EntryPosition) -> None:
+    def _begin(self, data: Mapping[str, Any], where: RecordPosition) -> None:
         self._runs += 1
         prompt, self._run = compiled_prompt(data), None
         if prompt is not NOT_IN_FILE:  # a stub says nothing of it: most likely it is as before
@@ -74,7 +74,7 @@ class TrajectoryReader:
             self._lay(without_stale(stand, answers, _is_answer), where)
             self._run = answers, self._stretch.view()
 
-    def _end(self, data: Mapping[str, Any], where: EntryPosition) -> None:
+    def _end(self, data: Mapping[str, Any], where: RecordPosition) -> None:
         """The calls of the run; where only its beginning is known, its first call."""
         run, self._run = self._run, None
         snapshot = data.get("messagesSnapshot")
@@ -93,7 +93,7 @@ class TrajectoryReader:
                     Request(len(self._requests), run[1], self._prompt, None, self._model, where.time, line=where.line)
                 )
 
-    def _call(self, value: Mapping[str, Any], view: View, where: EntryPosition) -> None:
+    def _call(self, value: Mapping[str, Any], view: View, where: RecordPosition) -> None:
         usage, finish = read_usage(value), text_of(value.get("stopReason"))
         if usage is None and finish in FAILED:
             return
@@ -101,7 +101,7 @@ class TrajectoryReader:
         number, time = len(self._requests), _at(value, where).time
         self._requests.append(Request(number, view, self._prompt, usage, model, time, finish, where.line))
 
-    def _lay(self, values: Sequence[Any], where: EntryPosition) -> list[tuple[int, Mapping[str, Any]]]:
+    def _lay(self, values: Sequence[Any], where: RecordPosition) -> list[tuple[int, Mapping[str, Any]]]:
         """Make the buffer these messages; each value with the length of the buffer before it. O(values)."""
         counted: Counter[str] = Counter()
         messages: list[Message] = []
@@ -124,7 +124,7 @@ class TrajectoryReader:
         self._laid = messages
         return places
 
-    def _message(self, value: Mapping[str, Any], counted: Counter[str], where: EntryPosition) -> Message:
+    def _message(self, value: Mapping[str, Any], counted: Counter[str], where: RecordPosition) -> Message:
         """The same message in every list that holds it: it has no id there, and its time may change."""
         names = ("role", "content", "summary", "toolCallId", "customType")
         name = hash_of([value.get(key) for key in names], 6)
@@ -137,7 +137,7 @@ class TrajectoryReader:
                 self._messages.append(message)
         return message
 
-    def _note_compaction(self, new: Sequence[Message], same: int, where: EntryPosition) -> None:
+    def _note_compaction(self, new: Sequence[Message], same: int, where: RecordPosition) -> None:
         summary = next((message for message in new if message.summary and message.line == where.line), None)
         if summary is not None:
             old = {message.id for message in self._laid}
@@ -185,7 +185,7 @@ def compiled_prompt(data: Any) -> Prompt:
     return Prompt(system, tuple(Tool(text_of(tool.get("name")), tool) for tool in objects_of(tools)))
 
 
-def _at(value: Mapping[str, Any], where: EntryPosition) -> EntryPosition:
+def _at(value: Mapping[str, Any], where: RecordPosition) -> RecordPosition:
     """With the message's own time, where it has one."""
     return where._replace(time=iso_time(value.get("timestamp")) or where.time)
 

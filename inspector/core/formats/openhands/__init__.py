@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from inspector.core.formats.format import AgentFolder, Contents, Format
+from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, Format
 from inspector.core.formats.many import ManyReader
-from inspector.core.formats.openhands import events, folder, log, v1
+from inspector.core.formats.openhands import events, log, v1
 
 FORMATS = (
     Format(
@@ -21,12 +21,12 @@ FORMATS = (
     Format(
         v1.NAME,
         "OpenHands event log (V1)",
-        folder.sniff,
-        folder.OpenHandsFolderReader,
-        folder.companions,
-        folder.is_companion,
+        v1.sniff,
+        partial(DocumentReader, v1.read),
+        v1.companions,
+        v1.is_companion,
         grows=True,
-        of_folder=(folder.STATE, folder.EVENTS),
+        of_folder=(v1.STATE, v1.EVENTS),
         folders=(AgentFolder("*/base_state.json", ".openhands/conversations", "OPENHANDS_CONVERSATIONS_DIR"),),
         contents=Contents(
             "yes, from running sums or the state", "yes", "yes", "lines, or the folder of a conversation"
@@ -36,7 +36,7 @@ FORMATS = (
         log.NAME,
         "OpenHands completion log",
         log.sniff,
-        log.OpenHandsLogReader,
+        partial(DocumentReader, log.read),
         log.companions,
         log.is_companion,
         grows=True,

@@ -5,16 +5,17 @@ The files of one conversation lie beside each other; their names end in the time
 
 import re
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import PurePath
 from typing import Any
 
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.calls import CallList, chat_call
-from inspector.core.formats.format import BuiltReader, Head
+from inspector.core.formats.format import FedValues, Head
 from inspector.core.formats.payload.exchange import BodyPair
-from inspector.core.formats.reading import excerpt, iso_time
+from inspector.core.formats.reading import ProblemList, iso_time
 from inspector.core.identity import hash_of
-from inspector.core.session import Problem, Session, Thread
+from inspector.core.session import Session, Thread
 from inspector.core.untyped import count_of, list_of, object_of, text_of
 
 NAME = "openhands-log"
@@ -49,29 +50,20 @@ def _start(value: Mapping[str, Any]) -> str:
     return hash_of(messages[:2] if isinstance(messages, list) else None, 8)
 
 
-class OpenHandsLogReader(BuiltReader):
-    """A `Reader`: every file is one call; they are put in the order of their times."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._calls: list[tuple[float, str, Mapping[str, Any]]] = []
-
-    def _take(self, line: int, value: Any, file: str) -> None:
-        if not isinstance(value, Mapping):
-            self._problems.append(Problem(line, "not the log of a call", excerpt(value), file))
-            return
-        when = value.get("timestamp")
-        number = float(when) if isinstance(when, int | float) else 0.0
-        self._calls.append((number, file, value))
-
-    def _build(self) -> Session:
-        calls = CallList(is_one=True)
-        told = sorted(self._calls, key=lambda one: one[:2])
-        for _, _, value in told:
-            calls.add(_call(value))
-        threads, _ = calls.threads()
-        name = _start(self._calls[0][2]) if self._calls else ""
-        return Session(NAME, threads or (Thread("main"),), tuple(self._problems), client="OpenHands", id=name)
+def read(told: FedValues) -> Session:
+    """Every file is one call; they are put in the order of their times."""
+    problems, calls = ProblemList(), CallList(is_one=True)
+    rows: list[tuple[float, str, Mapping[str, Any]]] = []
+    for line, value, file in told:
+        if isinstance(value, Mapping):
+            when = value.get("timestamp")
+            rows.append((float(when) if isinstance(when, int | float) else 0.0, file, value))
+        else:
+            problems.note(line, "not the log of a call", value, file)
+    for _, _, value in sorted(rows, key=itemgetter(0, 1)):
+        calls.add(_call(value))
+    name = _start(rows[0][2]) if rows else ""
+    return Session(NAME, calls.threads()[0] or (Thread("main"),), problems, client="OpenHands", id=name)
 
 
 def _call(value: Mapping[str, Any]) -> BodyPair:

@@ -1,4 +1,7 @@
-"""OpenHands' events (V1), a line each: every kind of event is named by `kind`.
+"""OpenHands' events (V1), each named by its `kind`: a line each, or as its SDK keeps them, in a folder.
+
+There every event is a file, beside them stands the state, which holds what each call used, by the name of its answer.
+The files come in any order, and more while the agent works; they are put in the order of their times.
 
 What was reported stands as running sums, told after each call and before the event with its answer: what was added
 is that call's. Sums have the names that the application gave its models: where no snapshot of the state says which is
@@ -6,21 +9,23 @@ the agent's, it is that of a usual name, or of the first call. The others (`cond
 several calls is several events of one `llm_response_id`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.anthropic import read_part
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.format import Head
+from inspector.core.formats.format import FedValues, Head
 from inspector.core.formats.growing import GrowingThread, measured
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList
 from inspector.core.message import Message, Opaque, Part, Text, Thinking
-from inspector.core.session import Problem, Session, SideCall
+from inspector.core.session import Session
 from inspector.core.untyped import count_of, fields_of, list_of, object_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage
 
 NAME = "openhands-v1"
+STATE, EVENTS = "base_state.json", "events/event-*.json"
 _KINDS = (
     "ActionEvent",
     "ObservationEvent",
@@ -39,19 +44,49 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_wri
 
 
 def sniff(head: Head) -> float:
-    """Sure where every value is an event of a known kind."""
+    """Sure of the state, and where every value is an event of a known kind."""
     told = [value for value in head.values if isinstance(value, Mapping)]
     events = sum(value.get("kind") in _KINDS and "source" in value for value in told)
-    return 1.0 if events and 2 * events > len(head.values) else 0.0
+    return float(_is_state(head.document) or bool(events and 2 * events > len(head.values)))
 
 
-class EventLogReader:
-    """A `Reader`, fed event by event."""
+def _is_state(value: Any) -> bool:
+    """An agent with its model, in a workspace."""
+    return bool(object_of(object_of(value, "agent"), "llm")) and "workspace" in value and "kind" not in value
+
+
+def companions(path: PurePath) -> Sequence[str]:
+    """The other files of the folder."""
+    if path.name == STATE:
+        return (EVENTS,)
+    return (PurePath(EVENTS).name, f"../{STATE}") if PurePath(path.parent.name, path.name).match(EVENTS) else ()
+
+
+def is_companion(head: Head, session: Session) -> bool:
+    """They lie alone in a folder of their own."""
+    del session
+    return sniff(head) > 0
+
+
+def read(told: FedValues) -> Session:
+    """Lines as they come, or the files of a folder."""
+    log, states = _EventLog(), [value for _, value, _ in told if _is_state(value)]
+    for state in states:
+        log.take_state(state)
+    if states or any(file for _, _, file in told):
+        told = [one for one in told if not _is_state(one[1])]
+        told = sorted(told, key=lambda one: (text_at(one[1], "timestamp"), one[2]))
+    for line, value, file in told:
+        log.take(line, value, file)
+    return log.session()
+
+
+class _EventLog:
+    """Puts event after event into the thread."""
 
     def __init__(self) -> None:
         self._thread = GrowingThread()
-        self._problems: list[Problem] = []
-        self._sides: list[SideCall] = []
+        self._problems = ProblemList()
         self._sums: dict[str, tuple[int, ...]] = {}
         self._own = ""
         """Under which name the agent's are; empty as long as nothing tells."""
@@ -63,10 +98,10 @@ class EventLogReader:
         self._answer = ""
         self._events: list[tuple[str, str]] = []
 
-    def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take one event. Never raises for what it holds."""
+    def take(self, line: int, value: Any, file: str) -> None:
+        """The next event."""
         if not isinstance(value, Mapping) or not isinstance(kind := value.get("kind"), str):
-            self._problems.append(Problem(line, "not an event", excerpt(value), file))
+            self._problems.note(line, "not an event", value, file)
             return
         name, time, before = text_at(value, "id") or f"L{line}", text_at(value, "timestamp"), self._thread.view()
         match kind:
@@ -168,36 +203,29 @@ class EventLogReader:
             usage = _usage(prompt, output, read, written, reasoning)
             model = text_of(sums.get("model")) or text_at(told, "model_name")
             if name != self._own:
-                self._aside(name, usage, model, line, time)
+                self._thread.aside(name, usage, model, line, time)
                 continue
             if self._counted is not None:
                 lost, by, when, at = self._counted
-                self._aside("answer not in file", lost, by, at, when)
+                self._thread.aside("answer not in file", lost, by, at, when)
             window = count_of(sums.get("context_window"))
             self._thread.window = window or self._thread.window
             self._counted = (usage, model, time, line) if measured(usage) else None
 
-    def _aside(self, kind: str, usage: Usage, model: str, line: int, time: str) -> None:
-        before = self._thread.calls
-        self._sides.append(SideCall(kind, "main", before, None, "", model, usage, None, line, time))
-
     def _condense(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
         if used := self._used.pop(text_of(value.get("llm_response_id")), None):
-            self._aside(used[0], used[1], used[2], line, time)
+            self._thread.aside(used[0], used[1], used[2], line, time)
         forgotten = {one for one in list_of(value.get("forgotten_event_ids")) if isinstance(one, str)}
         gone = {message for event, message in self._events if event in forgotten}
         summary, offset = text_of(value.get("summary")), value.get("summary_offset")
         self._thread.condense(gone, summary, offset, name, line, time)
 
     def session(self) -> Session:
-        """The session so far."""
-        calls, rest = self._thread.calls, self._used.values()
-        lost = [
-            SideCall("answer not in file" if name == self._own else name, "main", calls, None, "", model, usage)
-            for name, usage, model, _ in rest
-        ]
-        threads, sides = (self._thread.thread(),), (*self._sides, *lost)
-        return Session(NAME, threads, tuple(self._problems), client="OpenHands", id=self._id, side_calls=sides)
+        """What was said; calls of which the state tells, and no event."""
+        for name, usage, model, _ in self._used.values():
+            self._thread.aside("answer not in file" if name == self._own else name, usage, model)
+        thread, sides = self._thread.thread(), self._thread.side_calls
+        return Session(NAME, (thread,), self._problems, client="OpenHands", id=self._id, side_calls=sides)
 
 
 def _usage(prompt: int, output: int, read: int, written: int, reasoning: int) -> Usage:

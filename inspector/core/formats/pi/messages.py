@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
+from inspector.core.formats.reading import RecordPosition
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.tokens.harnesses import u16
@@ -18,15 +19,7 @@ _BY_CLIENT = ("custom", "hookMessage", "branchSummary", "compactionSummary")
 FAILED = ("error", "aborted")
 
 
-class EntryPosition(NamedTuple):
-    """Where a message stood: its id, line and time."""
-
-    id: str
-    line: int
-    time: str
-
-
-def read_message(message: Mapping[str, Any], where: EntryPosition) -> Message:
+def read_message(message: Mapping[str, Any], where: RecordPosition) -> Message:
     """The message of a pi message of any role. Never raises."""
     kind = message.get("role")
     role = _ROLES.get(kind, "user") if isinstance(kind, str) else "user"

@@ -10,7 +10,6 @@ from typing import Any
 from inspector.core.buffer import Stretch
 from inspector.core.formats.pi.messages import (
     FAILED,
-    EntryPosition,
     PiSystemPrompt,
     branch_text,
     read_content,
@@ -23,14 +22,14 @@ from inspector.core.formats.pi.messages import (
     with_reasoning,
 )
 from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList, RecordPosition
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Problem, Record, Request, Session, SideCall, Sign, Thread
+from inspector.core.session import Compaction, Record, Request, Session, SideCall, Sign, Thread
 from inspector.core.tokens.harnesses import u16
 from inspector.core.untyped import text_of
-from inspector.core.usage import ABSURD, MOST, Usage, is_absurd
+from inspector.core.usage import MOST, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class PiReader:
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
         self._side_calls: list[SideCall] = []
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._unknown: set[str] = set()
         self._signs: list[Sign] = []
         self._level = self._called_with = ""
@@ -105,7 +104,7 @@ class PiReader:
         """Take one record. O(record), but for compactions and edits: O(buffer)."""
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
-            self._problems.append(Problem(line, "not a session record", excerpt(value), file))
+            self._problems.note(line, "not a session record", value, file)
         elif kind == "session":
             if not self._header.value:
                 self._header = read_header(value)
@@ -116,12 +115,12 @@ class PiReader:
             self._take(kind, value, where, node)
             self._leaf = self._nodes[where.id] = self._lines[line] = node
 
-    def _where(self, line: int, value: Mapping[str, Any]) -> EntryPosition:
+    def _where(self, line: int, value: Mapping[str, Any]) -> RecordPosition:
         name = "" if self._header.linear else text_of(value.get("id"))
         if name and name in self._nodes:
-            self._problems.append(Problem(line, f"the id {name[:40]!r} was used before"))
+            self._problems.note(line, f"the id {name[:40]!r} was used before")
             name = f"{name}@{line}"
-        return EntryPosition(name or f"L{line}", line, text_of(value.get("timestamp")))
+        return RecordPosition(name or f"L{line}", line, text_of(value.get("timestamp")))
 
     def _node(self, line: int, value: Mapping[str, Any]) -> EntryNode:
         """The record's place in the tree, standing where its parent left the buffer."""
@@ -134,12 +133,12 @@ class PiReader:
                 parent = self._nodes[name]
             else:
                 what = f"the parent {text_of(name)[:40]!r} is not in the file: taken as the record before"
-                self._problems.append(Problem(line, what))
+                self._problems.note(line, what)
         return EntryNode(
             parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending, parent.owed, parent.loose
         )
 
-    def _take(self, kind: str, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
+    def _take(self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         if kind == "message":
             self._take_message(value, where, node)
             return
@@ -160,16 +159,16 @@ class PiReader:
             self._model = text_of(value.get("modelId")) or self._model
         elif kind not in _SILENT and kind not in self._unknown:
             self._unknown.add(kind)
-            self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", excerpt(value)))
+            self._problems.note(where.line, f"unknown record type {kind[:60]!r}", value)
 
-    def _put_meta(self, parts: tuple[Part, ...], where: EntryPosition, node: EntryNode, record: Record) -> None:
+    def _put_meta(self, parts: tuple[Part, ...], where: RecordPosition, node: EntryNode, record: Record) -> None:
         self._mend(node)
         self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time), record)
 
-    def _take_message(self, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
+    def _take_message(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         message = value.get("message")
         if not isinstance(message, dict):
-            self._problems.append(Problem(where.line, "a message record without a message", excerpt(value)))
+            self._problems.note(where.line, "a message record without a message", value)
             return
         if message.get("role") == "system":
             node.system = node.system.changed(message)
@@ -215,8 +214,7 @@ class PiReader:
     def _call(self, message: Mapping[str, Any], read: Message, node: EntryNode) -> Message:
         """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
         usage, finish = read_usage(message), text_of(message.get("stopReason"))
-        if is_absurd(message.get("usage")):
-            self._problems.append(Problem(read.line, ABSURD, excerpt(message)))
+        self._problems.note_absurd(message.get("usage"), read.line, message)
         self._model = text_of(message.get("model")) or self._model
         if not self._is_call(message, usage):
             return read
@@ -255,7 +253,7 @@ class PiReader:
         node.view, node.message = appended(settle(node), message), message
         self._sources[message.id] = message
 
-    def _take_compaction(self, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
+    def _take_compaction(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         text = summary_text(text_of(value.get("summary")))
         summary = Message(where.id, "user", (Text(text),), summary=True, line=where.line, time=where.time)
         stays = self._retained(value, where, node)
@@ -287,13 +285,13 @@ class PiReader:
         if isinstance(system := value.get("systemMessage"), dict):
             node.system = PiSystemPrompt().changed(system)
 
-    def _retained(self, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> list[Message]:
+    def _retained(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> list[Message]:
         """What stays word for word: copied into the record, or named by its first record."""
         tail = value.get("retainedTail")
         if isinstance(tail, list):
             known = SameMessages(settle(node))
             copies = [
-                read_message(message, EntryPosition(f"{where.id}.{n}", where.line, where.time))
+                read_message(message, RecordPosition(f"{where.id}.{n}", where.line, where.time))
                 for n, message in enumerate(tail)
                 if isinstance(message, dict) and message.get("role") != "system"
             ]
@@ -307,11 +305,11 @@ class PiReader:
             return self._nodes.get(name)
         return self._lines.get(index + 1) if type(index) is int else None  # counted from 0, with the header
 
-    def _take_edit(self, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
+    def _take_edit(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         target, replacement = value.get("targetId"), value.get("replacement")
         source = self._sources.get(target) if isinstance(target, str) else None
         if not isinstance(target, str) or target not in self._nodes:
-            self._problems.append(Problem(where.line, "an edit of a record that is not in the file", excerpt(value)))
+            self._problems.note(where.line, "an edit of a record that is not in the file", value)
             return
         if source is not None:
             stands = with_content(source, replacement.get("content")) if isinstance(replacement, dict) else None

@@ -1,20 +1,22 @@
-"""The reader of Cline's and Roo Code's tasks: calls and cuts by the log (`ui_messages.json`), buffers by the history.
+"""Tasks of Cline and Roo Code: calls and cuts by the log that the user sees, buffers by the history that is sent.
 
 Alone the log tells tokens, and no buffer; the history tells buffers, and not what was cut off before a call.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
 from inspector.core.dialects.anthropic import read_messages
-from inspector.core.formats.format import BuiltReader
-from inspector.core.formats.reading import excerpt, iso_time
+from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
+from inspector.core.formats.reading import ProblemList, iso_time
 from inspector.core.message import Message
-from inspector.core.session import Compaction, Problem, Request, Session, Thread
-from inspector.core.untyped import count_of, object_in, object_of, text_at
+from inspector.core.session import Compaction, Request, Session, Thread
+from inspector.core.untyped import count_of, object_in, object_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage
 
 Cut = tuple[int, int]
@@ -39,30 +41,16 @@ def logged_calls(log: Sequence[Any]) -> list[LoggedCall]:
     calls: list[LoggedCall] = []
     told: list[Cut | None] = []
     last: Cut | None = None
-    for record in log:
-        if not isinstance(record, dict):
-            continue
-        last = _cut(record.get("conversationHistoryDeletedRange")) or last
+    for record in objects_of(log):
+        cut = _cut(record.get("conversationHistoryDeletedRange"))
+        last = cut or last
         if record.get("say") == "api_req_started":
-            calls.append(_call(record))
-            told.append(_cut(record.get("conversationHistoryDeletedRange")))
-    cuts = [*told[1:], last]
-    return [
-        LoggedCall(one.time, one.model, one.index, one.usage, one.cancelled, cut)
-        for one, cut in zip(calls, cuts, strict=False)
-    ]
-
-
-def _call(record: Mapping[str, Any]) -> LoggedCall:
-    index, about = record.get("conversationHistoryIndex"), object_in(record.get("text"))
-    return LoggedCall(
-        time=iso_time(record.get("ts")),
-        model=model_of(record),
-        index=index if type(index) is int and index >= -1 else None,
-        usage=_reported(about),
-        cancelled=bool(about.get("cancelReason")),
-        cut=None,
-    )
+            index, about = record.get("conversationHistoryIndex"), object_in(record.get("text"))
+            index = index if type(index) is int and index >= -1 else None
+            cancelled, time = bool(about.get("cancelReason")), iso_time(record.get("ts"))
+            calls.append(LoggedCall(time, model_of(record), index, _reported(about), cancelled, None))
+            told.append(cut)
+    return [replace(one, cut=cut) for one, cut in zip(calls, [*told[1:], last], strict=False)]
 
 
 def model_of(record: Mapping[str, Any]) -> str:
@@ -98,6 +86,7 @@ def title_of(log: Sequence[Any]) -> str:
 
 
 NAME = "cline"
+_LOG, _HISTORY = "ui_messages.json", "api_conversation_history.json"
 _TASK = "<task>\n"
 _RESULT = re.compile(r"\[\w+(?: for [^\n]*)?\] Result:")
 """How the client begins what a tool gave back, where it sends that as text of the user."""
@@ -115,48 +104,65 @@ _NO_LOG = (
 _APART = "The log does not tell which part of the history a call was sent: tokens are shown, and no buffers."
 
 
-class ClineReader(BuiltReader):
-    """A `Reader`. Both files are documents: a change means a fresh one."""
+def sniff(head: Head) -> float:
+    """Sure of the log; of the history as far as the client has left a sign in it."""
+    if is_log(head.document):
+        return 1.0
+    if not is_history(head.document):
+        return 0.0
+    rows = objects_of(head.document[:40])
+    if any("modelInfo" in row or "metrics" in row for row in rows):
+        return 1.0
+    wrapped = first_text(rows[0]).startswith(_TASK)  # as both clients do with what was typed first
+    return 0.95 if wrapped or sum("ts" in row for row in rows) > len(rows) // 2 else 0.0
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._log: Sequence[Any] | None = None
-        self._history: Sequence[Any] | None = None
 
-    def _take(self, line: int, value: Any, file: str) -> None:
-        if is_log(value) and self._log is None:
-            self._log = value
-        elif is_history(value) and self._history is None:
-            self._history = value
+def companions(path: PurePath) -> Sequence[str]:
+    """The other one of the two."""
+    return (_LOG, _HISTORY)
+
+
+def is_companion(head: Head, known: Session) -> bool:
+    """Both lie in the folder of one task, and are told apart by what they hold."""
+    return is_log(head.document) or is_history(head.document)
+
+
+def read(told: FedValues) -> Session:
+    """Both files, as far as they are there."""
+    problems = ProblemList()
+    log: Sequence[Any] | None = None
+    history: Sequence[Any] | None = None
+    for line, value, file in told:
+        if is_log(value) and log is None:
+            log = value
+        elif is_history(value) and history is None:
+            history = value
         else:
-            self._problems.append(Problem(line, "neither the log nor the history of a task", excerpt(value), file))
-
-    def _build(self) -> Session:
-        calls, task = logged_calls(self._log or ()), _TaskHistory(self._history or ())
-        notes = []
-        if self._log is None:
-            calls = task.calls()
-            notes = [_NO_LOG] if self._history is not None else []
-        elif self._history is None:
-            notes = [_NO_HISTORY]
-        else:
-            calls = task.placed(calls)
-            notes = [_APART] if any(call.index is None for call in calls) else []
-        for call in calls:
-            if call.usage is not None or not call.cancelled:
-                task.take(call)
-        made = task.requests
-        main = Thread(
-            id="main",
-            title=title_of(self._log or ()) or task.title,
-            model=made[-1].model if made else "",
-            requests=made,
-            messages=task.messages,
-            end=task.end(calls[-1].cut if calls else None),
-            compactions=task.compactions,
-        )
-        problems = [*self._problems, *task.problems]
-        return Session(NAME, (main,), problems, client="Cline or Roo Code", notes=tuple(notes))
+            problems.note(line, "neither the log nor the history of a task", value, file)
+    calls, task = logged_calls(log or ()), _TaskHistory(history or ())
+    notes = []
+    if log is None:
+        calls = task.calls()
+        notes = [_NO_LOG] if history is not None else []
+    elif history is None:
+        notes = [_NO_HISTORY]
+    else:
+        calls = task.placed(calls)
+        notes = [_APART] if any(call.index is None for call in calls) else []
+    for call in calls:
+        if call.usage is not None or not call.cancelled:
+            task.take(call)
+    made = task.requests
+    main = Thread(
+        id="main",
+        title=title_of(log or ()) or task.title,
+        model=made[-1].model if made else "",
+        requests=made,
+        messages=task.messages,
+        end=task.end(calls[-1].cut if calls else None),
+        compactions=task.compactions,
+    )
+    return Session(NAME, (main,), [*problems, *task.problems], client="Cline or Roo Code", notes=tuple(notes))
 
 
 class _TaskHistory:
@@ -169,7 +175,7 @@ class _TaskHistory:
         """Where each item begins among the messages; at its end, where the next would."""
         self.requests: list[Request] = []
         self.compactions: list[Compaction] = []
-        self.problems: list[Problem] = []
+        self.problems = ProblemList()
         for n, item in enumerate(self._items):
             self._starts.append(len(self.messages))
             self.messages += _messages(n, item)
@@ -200,7 +206,7 @@ class _TaskHistory:
         if len(made) != len(answers):
             return calls
         return [
-            LoggedCall(one.time, one.model or told.model, told.index, one.usage, False, one.cut)
+            replace(one, model=one.model or told.model, index=told.index, cancelled=False)
             for one, told in zip(made, answers, strict=True)
         ]
 
@@ -232,7 +238,7 @@ class _TaskHistory:
         stretch = self._cuts.get(cut)
         if stretch is None:
             if len(self._cuts) == _CUTS:
-                self.problems.append(Problem(0, f"more than {_CUTS} cuts of the history: the others are not followed"))
+                self.problems.note(0, f"more than {_CUTS} cuts of the history: the others are not followed")
             if len(self._cuts) >= _CUTS:
                 self._cuts[cut] = self._whole
                 return View(self._whole, length)
@@ -247,14 +253,18 @@ class _TaskHistory:
         self.compactions.append(Compaction(number, "truncation", "edit", cleared=tuple(gone), time=time))
 
 
-def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
+def first_text(item: Mapping[str, Any]) -> str:
+    """The text that an item of the history begins with; empty where it begins otherwise."""
     content = item.get("content")
     first = content[0] if isinstance(content, list) and content else content
-    text = first.get("text") if isinstance(first, dict) else first
-    told = item.get("role") == "user" and isinstance(text, str) and _RESULT.match(text) is not None
+    return text_of(first) or text_at(first, "text")
+
+
+def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
+    told = item.get("role") == "user" and _RESULT.match(first_text(item)) is not None
     read = read_messages(
         text_at(item, "role"),
-        content,
+        item.get("content"),
         id=f"{n}",
         time=iso_time(item.get("ts")),
         summary=item.get("isSummary") is True,
@@ -280,3 +290,21 @@ def is_history(value: Any) -> bool:
     """A list of messages as they are sent."""
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and first.get("role") in ("user", "assistant") and "content" in first
+
+
+FORMAT = Format(
+    NAME,
+    "Cline or Roo Code task",
+    sniff,
+    partial(DocumentReader, read),
+    companions,
+    is_companion,
+    grows=True,
+    of_folder=(_LOG, _HISTORY, "task_metadata.json", "history_item.json", "context_history.json"),
+    folders=(
+        AgentFolder("*/User/globalStorage/*/tasks/*/ui_messages.json", ".config", "XDG_CONFIG_HOME"),
+        AgentFolder("*/User/globalStorage/*/tasks/*/ui_messages.json", "Library/Application Support"),
+        AgentFolder("data/tasks/*/ui_messages.json", ".cline"),
+    ),
+    contents=Contents(tokens="yes", more="`ui_messages.json` with `api_conversation_history.json`"),
+)

@@ -1,35 +1,55 @@
-"""The reader of Copilot CLI sessions: the main agent, and those that it started, each a thread.
+"""GitHub Copilot CLI sessions: `events.jsonl`, an event a line, each named `group.what` with its `data`.
 
-No event tells the tokens of a call. At its end a session tells those of all its calls by model, and zero where the
-provider told none; only where there was a single call are they the tokens of that call.
+The main agent and those that it started are a thread each. No event tells the tokens of a call. At its end a session
+tells those of all its calls by model, and zero where the provider told none; only where there was a single call are
+they the tokens of that call.
 
 The system prompt comes before each message of the user and takes the place of the former one. An answer is one call;
 its buffer is what stood when its turn began. What tools gave back stands in the order in which they ended.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from inspector.core.buffer import Prompt, View
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread
-from inspector.core.formats.reading import excerpt
+from inspector.core.formats.reading import ProblemList, RecordPosition
 from inspector.core.jsontext import dumps
-from inspector.core.message import Mark, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Mark, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Problem, Session, Sign
+from inspector.core.session import Compaction, Session, Sign
 from inspector.core.untyped import count_of, object_of, objects_of, text_at
-from inspector.core.usage import ABSURD, Usage, is_absurd
+from inspector.core.usage import Usage, is_absurd
 from inspector.core.words import plural
 
 _SUMMARY = "Everything before this was compacted; what of it goes on, as Copilot CLI recorded it:"
 
 
-class EventPosition(NamedTuple):
-    """Where an event stood: its id, line and time."""
+NAME = "copilot-cli"
+_GROUPS = ("session", "system", "user", "assistant", "tool", "hook", "permission", "subagent")
+_ESTIMATED = (
+    ("systemTokens", "system prompt"),
+    ("conversationTokens", "messages"),
+    ("toolDefinitionsTokens", "tools"),
+)
+_NO_END = "The file holds no input tokens: Copilot CLI writes them when a session ends, for all of its calls."
+_PARTIAL = "A compaction is recorded; what Copilot CLI sent beside its summary is not in the file."
 
-    id: str
-    line: int
-    time: str
+
+def sniff(head: Head) -> float:
+    """Sure where the first event of a session stands; less so for events of its kind without it."""
+    if any(_is_event(value) and value["type"] == "session.start" for value in head.values[:3]):
+        return 1.0
+    events = sum(_is_event(value) for value in head.values)
+    return 0.9 if events and 2 * events >= len(head.values) else 0.0
+
+
+def _is_event(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not isinstance(value.get("data"), Mapping) or "parentId" not in value:
+        return False
+    kind = value.get("type")
+    return isinstance(kind, str) and kind.partition(".")[0] in _GROUPS
 
 
 class CopilotTrack(GrowingThread):
@@ -45,12 +65,12 @@ class CopilotTrack(GrowingThread):
         if text := text_at(data, "content"):
             self.prompt = self.prompt if self.prompt.system == text else Prompt(text)
 
-    def take_user(self, data: Mapping[str, Any], where: EventPosition, mark: Mark = "") -> None:
+    def take_user(self, data: Mapping[str, Any], where: RecordPosition, mark: Mark = "") -> None:
         """A message of the user as it was sent: with what the client put around the typed text."""
         text = text_at(data, "transformedContent") or text_at(data, "content")
         self._put("user", (Text(text),) if text else (), where, mark)
 
-    def take_result(self, data: Mapping[str, Any], where: EventPosition) -> None:
+    def take_result(self, data: Mapping[str, Any], where: RecordPosition) -> None:
         """What a tool gave back to the model; `detailedContent` is for the screen."""
         failed = data.get("success") is False
         told = data.get("result") if data.get("result") is not None else data.get("error")
@@ -62,7 +82,7 @@ class CopilotTrack(GrowingThread):
         """The model is called with what stands now."""
         self._begun = self.view()
 
-    def take_answer(self, data: Mapping[str, Any], where: EventPosition) -> None:
+    def take_answer(self, data: Mapping[str, Any], where: RecordPosition) -> None:
         """An answer: one model call."""
         view, self._begun = self._begun, None
         self.call(None, text_at(data, "model") or self.model, where.time, "", where.line, view)
@@ -76,40 +96,28 @@ class CopilotTrack(GrowingThread):
             arguments = call.get("arguments")
             name = text_at(call, "name")
             parts.append(ToolCall(text_at(call, "toolCallId"), name, {} if arguments is None else arguments))
-        self._put("assistant", tuple(parts), where)
+        self._put("assistant", parts, where)
 
-    def take_compaction(self, data: Mapping[str, Any], where: EventPosition) -> None:
+    def take_compaction(self, data: Mapping[str, Any], where: RecordPosition) -> None:
         """A summary takes the place of all that stood before, as far as the events tell."""
         text = text_at(data, "summaryContent")
         if data.get("success") is False or not text:
             return
-        parts = (Text(f"{_SUMMARY}\n\n{text}"),)
-        summary = Message(where.id, "user", parts, summary=True, mark="meta", line=where.line, time=where.time)
         self._begun = None
         made = Compaction(
             before_request=0,
             trigger=text_at(data, "trigger"),
             tokens_before=count_of(data.get("preCompactionTokens")) or None,
             tokens_after=count_of(data.get("postCompactionTokens")) or None,
-            summary=summary,
+            summary=where.message("user", [Text(f"{_SUMMARY}\n\n{text}")], "meta", summary=True),
             line=where.line,
             time=where.time,
         )
         self.begin_again((), made)
 
-    def _put(self, role: Role, parts: Sequence[Part], where: EventPosition, mark: Mark = "") -> None:
+    def _put(self, role: Role, parts: Sequence[Part], where: RecordPosition, mark: Mark = "") -> None:
         if parts:
-            self.say([Message(where.id, role, tuple(parts), mark=mark, line=where.line, time=where.time)])
-
-
-NAME = "copilot-cli"
-_ESTIMATED = (
-    ("systemTokens", "system prompt"),
-    ("conversationTokens", "messages"),
-    ("toolDefinitionsTokens", "tools"),
-)
-_NO_END = "The file holds no input tokens: Copilot CLI writes them when a session ends, for all of its calls."
-_PARTIAL = "A compaction is recorded; what Copilot CLI sent beside its summary is not in the file."
+            self.say([where.message(role, parts, mark)])
 
 
 class CopilotReader:
@@ -121,7 +129,7 @@ class CopilotReader:
         self._start: Mapping[str, Any] = {}
         self._end: Mapping[str, Any] = {}
         self._ids: set[str] = set()
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
         self._signs: list[Sign] = []
         self._silent = 0
         """Truncations: which messages went, no event tells."""
@@ -130,7 +138,7 @@ class CopilotReader:
         """Take one event. Never raises for what it holds."""
         kind, data = (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
         if not isinstance(kind, str) or not isinstance(data, dict):
-            self._problems.append(Problem(line, "not an event of a session", excerpt(value), file))
+            self._problems.note(line, "not an event of a session", value, file)
             return
         track = self._track(text_at(value, "agentId") or text_at(data, "parentToolCallId"), data)
         where = self._where(line, value)
@@ -171,8 +179,7 @@ class CopilotReader:
 
     def _take_end(self, data: Mapping[str, Any], line: int) -> None:
         self._end, totals = data, _totals(data)
-        if any(is_absurd(usage) for _, _, usage in totals):
-            self._problems.append(Problem(line, ABSURD, excerpt(data)))
+        self._problems.note_absurd([usage for _, _, usage in totals], line, data)
         single = sum(calls for _, calls, _ in totals) == 1 == sum(track.calls for track in self._tracks())
         used = [usage for _, calls, told in totals if calls and (usage := _usage(told))]
         if single and self._main.calls and used:
@@ -181,11 +188,11 @@ class CopilotReader:
     def _tracks(self) -> list[CopilotTrack]:
         return [self._main, *self._agents.values()]
 
-    def _where(self, line: int, value: Mapping[str, Any]) -> EventPosition:
+    def _where(self, line: int, value: Mapping[str, Any]) -> RecordPosition:
         name = text_at(value, "id")
         name = name if name and name not in self._ids else f"{name}@{line}"
         self._ids.add(name)
-        return EventPosition(name, line, text_at(value, "timestamp"))
+        return RecordPosition(name, line, text_at(value, "timestamp"))
 
     def _track(self, agent: str, data: Mapping[str, Any]) -> CopilotTrack:
         if not agent:
@@ -260,3 +267,16 @@ def _told(model: str, calls: int, usage: Usage | None) -> str:
         return f"{made}; the tokens are unknown (the file says 0)."
     read = f", {usage.cache_read:,} of them from the cache" if usage.cache_read else ""
     return f"{made}, {usage.prompt:,} tokens in{read}, {usage.output:,} out (totals of the session)."
+
+
+FORMAT = Format(
+    NAME,
+    "GitHub Copilot CLI session",
+    sniff,
+    CopilotReader,
+    grows=True,
+    folders=(AgentFolder("session-state/*/events.jsonl", ".copilot", "COPILOT_HOME"),),
+    contents=Contents(
+        tokens="only of a session with one call; else totals of the session", system="yes", more="`events.jsonl`"
+    ),
+)
