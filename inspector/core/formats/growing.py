@@ -132,13 +132,21 @@ class GrowingThread:
         ids = tuple(message.id for message, _ in cleared.values())
         self._compactions.append(Compaction(len(self._requests), trigger, "micro", cleared=ids))
 
+    def become(self, messages: Sequence[Message], same: int, made: Compaction | None = None) -> None:
+        """The buffer is these messages, which were noted; the first `same` of them stood there before."""
+        if same < len(self._stretch):
+            self.cut(same)
+        self.repeat(messages[same:])
+        if made is not None:
+            self._compactions.append(replace(made, before_request=len(self._requests)))
+
     def cut(self, length: int) -> None:
         """The buffer is its first so many messages, others follow."""
         self._stretch = Stretch(View(self._stretch, length))
 
-    def view(self) -> View:
-        """The buffer as it stands."""
-        return self._stretch.view()
+    def view(self, length: int | None = None) -> View:
+        """The buffer as it stands; its first `length` messages."""
+        return self._stretch.view(length)
 
     def thread(self) -> Thread:
         """The thread so far."""

@@ -4,11 +4,11 @@ The last message of the model is open: its calls and their answers, and what was
 id. It is laid into the buffer when the next message comes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
-from inspector.core.buffer import Stretch, View
+from inspector.core.buffer import View
 from inspector.core.formats.gemini_cli.content import (
     answered,
     calls_of,
@@ -17,11 +17,12 @@ from inspector.core.formats.gemini_cli.content import (
     read_usage,
     read_user,
 )
+from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.reading import ProblemList, RecordPosition
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Role, Text, Thinking
-from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Request
+from inspector.core.session import Compaction
+from inspector.core.untyped import objects_of, text_at
 
 _SNAPSHOT = "<state_snapshot>"
 
@@ -118,39 +119,52 @@ class _OpenCall:
     """Did the user's side speak last? Else its calls may belong to the message before."""
 
 
-class Chat:
+class Chat(GrowingThread):
     """What one agent said and was told."""
 
     def __init__(self, file: str, problems: ProblemList) -> None:
+        super().__init__()
         self.file, self.header = file, dict[str, Any]()
-        self.model = ""
-        self._spawned: dict[str, str] = {}
+        self.spawned: dict[str, str] = {}
         """The tool call that started a sub-agent, by the agent's id."""
         self._problems = problems
-        self._stretch = Stretch()
         self._starts: dict[str, int] = {}
         """Where each record begins in the buffer, by its id, in order."""
         self._open: _OpenCall | None = None
         self._answers = True
-        self._messages: list[Message] = []
-        self._seen: set[str] = set()
-        self._requests: list[Request] = []
         self._called: set[str] = set()
-        self._compactions: list[Compaction] = []
         self._copied = 0
+
+    def copy(self) -> Self:
+        other = super().copy()
+        other.spawned, other._starts, other._called = dict(self.spawned), dict(self._starts), set(self._called)
+        return other
+
+    def note(self, messages: Iterable[Message]) -> Sequence[Message]:
+        """A message that is told again is noted once."""
+        told = list(messages)
+        super().note(message for message in told if message.id not in self._ids)
+        return told
+
+    def is_empty(self) -> bool:
+        """Has nothing come?"""
+        return not self._starts and self._open is None and not self._messages
+
+    def so_far(self) -> Self:
+        """With the open message as it stands, while this one stays. O(buffer)."""
+        other = self.copy()
+        other._settle(_NOBODY)
+        other.title = text_at(self.header, "summary")
+        return other
 
     def take(self, line: int, value: Mapping[str, Any], n: int = 0) -> None:
         """A message. O(record), but O(buffer) for one that stands before the last and says something else now."""
-        name = value.get("id")
-        time = value.get("timestamp")
-        where = RecordPosition(name if isinstance(name, str) and name else f"L{line}.{n}", line, str(time or ""))
-        kind = value.get("type")
+        where, kind = _position(value, line, n), value.get("type")
         if kind in _SHOWN:
             return
         self._problems.note_absurd(value.get("tokens"), line, value, self.file)
         if kind not in ("user", "gemini"):
-            what = f"unknown message type {str(kind)[:40]!r}"
-            self._problems.note(line, what, value, self.file)
+            self._problems.note(line, f"unknown message type {str(kind)[:40]!r}", value, self.file)
         elif self._open is not None and self._open.where.id == where.id:
             self._open.value = value
         elif where.id in self._starts:
@@ -162,61 +176,40 @@ class Chat:
             self._answers = True
         else:
             self._settle(_NOBODY)
-            self._open = _OpenCall(value, where, self._stretch.view(), self._answers)
-
-    # ---- the open message ------------------------------------------------------------------------------------------
+            self._open = _OpenCall(value, where, self.view(), self._answers)
 
     def _settle(self, told: frozenset[str] | None) -> None:
         """The last message is complete. `told`: the calls that the next one answers; None = all that is to be told."""
         if self._open is None:
             return
         opened, self._open = self._open, None
-        if request := self._request(opened):
-            self._requests.append(request)
-            self._called.add(opened.where.id)
-        self._note(opened.value)
-        self._put(opened.where.id, self._drafts(opened, told))
+        value, where = opened.value, opened.where
+        model, usage = text_at(value, "model"), read_usage(value)
+        said = bool(value.get("content") or value.get("thoughts"))
+        if usage is not None or (
+            model and (said or opened.begins)
+        ):  # calls of tools alone belong to the message before
+            self.call(usage, model or self.model, where.time, line=where.line, sent=opened.view)
+            self._called.add(where.id)
+        self._note_value(value)
+        self._put(where.id, _drafts(value, where, told))
         self._answers = False
 
-    def _note(self, value: Mapping[str, Any]) -> None:
-        model = value.get("model")
-        self.model = model if isinstance(model, str) and model else self.model
-        self._spawned |= _agents(value)
-
-    def _request(self, opened: _OpenCall) -> Request | None:
-        """The call that made the message. Calls of tools alone, without usage, belong to the message before."""
-        value, usage = opened.value, read_usage(opened.value)
-        model = value.get("model")
-        said = bool(value.get("content") or value.get("thoughts"))
-        if usage is None and not (isinstance(model, str) and model and (said or opened.begins)):
-            return None
-        model = model if isinstance(model, str) and model else self.model
-        where = opened.where
-        return Request(len(self._requests), opened.view, usage=usage, model=model, time=where.time, line=where.line)
-
-    @staticmethod
-    def _drafts(opened: _OpenCall, told: frozenset[str] | None) -> list[Message]:
-        answer = read_answer(opened.value, opened.where)
-        results = [] if told is None else read_results(opened.value, opened.where, told)
-        return [answer, *results] if answer.parts else results
-
-    # ---- the buffer ------------------------------------------------------------------------------------------------
+    def _note_value(self, value: Mapping[str, Any]) -> None:
+        self.model = text_at(value, "model") or self.model
+        self.spawned |= {
+            text_at(call, "agentId"): text_at(call, "id")
+            for call in calls_of(value)
+            if isinstance(call.get("agentId"), str) and isinstance(call.get("id"), str)
+        }
 
     def _put(self, name: str, messages: Sequence[Message]) -> None:
-        self._starts[name] = len(self._stretch)
-        for message in messages:
-            self._stretch.append(message)
-        self._list(messages)
-
-    def _list(self, messages: Sequence[Message]) -> None:
-        for message in messages:
-            if message.id not in self._seen:
-                self._seen.add(message.id)
-                self._messages.append(message)
+        self._starts[name] = len(self.view())
+        self.say(messages)
 
     def _tell_anew(self, value: Mapping[str, Any], where: RecordPosition) -> None:
         """A message that does not stand last was completed or corrected."""
-        view = self._stretch.view()
+        view = self.view()
         names = list(self._starts)
         at = names.index(where.id)
         start = self._starts[where.id]
@@ -226,27 +219,27 @@ class Chat:
             self._problems.note(where.line, "a message rewritten too often: left as it was", "", self.file)
             return
         tail = view.tail(start)
-        before, behind = tail[: end - start], tail[end - start :]
+        before, after = tail[: end - start], tail[end - start :]
         if value.get("type") == "user":
             messages = read_user(value, where)
         else:
-            told = frozenset(message.result.call_id for message in behind if message.result is not None)
-            messages = self._drafts(_OpenCall(value, where, view, True), told)
-            self._note(value)
+            told = frozenset(message.result.call_id for message in after if message.result is not None)
+            messages = _drafts(value, where, told)
+            self._note_value(value)
         if [message.parts for message in messages] == [message.parts for message in before]:
             return
-        self._stretch = Stretch(View(self._stretch, start), (*messages, *behind))
+        self.cut(start)
+        self.say(messages)
+        self.repeat(after)
         for name in names[at + 1 :]:
             self._starts[name] += len(messages) - len(before)
-        self._list(messages)
 
     def rewind(self, name: str) -> None:
         """Back to just before a message; to the beginning, where it is not known."""
         self._settle(None)
         names = list(self._starts)
         at = names.index(name) if name in self._starts else 0
-        length = self._starts[names[at]] if names else 0
-        self._stretch = Stretch(View(self._stretch, length))
+        self.cut(self._starts[names[at]] if names else 0)
         for gone in names[at:]:
             del self._starts[gone]
         self._answers = True
@@ -254,49 +247,26 @@ class Chat:
     def replace(self, line: int, listed: Sequence[Any]) -> None:
         """The whole history is another one from now on. O(both)."""
         self._settle(None)
-        values = [value for value in listed if isinstance(value, dict) and value.get("type") in ("user", "gemini")]
-        starts, new = self._laid(line, values)
-        old = self._stretch.view().messages()
-        change = compare(old, new)
-        same = change.same
-        self._stretch = Stretch(View(self._stretch, same) if same else None, change.messages[same:])
+        values = [value for value in objects_of(listed) if value.get("type") in ("user", "gemini")]
+        starts, new = _laid(line, values)
+        change = compare(self.view().messages(), new)
+        self.note(change.messages)
+        self.become(change.messages, change.same)
         self._starts = starts
-        self._list(change.messages)
         self._add_untold(values, starts, line)
         if change.summary or change.changed or change.lost:
-            self._compactions.append(
-                Compaction(
-                    before_request=len(self._requests),
-                    trigger="",
-                    kind="summary" if change.summary else "edit" if change.lost else "micro",
-                    summary=change.summary,
-                    kept=change.kept,
-                    cleared=() if change.summary else (*change.changed, *change.lost),
-                    line=line,
-                    time=change.summary.time if change.summary else "",
-                )
+            made = Compaction(
+                before_request=0,
+                trigger="",
+                kind="summary" if change.summary else "edit" if change.lost else "micro",
+                summary=change.summary,
+                kept=change.kept,
+                cleared=() if change.summary else (*change.changed, *change.lost),
+                line=line,
+                time=change.summary.time if change.summary else "",
             )
+            self.become(change.messages, len(change.messages), made)
         self._answers = not values or values[-1].get("type") == "user"
-
-    @staticmethod
-    def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], list[Message]]:
-        """The messages of a list, and where each record begins. Answers that another record holds are left to it."""
-        told = frozenset[str]().union(*(answered(value) for value in values if value.get("type") == "user"))
-        starts: dict[str, int] = {}
-        found: list[Message] = []
-        for n, value in enumerate(values):
-            name = value.get("id")
-            where = RecordPosition(name if isinstance(name, str) and name else f"L{line}.{n}", line, "")
-            where = where._replace(time=str(value.get("timestamp") or ""))
-            if where.id in starts:
-                where = where._replace(id=f"{where.id}@{n}")
-            starts[where.id] = len(found)
-            if value.get("type") == "user":
-                found += read_user(value, where)
-            else:
-                last = n + 1 == len(values)
-                found += Chat._drafts(_OpenCall(value, where, View(Stretch(), 0), True), None if last else told)
-        return starts, found
 
     def _add_untold(self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int) -> None:
         """Calls that the file tells in the list only: what came before is not in it."""
@@ -304,45 +274,33 @@ class Chat:
             name, usage = value.get("id"), read_usage(value)
             if value.get("type") == "gemini" and usage and isinstance(name, str) and name not in self._called:
                 self._called.add(name)
-                self._note(value)
+                self._note_value(value)
                 time = str(value.get("timestamp") or "")
-                view = View(self._stretch, start)
-                self._requests.append(
-                    Request(len(self._requests), view, usage=usage, model=self.model, time=time, line=line)
-                )
-
-    # ---- what there is so far --------------------------------------------------------------------------------------
-
-    def _soon(self) -> list[Message]:
-        return self._drafts(self._open, _NOBODY) if self._open is not None else []
-
-    def started(self, agent: str) -> str:
-        """The tool call that started this sub-agent; empty where none names it."""
-        return (self._spawned | (_agents(self._open.value) if self._open else {})).get(agent, "")
-
-    def messages(self) -> Sequence[Message]:
-        """Every message, each once."""
-        return Prefix(self._messages, then=[message for message in self._soon() if message.id not in self._seen])
-
-    def requests(self) -> Sequence[Request]:
-        """Every model call."""
-        request = self._request(self._open) if self._open is not None else None
-        return Prefix(self._requests, then=[request] if request else [])
-
-    def compactions(self) -> Sequence[Compaction]:
-        """Every compaction that the lists tell."""
-        return Prefix(self._compactions)
-
-    def end(self) -> View:
-        """What the next call would send."""
-        soon = self._soon()
-        return Stretch(self._stretch.view(), soon).view() if soon else self._stretch.view()
-
-    def is_empty(self) -> bool:
-        """Has nothing come?"""
-        return not self._starts and self._open is None and not self._messages
+                self.call(usage, self.model, time, line=line, sent=self.view(start))
 
 
-def _agents(value: Mapping[str, Any]) -> dict[str, str]:
-    named = ((call.get("agentId"), call.get("id")) for call in calls_of(value))
-    return {agent: name for agent, name in named if isinstance(agent, str) and isinstance(name, str)}
+def _position(value: Mapping[str, Any], line: int, n: int) -> RecordPosition:
+    return RecordPosition(text_at(value, "id") or f"L{line}.{n}", line, str(value.get("timestamp") or ""))
+
+
+def _drafts(value: Mapping[str, Any], where: RecordPosition, told: frozenset[str] | None) -> list[Message]:
+    answer = read_answer(value, where)
+    results = [] if told is None else read_results(value, where, told)
+    return [answer, *results] if answer.parts else results
+
+
+def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], list[Message]]:
+    """The messages of a list, and where each record begins. Answers that another record holds are left to it."""
+    told = frozenset[str]().union(*(answered(value) for value in values if value.get("type") == "user"))
+    starts: dict[str, int] = {}
+    found: list[Message] = []
+    for n, value in enumerate(values):
+        where = _position(value, line, n)
+        if where.id in starts:
+            where = where._replace(id=f"{where.id}@{n}")
+        starts[where.id] = len(found)
+        if value.get("type") == "user":
+            found += read_user(value, where)
+        else:
+            found += _drafts(value, where, None if n + 1 == len(values) else told)
+    return starts, found

@@ -13,7 +13,7 @@ NAME = "gemini-cli"
 
 
 class GeminiReader:
-    """A `Reader`. Asking for the session costs O(threads)."""
+    """A `Reader`."""
 
     def __init__(self) -> None:
         self._problems = ProblemList()
@@ -65,13 +65,14 @@ class GeminiReader:
         """The session so far."""
         name = text_at(self._main.header, "sessionId")
         own = [chat for chat in self._chats.values() if not name or chat.file.rpartition("/")[0].endswith(name)]
-        threads = [_thread(chat, self._main) for chat in own if not chat.is_empty()]
+        main = self._main.so_far()
+        threads = [_thread(chat, main.spawned) for chat in own if not chat.is_empty()]
         notes = ["The file has no header: it may begin in the middle."] if self._headless else []
         if text_at(self._main.header, "kind") == "subagent":
             notes.append("This is the chat of a sub-agent.")
         return Session(
             format=NAME,
-            threads=(_thread(self._main, None), *threads),
+            threads=(main.thread(), *threads),
             problems=Prefix(self._problems),
             client="Gemini CLI",
             id=name,
@@ -79,17 +80,8 @@ class GeminiReader:
         )
 
 
-def _thread(chat: Chat, parent: Chat | None) -> Thread:
-    name = text_at(chat.header, "sessionId") or chat.file
-    requests = chat.requests()
-    return Thread(
-        id=name if parent else "main",
-        title=text_at(chat.header, "summary"),
-        model=requests[-1].model if requests else chat.model,
-        requests=requests,
-        messages=chat.messages(),
-        end=chat.end(),
-        compactions=chat.compactions(),
-        parent="main" if parent else "",
-        parent_call=parent.started(name) if parent else "",
-    )
+def _thread(chat: Chat, spawned: Mapping[str, str]) -> Thread:
+    one = chat.so_far()
+    one.id, one.parent = text_at(chat.header, "sessionId") or chat.file, "main"
+    one.parent_call = spawned.get(one.id, "")
+    return one.thread()

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, Tool, View
+from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool, View
+from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.pi.messages import FAILED, read_message, read_usage
 from inspector.core.formats.reading import ProblemList, RecordPosition, iso_time
 from inspector.core.identity import hash_of
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Request, Session, Thread
+from inspector.core.session import Compaction, Session
 from inspector.core.untyped import count_of, object_of, objects_of, text_of
 
 TRAJECTORY = "openclaw-trajectory"
@@ -29,15 +30,10 @@ class TrajectoryReader:
 
     def __init__(self) -> None:
         self._about: Mapping[str, Any] = {}
-        self._prompt: Prompt = NOT_IN_FILE
-        self._model = ""
-        self._stretch = Stretch()
+        self._thread = GrowingThread()
         self._laid: list[Message] = []
         """What stands in the buffer now."""
         self._known: dict[str, Message] = {}
-        self._messages: list[Message] = []
-        self._requests: list[Request] = []
-        self._compactions: list[Compaction] = []
         self._problems = ProblemList()
         self._run: tuple[int, View] | None = None
         """Answers before the run that has begun, and what its first call sends."""
@@ -52,7 +48,7 @@ class TrajectoryReader:
             self._problems.note(line, "not an event of a trajectory", value, file)
             return
         self._about = self._about or value
-        self._model = text_of(value.get("modelId")) or self._model
+        self._thread.model = text_of(value.get("modelId")) or self._thread.model
         where = RecordPosition(f"L{line}", line, text_of(value.get("ts")))
         if kind == "context.compiled":
             self._begin(data, where)
@@ -65,14 +61,14 @@ class TrajectoryReader:
         self._runs += 1
         prompt, self._run = compiled_prompt(data), None
         if prompt is not NOT_IN_FILE:  # a stub says nothing of it: most likely it is as before
-            self._prompt = prompt
+            self._thread.prompt = prompt
         messages = data.get("messages")
         self._stubbed = not isinstance(messages, list)
         if isinstance(messages, list):
             asked = {"role": "user", "content": [{"type": "text", "text": text_of(data.get("prompt"))}]}
             stand, answers = [*messages, asked] if data.get("prompt") else messages, sum(map(_is_answer, messages))
             self._lay(without_stale(stand, answers, _is_answer), where)
-            self._run = answers, self._stretch.view()
+            self._run = answers, self._thread.view()
 
     def _end(self, data: Mapping[str, Any], where: RecordPosition) -> None:
         """The calls of the run; where only its beginning is known, its first call."""
@@ -84,22 +80,19 @@ class TrajectoryReader:
                 if _is_answer(value):
                     answers -= 1
                     if answers < 0:
-                        self._call(value, View(self._stretch, message), where)
+                        self._call(value, self._thread.view(message), where)
         else:
             self._stubs += 1
             self._stubbed = True
             if run is not None:
-                self._requests.append(
-                    Request(len(self._requests), run[1], self._prompt, None, self._model, where.time, line=where.line)
-                )
+                self._thread.call(None, self._thread.model, where.time, line=where.line, sent=run[1])
 
     def _call(self, value: Mapping[str, Any], view: View, where: RecordPosition) -> None:
         usage, finish = read_usage(value), text_of(value.get("stopReason"))
         if usage is None and finish in FAILED:
             return
-        model = text_of(value.get("model")) or self._model
-        number, time = len(self._requests), _at(value, where).time
-        self._requests.append(Request(number, view, self._prompt, usage, model, time, finish, where.line))
+        model = text_of(value.get("model")) or self._thread.model
+        self._thread.call(usage, model, _at(value, where).time, finish, where.line, view)
 
     def _lay(self, values: Sequence[Any], where: RecordPosition) -> list[tuple[int, Mapping[str, Any]]]:
         """Make the buffer these messages; each value with the length of the buffer before it. O(values)."""
@@ -117,10 +110,7 @@ class TrajectoryReader:
             if old is not new:
                 break
             same += 1
-        self._note_compaction(messages[same:], same, where)
-        if same < len(self._laid):
-            self._stretch = Stretch(View(self._stretch, same))
-        self._stretch.append(*messages[same:])
+        self._thread.become(messages, same, self._compaction(messages[same:], same, where))
         self._laid = messages
         return places
 
@@ -134,31 +124,22 @@ class TrajectoryReader:
         if message is None:
             message = self._known[name] = read_message(value, _at(value, where)._replace(id=name))
             if message.parts:
-                self._messages.append(message)
+                self._thread.note([message])
         return message
 
-    def _note_compaction(self, new: Sequence[Message], same: int, where: RecordPosition) -> None:
+    def _compaction(self, new: Sequence[Message], same: int, where: RecordPosition) -> Compaction | None:
         summary = next((message for message in new if message.summary and message.line == where.line), None)
-        if summary is not None:
-            old = {message.id for message in self._laid}
-            kept = same + sum(message.id in old for message in new)
-            made = len(self._requests)
-            self._compactions.append(Compaction(made, "", summary=summary, kept=kept, line=where.line, time=where.time))
+        if summary is None:
+            return None
+        old = {message.id for message in self._laid}
+        kept = same + sum(message.id in old for message in new)
+        return Compaction(0, "", summary=summary, kept=kept, line=where.line, time=where.time)
 
     def session(self) -> Session:
         """The session so far."""
-        main = Thread(
-            id="main",
-            model=self._model,
-            requests=Prefix(self._requests),
-            messages=Prefix(self._messages),
-            end=self._stretch.view(),
-            prompt=self._prompt,
-            compactions=Prefix(self._compactions),
-        )
         return Session(
             format=TRAJECTORY,
-            threads=(main,),
+            threads=(self._thread.thread(),),
             problems=Prefix(self._problems),
             client="OpenClaw",
             id=text_of(self._about.get("sessionId")),
