@@ -118,10 +118,14 @@ class GrowingThread:
         made = Message(name, "user", (Text(summary),), summary=True, line=line, time=time) if summary else None
         self.begin_again(kept[:at], Compaction(0, "", summary=made, kept=len(kept), line=line, time=time), kept[at:])
 
+    def compacted(self, made: Compaction) -> None:
+        """A compaction took place before the next call."""
+        self._compactions.append(replace(made, before_request=len(self._requests)))
+
     def begin_again(self, kept: Iterable[Message], made: Compaction, then: Iterable[Message] = ()) -> None:
         """A compaction: the buffer is `kept` of the messages that stood there, its summary, and `then` more of them."""
         self._stretch = Stretch(own=tuple(kept))
-        self._compactions.append(replace(made, before_request=len(self._requests)))
+        self.compacted(made)
         if made.summary is not None:
             self.say([made.summary])
         self.repeat(then)
@@ -130,7 +134,7 @@ class GrowingThread:
         """A micro-compaction: some messages read otherwise from now on."""
         self._stretch = Stretch(self._stretch.view(), rewritten=cleared)
         ids = tuple(message.id for message, _ in cleared.values())
-        self._compactions.append(Compaction(len(self._requests), trigger, "micro", cleared=ids))
+        self.compacted(Compaction(0, trigger, "micro", cleared=ids))
 
     def become(self, messages: Sequence[Message], same: int, made: Compaction | None = None) -> None:
         """The buffer is these messages, which were noted; the first `same` of them stood there before."""
@@ -138,7 +142,7 @@ class GrowingThread:
             self.cut(same)
         self.repeat(messages[same:])
         if made is not None:
-            self._compactions.append(replace(made, before_request=len(self._requests)))
+            self.compacted(made)
 
     def cut(self, length: int) -> None:
         """The buffer is its first so many messages, others follow."""

@@ -255,17 +255,18 @@ class Chat(GrowingThread):
         self._starts = starts
         self._add_untold(values, starts, line)
         if change.summary or change.changed or change.lost:
-            made = Compaction(
-                before_request=0,
-                trigger="",
-                kind="summary" if change.summary else "edit" if change.lost else "micro",
-                summary=change.summary,
-                kept=change.kept,
-                cleared=() if change.summary else (*change.changed, *change.lost),
-                line=line,
-                time=change.summary.time if change.summary else "",
+            self.compacted(
+                Compaction(
+                    before_request=0,
+                    trigger="",
+                    kind="summary" if change.summary else "edit" if change.lost else "micro",
+                    summary=change.summary,
+                    kept=change.kept,
+                    cleared=() if change.summary else (*change.changed, *change.lost),
+                    line=line,
+                    time=change.summary.time if change.summary else "",
+                )
             )
-            self.become(change.messages, len(change.messages), made)
         self._answers = not values or values[-1].get("type") == "user"
 
     def _add_untold(self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int) -> None:

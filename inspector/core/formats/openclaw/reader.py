@@ -62,7 +62,7 @@ class OpenClawReader(PiReader):
                 self._prompts.append(compiled_prompt(value.get("data")))
                 self._beside += 1
         else:
-            self._index = entry_of(value, self._header.text("id")) or self._index
+            self._index = entry_of(value, text_at(self._header, "id")) or self._index
             self._beside += 1
 
     def _take(self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
@@ -98,7 +98,7 @@ class OpenClawReader(PiReader):
         if self._told_with != self._beside:
             self._told, self._told_with = [], self._beside
         window, last = self._window(), session.main.model
-        for request in self._requests[len(self._told) :]:
+        for request in session.main.requests[len(self._told) :]:
             own = window if request.model == last else None
             self._told.append(replace(request, prompt=self._prompt_at(request.time), window=own))
         prompt = self._prompts[-1] if self._prompts else NOT_IN_FILE

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
-from inspector.core.formats.reading import RecordPosition
+from inspector.core.formats.reading import RecordPosition, opaque_part
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Image, Mark, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.tokens.harnesses import u16
 from inspector.core.untyped import count_of, list_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage, is_absurd
@@ -24,13 +24,13 @@ def read_message(message: Mapping[str, Any], where: RecordPosition) -> Message:
     kind = message.get("role")
     role = _ROLES.get(kind, "user") if isinstance(kind, str) else "user"
     mark: Mark = "meta" if kind in _BY_CLIENT else ""
-    name, line, time = where
-    return Message(name, role, _parts(kind, message), "", kind == "compactionSummary", mark, line, time)
+    return where.message(role, _parts(kind, message), mark, summary=kind == "compactionSummary")
 
 
 def _parts(kind: Any, message: Mapping[str, Any]) -> tuple[Part, ...]:
     if kind == "toolResult":
-        return _result(message)
+        parts = read_content(message.get("content"))
+        return as_result(text_of(message.get("toolCallId")), parts, message.get("isError") is True)
     if kind == "bashExecution":
         return (Text(bash_text(message)),)
     if kind == "branchSummary":
@@ -51,7 +51,7 @@ def _part(block: Any) -> Part:
     if isinstance(block, str):
         return Text(block)
     if not isinstance(block, dict):
-        return Opaque("", block, len(dumps(block).encode("utf-8", errors="replace")))
+        return opaque_part("", block)
     kind = block.get("type")
     if kind == "text" and isinstance(text := block.get("text"), str):
         return Text(text)
@@ -62,13 +62,7 @@ def _part(block: Any) -> Part:
         return Thinking(text, text_of(block.get("thinkingSignature")))
     if kind == "image" and isinstance(data := block.get("data"), str):
         return Image(text_of(block.get("mimeType")), data)
-    return Opaque(text_of(kind), block, len(dumps(block).encode("utf-8", errors="replace")))
-
-
-def _result(message: Mapping[str, Any]) -> tuple[Part, ...]:
-    return as_result(
-        text_of(message.get("toolCallId")), read_content(message.get("content")), message.get("isError") is True
-    )
+    return opaque_part(text_of(kind), block)
 
 
 def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part, ...]:
@@ -78,16 +72,6 @@ def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part
     texts = tuple(part.text for part in parts if isinstance(part, Text))
     result = ToolResult(call_id, "\n".join(texts), is_error, texts if len(texts) > 1 else ())
     return (result, *(part for part in parts if not isinstance(part, Text)))
-
-
-def with_reasoning(read: Message, tokens: int) -> Message:
-    """With the reasoning that the provider reported, all on the first of several thoughts."""
-    parts: list[Part] = []
-    for part in read.parts:
-        if isinstance(part, Thinking):
-            part, tokens = replace(part, tokens=tokens), 0
-        parts.append(part)
-    return replace(read, parts=tuple(parts))
 
 
 def with_content(source: Message, content: Any) -> Message:

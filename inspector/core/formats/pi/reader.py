@@ -4,10 +4,11 @@ Every call is a request, also on a branch that was left: it was made, and its bu
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Stretch
+from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.pi.messages import (
     FAILED,
     PiSystemPrompt,
@@ -19,53 +20,16 @@ from inspector.core.formats.pi.messages import (
     summary_text,
     system_units,
     with_content,
-    with_reasoning,
 )
 from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
-from inspector.core.formats.reading import ProblemList, RecordPosition
+from inspector.core.formats.reading import ProblemList, RecordPosition, with_reasoning
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Record, Request, Session, SideCall, Sign, Thread
+from inspector.core.session import Compaction, Record, Session, Sign
 from inspector.core.tokens.harnesses import u16
-from inspector.core.untyped import text_of
+from inspector.core.untyped import text_at, text_of
 from inspector.core.usage import MOST, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class PiHeader:
-    """What it says; an empty one where the file has none."""
-
-    value: Mapping[str, Any]
-    version: int = 3
-
-    @property
-    def linear(self) -> bool:
-        """Records follow each other: no ids, no tree."""
-        return self.version < 2
-
-    def text(self, key: str) -> str:
-        """A text of the header; empty for none."""
-        found = self.value.get(key)
-        return found if isinstance(found, str) else ""
-
-    @property
-    def client(self) -> str:
-        """The program, with the version of its sessions."""
-        return f"pi session v{self.version}" if self.value else "pi"
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the file."""
-        notes = [] if self.value else ["The file has no session header: it may begin in the middle."]
-        origin = self.text("parentSession") or self.text("branchedFrom")
-        return (*notes, f"Branched from {origin}.") if origin else tuple(notes)
-
-
-def read_header(value: Mapping[str, Any]) -> PiHeader:
-    """The record `session`."""
-    version = value.get("version")
-    return PiHeader(value, version if type(version) is int else 1)
-
 
 NAME = "pi"
 _SILENT = ("custom", "label", "session_info", "usage", "thinking_level_change")
@@ -78,7 +42,9 @@ class PiReader:
     """A `Reader`. Everything is known when its record comes, so all lists only grow."""
 
     def __init__(self) -> None:
-        self._header = PiHeader({})
+        self._header: Mapping[str, Any] = {}
+        """Empty where the file has none."""
+        self._version = 3
         self._lines: dict[int, EntryNode] = {}
         """By line: v1 names records by it."""
         self._nodes: dict[str, EntryNode] = {}
@@ -89,11 +55,8 @@ class PiReader:
         self._unsent: set[str] = set()
         """Calls of answers that failed."""
         self._leaf = ROOT
-        self._model = ""
-        self._messages: list[Message] = []
-        self._requests: list[Request] = []
-        self._compactions: list[Compaction] = []
-        self._side_calls: list[SideCall] = []
+        self._thread = GrowingThread()
+        """But for its buffer: that is a branch of the tree."""
         self._problems = ProblemList()
         self._unknown: set[str] = set()
         self._signs: list[Sign] = []
@@ -106,9 +69,10 @@ class PiReader:
         if not isinstance(kind, str):
             self._problems.note(line, "not a session record", value, file)
         elif kind == "session":
-            if not self._header.value:
-                self._header = read_header(value)
-                self._model = self._header.text("modelId")
+            if not self._header:
+                version = value.get("version")
+                self._header, self._version = value, version if type(version) is int else 1
+                self._thread.model = text_at(value, "modelId")
         else:
             where = self._where(line, value)
             node = self._node(line, value)
@@ -116,7 +80,7 @@ class PiReader:
             self._leaf = self._nodes[where.id] = self._lines[line] = node
 
     def _where(self, line: int, value: Mapping[str, Any]) -> RecordPosition:
-        name = "" if self._header.linear else text_of(value.get("id"))
+        name = "" if self._version < 2 else text_at(value, "id")
         if name and name in self._nodes:
             self._problems.note(line, f"the id {name[:40]!r} was used before")
             name = f"{name}@{line}"
@@ -125,7 +89,7 @@ class PiReader:
     def _node(self, line: int, value: Mapping[str, Any]) -> EntryNode:
         """The record's place in the tree, standing where its parent left the buffer."""
         parent = self._leaf
-        if not self._header.linear and "parentId" in value:
+        if self._version >= 2 and "parentId" in value:
             name = value["parentId"]
             if name is None:
                 parent = ROOT
@@ -156,14 +120,14 @@ class PiReader:
         elif kind == "thinking_level_change":
             self._level = text_of(value.get("thinkingLevel"))
         elif kind == "model_change":
-            self._model = text_of(value.get("modelId")) or self._model
+            self._thread.model = text_at(value, "modelId") or self._thread.model
         elif kind not in _SILENT and kind not in self._unknown:
             self._unknown.add(kind)
             self._problems.note(where.line, f"unknown record type {kind[:60]!r}", value)
 
     def _put_meta(self, parts: tuple[Part, ...], where: RecordPosition, node: EntryNode, record: Record) -> None:
         self._mend(node)
-        self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time), record)
+        self._put(node, where.message("user", parts, "meta"), record)
 
     def _take_message(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         message = value.get("message")
@@ -187,47 +151,48 @@ class PiReader:
                 self._signs.append(Sign("settings", what, where.line))
             self._called_with = self._level
         kind, counted = record_of(message)
-        if self._sent(message, read):
-            sent = self._as_sent(message, read)
+        if (sent := self._as_sent(message, read)) is not None:
             self._put(node, sent, Record(kind, read.id, None if sent is read else read, counted), read)
         else:
             said = None if message.get("excludeFromContext") is True else read
             node.loose += (Record(kind, read.id, said, counted),)
-            self._messages.append(read)
+            self._thread.note([read])
 
-    def _sent(self, message: Mapping[str, Any], read: Message) -> bool:
-        """Does the message go back to the model? Empty ones never did; since v3 no failed answer does."""
-        if read.role == "assistant" and self._header.version >= MENDED_SINCE and message.get("stopReason") in FAILED:
-            return False
+    def _as_sent(self, message: Mapping[str, Any], read: Message) -> Message | None:
+        """What of a message goes back to the model; None for nothing of it. Since v3 no failed answer does.
+
+        Before v3 what a failed answer said was sent again; its calls, which nobody had answered, were not.
+        """
+        sent = read
+        if read.role == "assistant" and message.get("stopReason") in FAILED:
+            if self._version >= MENDED_SINCE:
+                return None
+            self._unsent.update(call.id for call in read.calls)
+            parts = tuple(part for part in read.parts if not isinstance(part, ToolCall))
+            sent = read if len(parts) == len(read.parts) else replace(read, parts=parts)
         if read.result is not None and read.result.call_id in self._unsent:
-            return False
-        return bool(self._as_sent(message, read).parts) and message.get("excludeFromContext") is not True
-
-    def _as_sent(self, message: Mapping[str, Any], read: Message) -> Message:
-        """Before v3 what a failed answer said was sent again, its calls, which nobody had answered, were not."""
-        if read.role != "assistant" or self._header.version >= MENDED_SINCE or message.get("stopReason") not in FAILED:
-            return read
-        self._unsent.update(call.id for call in read.calls)
-        parts = tuple(part for part in read.parts if not isinstance(part, ToolCall))
-        return read if len(parts) == len(read.parts) else replace(read, parts=parts)
+            return None
+        return sent if sent.parts and message.get("excludeFromContext") is not True else None
 
     def _call(self, message: Mapping[str, Any], read: Message, node: EntryNode) -> Message:
         """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
         usage, finish = read_usage(message), text_of(message.get("stopReason"))
         self._problems.note_absurd(message.get("usage"), read.line, message)
-        self._model = text_of(message.get("model")) or self._model
+        thread = self._thread
+        thread.model, thread.prompt = text_at(message, "model") or thread.model, node.system.prompt
         if not self._is_call(message, usage):
             return read
-        prompt, number = node.system.prompt, len(self._requests)
-        self._requests.append(Request(number, settle(node), prompt, usage, self._model, read.time, finish, read.line))
-        return with_reasoning(read, usage.reasoning) if usage and usage.reasoning else read
+        thread.call(usage, thread.model, read.time, finish, read.line, settle(node))
+        if usage is None or not usage.reasoning:
+            return read
+        return replace(read, parts=with_reasoning(read.parts, usage.reasoning))
 
     def _is_call(self, message: Mapping[str, Any], usage: Usage | None) -> bool:
         return usage is not None or message.get("stopReason") not in FAILED
 
     def _mend(self, node: EntryNode) -> None:
         """Something else comes than the answers to the last calls: those that have none will not get one."""
-        if not node.owed or self._header.version < MENDED_SINCE:
+        if not node.owed or self._version < MENDED_SINCE:
             return
         before, node.owed = settle(node), frozenset()
         node.view = mended_view(before)
@@ -238,11 +203,11 @@ class PiReader:
         for message in told:
             if message.id not in self._made:
                 self._made.add(message.id)
-                self._messages.append(message)
+                self._thread.note([message])
 
     def _put(self, node: EntryNode, message: Message, record: Record, read: Message | None = None) -> None:
         """`read`: the whole of it, where not all of it goes back to the model."""
-        self._messages.append(read or message)
+        self._thread.note([read or message])
         if node.loose or record.kind != _PLAIN or record.message is not None:
             self._records[message.id], node.loose = (*node.loose, record), ()
         result = message.result
@@ -255,20 +220,19 @@ class PiReader:
 
     def _take_compaction(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         text = summary_text(text_of(value.get("summary")))
-        summary = Message(where.id, "user", (Text(text),), summary=True, line=where.line, time=where.time)
+        summary = where.message("user", [Text(text)], summary=True)
         stays = self._retained(value, where, node)
-        stays = mended(stays) if self._header.version >= MENDED_SINCE else stays
-        self._messages.append(summary)
-        self._messages.extend(message for message in stays if message.line == where.line)  # copies of nothing we saw
+        stays = mended(stays) if self._version >= MENDED_SINCE else stays
+        copies = [message for message in stays if message.line == where.line]  # of nothing we saw
+        self._thread.note([summary, *copies])
         self._list(message for message in stays if not message.line)
-        at, made = len(self._requests), len(self._compactions)
         if (usage := read_usage(value)) is not None:
-            called = SideCall("compaction", "main", at, made, "", self._model, usage, None, where.line, where.time)
-            self._side_calls.append(called)
+            made = self._thread.compactions
+            self._thread.aside("compaction", usage, self._thread.model, where.line, where.time, made)
         before = value.get("tokensBefore")
-        self._compactions.append(
+        self._thread.compacted(
             Compaction(
-                before_request=len(self._requests),
+                before_request=0,
                 trigger="extension" if value.get("fromHook") is True else "",
                 tokens_before=before if type(before) is int and 0 < before <= MOST else None,
                 summary=summary,
@@ -314,9 +278,9 @@ class PiReader:
         if source is not None:
             stands = with_content(source, replacement.get("content")) if isinstance(replacement, dict) else None
             node.edits, node.pending = {target: stands}, True
-        self._compactions.append(
+        self._thread.compacted(
             Compaction(
-                before_request=len(self._requests),
+                before_request=0,
                 trigger=text_of(value.get("reason")),
                 kind="edit",
                 cleared=(target,),
@@ -327,25 +291,20 @@ class PiReader:
 
     def session(self) -> Session:
         """The session so far."""
-        end = settle(self._leaf)
-        main = Thread(
-            id="main",
-            model=self._model,
-            requests=Prefix(self._requests),
-            messages=Prefix(self._messages),
-            end=end,
-            prompt=self._leaf.system.prompt,
-            compactions=Prefix(self._compactions),
-            records=self._records,
-            trailing=self._leaf.loose,
+        end, leaf = settle(self._leaf), self._leaf
+        main = replace(
+            self._thread.thread(), end=end, prompt=leaf.system.prompt, records=self._records, trailing=leaf.loose
         )
+        notes = [] if self._header else ["The file has no session header: it may begin in the middle."]
+        if origin := text_at(self._header, "parentSession") or text_at(self._header, "branchedFrom"):
+            notes.append(f"Branched from {origin}.")
         return Session(
             format=NAME,
             threads=(main,),
             problems=Prefix(self._problems),
-            client=self._header.client,
-            id=self._header.text("id"),
-            notes=self._header.notes(),
-            side_calls=Prefix(self._side_calls),
+            client=f"pi session v{self._version}" if self._header else "pi",
+            id=text_at(self._header, "id"),
+            notes=tuple(notes),
+            side_calls=Prefix(self._thread.side_calls),
             signs=Prefix(self._signs),
         )
