@@ -36,7 +36,8 @@ def by_kind(found: Iterable[Fact]) -> Mapping[FactKind, int]:
 def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
     """Each fact with its other names: a path that another one ends with is the same file."""
     listed = list(gone)
-    paths = {fact.text: _tails(fact.text) for fact in listed if fact.kind == "path"}
+    parts = {fact.text: fact.text.lstrip("./").split("/") for fact in listed if fact.kind == "path"}
+    paths = {path: ["/".join(named[n:]) for n in range(len(named))] for path, named in parts.items()}
     ends = {tail for tails in paths.values() for tail in tails[1:]}
     owner = dict[str, str]()
     for path in sorted(paths, key=len, reverse=True):
@@ -47,8 +48,3 @@ def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
         whole = owner[paths[fact.text][0]] if fact.kind == "path" else fact.text
         found.setdefault(Fact(fact.kind, whole), []).append(fact)
     return list(found.items())
-
-
-def _tails(path: str) -> list[str]:
-    parts = path.lstrip("./").split("/")
-    return ["/".join(parts[n:]) for n in range(len(parts))]

@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from typing import Literal, TypeAlias, get_args
 
 from inspector.core.buffer import Prompt, Stretch, View
-from inspector.core.heavy import pattern
+from inspector.core.facts.rules import rule
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.estimator import Estimator
@@ -39,7 +39,7 @@ class TextPiece:
     text: str
 
 
-_REMINDER = pattern(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_REMINDER, _NOTICE, _SECTION = rule("clients.reminder"), rule("clients.notice"), rule("clients.section")
 _BEGINS = (
     "# AGENTS.md instructions",
     "<user_instructions>",
@@ -48,23 +48,6 @@ _BEGINS = (
     "<skill>",
     "Base directory for this skill: ",
 )
-_SECTION = pattern(
-    r"^(?:Contents of (?P<contents>[^\n]{1,500}?)(?: \([^\n]*\))?:$"
-    r"|# AGENTS\.md instructions for (?P<folder>[^\n]{1,500})$"
-    r"|(?P<agents><user_instructions>|# AGENTS\.md instructions$)"
-    r"|--- Context from: (?P<context>[^\n]{1,500}?) ---$"
-    r"|Instructions from: (?P<instructions>[^\n]{1,500})$"
-    r"|<project_instructions path=\"(?P<project>[^\"\n]{1,500})\">"
-    r"|(?P<pi># Project Context)$"
-    r"|Base directory for this skill: (?P<skill>[^\n]{1,500})$"
-    r"|(?P<skills><skills_instructions>|<available_skills>|<skill>|Skills(?: invoked)?:$"
-    r"|The following skills are available\b)"
-    r"|(?P<other># (?:currentDate|userEmail|gitStatus)$|\s*IMPORTANT: this context may or may not be relevant"
-    r"|Current date(?: and time)?: ))",
-    re.MULTILINE,
-)
-_NOTICE = pattern(r"\s*<task-notification>(?:.{0,2000}?<summary>([^<]{1,200})</summary>)?", re.DOTALL)
-"""What Claude Code hands on from an agent or a command in the background, its whole report maybe."""
 _ENDS = {
     "folder": "</INSTRUCTIONS>",
     "agents": "</user_instructions>",
