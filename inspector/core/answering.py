@@ -7,6 +7,7 @@ keeps every need with what became of it, so that a step can be shown, replayed a
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -135,17 +136,10 @@ def http_failure(status: int, message: str, code: str = "", retry_after: str = "
     if retry_after:
         told += f" (retry after {retry_after}{' s' if retry_after.isdecimal() else ''})"
     failure = ProviderFailure(told, status, "http")
-    failure.retry_after_s = _seconds(retry_after)
+    with suppress(ValueError):  # a date is not a number of seconds
+        seconds = float(retry_after)
+        failure.retry_after_s = seconds if 0 <= seconds < math.inf else None
     return failure
-
-
-def _seconds(header: str) -> float | None:
-    """`retry-after` as a number of seconds; a date is not one."""
-    try:
-        seconds = float(header)
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < math.inf else None
 
 
 _OVERFLOW_CODES = ("context_length_exceeded", "model_context_window_exceeded", "request_too_large")

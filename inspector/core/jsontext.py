@@ -133,12 +133,11 @@ def _dumps_deep(value: object) -> str:
     """As dumps, with a stack of our own."""
     out: list[str] = []
     stack: list[object] = [value]
-    marks = {id(mark): mark for mark in (_Raw(","), _Raw(":"), _Raw("]"), _Raw("}"))}
-    comma, colon, close_list, close_map = marks.values()
+    comma, colon, close_list, close_map = map(_Raw, ",:]}")
     while stack:
         item = stack.pop()
         if isinstance(item, _Raw):
-            out.append(item.text)
+            out.append(item)
         elif isinstance(item, dict):
             out.append("{")
             stack.append(close_map)
@@ -156,11 +155,10 @@ def _dumps_deep(value: object) -> str:
     return without_surrogates("".join(out))
 
 
-class _Raw:
-    __slots__ = ("text",)
+class _Raw(str):
+    """A piece of JSON as it stands."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    __slots__ = ()
 
 
 def without_surrogates(text: str) -> str:

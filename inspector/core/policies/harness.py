@@ -94,9 +94,10 @@ class Policy(Generic[S, R]):
         """The state that the object holds. Raises TypeError, ValueError, AttributeError or KeyError."""
         start = asdict(self.state_type())  # type: ignore[call-overload]
         found = {name: data.get(name, value) for name, value in start.items()}
+        wanted = {str: "a text", bool: "true or false"}
         for name, value in found.items():
             if type(value) is not type(start[name]) or (isinstance(value, int) and value < 0):
-                raise ValueError(f"{name} must be {'a text' if isinstance(start[name], str) else 'a whole number'}")
+                raise ValueError(f"{name} must be {wanted.get(type(start[name]), 'a whole number')}")
         return self.state_type(**found)
 
     def dump(self, running: R) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 
 from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer, Prompt, View, shared
@@ -111,14 +112,11 @@ class Spending:
 
 def total(spent: Iterable[Spending]) -> Spending:
     """The sum, field by field; no cost where one of them has none."""
-    listed = list(spent)
-    counts = [one.name for one in fields(Spending) if not one.name.endswith("_usd")]
-    return Spending(
-        **{name: sum(getattr(one, name) for one in listed) for name in counts},
-        cost_usd=sum_prices(one.cost_usd for one in listed),
-        summaries_usd=sum_prices(one.summaries_usd for one in listed),
-        estimated_usd=sum_prices(one.estimated_usd for one in listed),
-    )
+    listed, sums = list(spent), dict[str, Any]()
+    for name in (one.name for one in fields(Spending)):
+        values = [getattr(one, name) for one in listed]
+        sums[name] = sum_prices(values) if name.endswith("_usd") else sum(values)
+    return Spending(**sums)
 
 
 def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summary_model: str = "") -> Spending:

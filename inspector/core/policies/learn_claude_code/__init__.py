@@ -39,11 +39,7 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         return checked(read(LearnSettings(), values, window, follows=False))
 
     def parsed(self, data: Mapping[str, Any]) -> LearnState:
-        breaker = data.get("breaker", {})
-        failures, is_open = breaker.get("failures", 0), breaker.get("open", False)
-        if type(failures) is not int or failures < 0 or type(is_open) is not bool:
-            raise ValueError("failures must be a number, open true or false")
-        return LearnState(failures, is_open)
+        return super().parsed(data.get("breaker", {}))
 
     def dump(self, running: LearnState) -> dict[str, Any]:
         return {"breaker": asdict(running)}

@@ -203,9 +203,9 @@ def compact(job: Job, settings: PiSettings, running: PiState, moment: PolicyInpu
         return _ended(job, running, events, "", True)
     if ruling is not None:
         return _appended(job, prepared, ruling, settings, running, events)
-    if not moment.router:
-        return _ended(job, replace(running, failures=running.failures + 1), events, NO_MODEL, False)
     try:
+        if not moment.router:
+            raise SummarizationFailed(NO_MODEL)
         room = usage.reserve(settings, job.buffer.messages)
         summary = yield from summarise(prepared, settings, room, moment.instructions.strip())
     except SummarizationFailed as failed:
