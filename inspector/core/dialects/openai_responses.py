@@ -7,6 +7,7 @@ written as the same items, but for ids and for reasoning without its encrypted c
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
@@ -37,17 +38,11 @@ def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tup
 
 def responses(messages: Iterable[Message]) -> Iterator[Sequence[Message]]:
     """The messages of single items in order, those of one response of the model together."""
-    response: list[Message] = []
-    for message in messages:
-        if message.role == "assistant" and not message.summary:
-            response.append(message)
-            continue
-        if response:
-            yield response
-            response = []
-        yield (message,)
-    if response:
-        yield response
+    for is_response, run in groupby(messages, lambda message: message.role == "assistant" and not message.summary):
+        if is_response:
+            yield list(run)
+        else:
+            yield from ((message,) for message in run)
 
 
 def join(messages: Sequence[Message]) -> Message:
@@ -267,34 +262,23 @@ def _call_kind(call: ToolCall) -> str:
 
 
 def _message_items(message: Message, kinds: Mapping[str, str]) -> Iterator[Any]:
-    said: list[Part] = []
     parts = message.parts
     if isinstance(result := parts[0] if parts else None, ToolResult):
         beside = tuple(filter(_is_content, parts[1:]))
         yield _write_result(result, beside, kinds.get(result.call_id, "function_call"))
-        for part in parts[1:]:
-            if not _is_content(part):
-                yield from _write_part(part, kinds)
+        yield from (item for part in parts[1:] if not _is_content(part) for item in _write_part(part, kinds))
         return
-    for part in parts:
-        if _is_content(part):
-            said.append(part)
-            continue
-        if said:
-            yield _said(message.role, said)
-            said = []
-        yield from _write_part(part, kinds)
-    if said:
-        yield _said(message.role, said)
+    for is_said, run in groupby(parts, _is_content):
+        if is_said:
+            content = [_write_content(message.role, part) for part in run]
+            yield {"type": "message", "role": _WRITTEN_ROLES[message.role], "content": content}
+        else:
+            yield from (item for part in run for item in _write_part(part, kinds))
 
 
 def _is_content(part: Part) -> bool:
     """A part of a message rather than an item: a text, an image, a file, a sound."""
     return isinstance(part, Text | Image) or (isinstance(part, Opaque) and part.kind.startswith(("input_", "output_")))
-
-
-def _said(role: Role, parts: list[Part]) -> dict[str, Any]:
-    return {"type": "message", "role": _WRITTEN_ROLES[role], "content": [_write_content(role, part) for part in parts]}
 
 
 def _write_content(role: Role, part: Part) -> Any:

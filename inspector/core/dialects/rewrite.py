@@ -294,17 +294,11 @@ def _rebuilt(
     items: Sequence[Any], span: _ItemSpan, message: Message, calls: Mapping[str, ToolCall]
 ) -> Iterator[Recipe]:
     """Part by part: runs of parts that came in one item are that item again, or what is left of it."""
-    run: list[_Leaf] = []
-    for part, leaf in _matched(span, message.parts):
-        if run and (leaf is None or leaf.item != run[0].item):
-            yield _kept(items, run)
-            run = []
-        if leaf is None:
-            yield from _new_part(items, span, message, part, calls)
+    for item, run in groupby(_matched(span, message.parts), lambda one: None if one[1] is None else one[1].item):
+        if item is None:
+            yield from (recipe for part, _ in run for recipe in _new_part(items, span, message, part, calls))
         else:
-            run.append(leaf)
-    if run:
-        yield _kept(items, run)
+            yield _kept(items, [leaf for _, leaf in run if leaf is not None])
 
 
 def _matched(span: _ItemSpan, parts: Sequence[Part]) -> Iterator[tuple[Part, _Leaf | None]]:
