@@ -167,24 +167,24 @@ def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
 def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The wire messages of a buffer, in order."""
     wire: list[dict[str, Any]] = []
-    before: Message | None = None
-    for message in messages:
-        parts = message.parts
-        if message.role == "tool" and message.result is not None:  # the others stand inside its block
-            parts = tuple(part for part in parts if isinstance(part, ToolResult))
-        blocks = [_block(part) for part in parts]
-        if message.result is not None:
-            blocks[0]["content"] = result_content(message)
-        if before is not None and same_wire_message(before, message):
-            wire[-1]["content"] += blocks
-        else:
-            wire.append({"role": "user" if message.role == "tool" else message.role, "content": blocks})
-        before = message
-    for one in wire:
-        match one["content"]:
+    for group in wire_groups(messages):
+        content: Any = [block for message in group for block in _blocks(message)]
+        match content:
             case [{"type": "text", "text": text, **rest}] if not rest:
-                one["content"] = text
+                content = text
+        wire.append({"role": "user" if group[0].role == "tool" else group[0].role, "content": content})
     return wire
+
+
+def wire_groups(messages: Iterable[Message]) -> list[tuple[Message, ...]]:
+    """Neighbours that share a wire message together, all in order."""
+    found: list[list[Message]] = []
+    for message in messages:
+        if found and same_wire_message(found[-1][-1], message):
+            found[-1].append(message)
+        else:
+            found.append([message])
+    return [tuple(one) for one in found]
 
 
 def same_wire_message(before: Message, message: Message) -> bool:
@@ -192,6 +192,16 @@ def same_wire_message(before: Message, message: Message) -> bool:
     if before.together or message.together:
         return before.together == message.together
     return before.role == message.role == "tool"
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    parts = message.parts
+    if message.role == "tool" and message.result is not None:  # the others stand inside its block
+        parts = tuple(part for part in parts if isinstance(part, ToolResult))
+    blocks = [_block(part) for part in parts]
+    if message.result is not None:
+        blocks[0]["content"] = result_content(message)
+    return blocks
 
 
 def result_content(message: Message) -> str | list[dict[str, Any]]:

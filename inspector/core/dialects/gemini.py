@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.anthropic import grouped, same_wire_message
+from inspector.core.dialects.anthropic import grouped, same_wire_message, wire_groups
 from inspector.core.dialects.dialect import Dialect, StreamAssembler
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -205,16 +205,13 @@ def write_contents(messages: Sequence[Message], calls: Mapping[str, ToolCall] = 
     """
     names = {name: call.name for name, call in calls.items()}
     names |= {call.id: call.name for message in messages for call in message.calls}
-    contents: list[dict[str, Any]] = []
-    before: Message | None = None
-    for message in messages:
-        parts = _parts(message, names)
-        if before is not None and same_wire_message(before, message):
-            contents[-1]["parts"] += parts
-        else:
-            contents.append({"role": "model" if message.role == "assistant" else "user", "parts": parts})
-        before = message
-    return contents
+    return [
+        {
+            "role": "model" if group[0].role == "assistant" else "user",
+            "parts": [part for message in group for part in _parts(message, names)],
+        }
+        for group in wire_groups(messages)
+    ]
 
 
 def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
-from inspector.core.dialects.anthropic import read_messages, write_messages
+from inspector.core.dialects.anthropic import read_messages, wire_groups, write_messages
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolResult
 from inspector.core.needs import (
@@ -21,7 +21,7 @@ from inspector.core.policies.learn_claude_code.layers import (
     sizes,
 )
 from inspector.core.policies.learn_claude_code.settings import LearnState
-from inspector.core.policies.learn_claude_code.wire import list_tokens, text_tokens, wire_tokens, wires
+from inspector.core.policies.learn_claude_code.wire import list_tokens, text_tokens, wire_tokens
 from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import Script, assistant, buffer, result, texts, user
 from tests.core.policies.learning import DEFAULT, IMAGE, World, m, ran, run
@@ -104,7 +104,7 @@ def test_verdicts_say_why() -> None:
 def test_results_that_travel_together_count_as_one() -> None:
     results = [{"type": "tool_result", "tool_use_id": f"c{i}", "content": "x" * 100} for i in range(3)]
     together = read_messages("user", results, id="w")
-    assert len(wires(together)) == 1
+    assert len(wire_groups(together)) == 1
     assert list_tokens(together) == len(json.dumps({"role": "user", "content": results})) // 4
     neighbours = [result(f"c{i}", "x" * 100) for i in range(3)]
     assert list_tokens(neighbours) == list_tokens(together)
@@ -137,7 +137,7 @@ _MESSAGES = st.one_of(
 @given(st.lists(_MESSAGES, max_size=8))
 def test_tokens_are_those_of_the_json_text(messages: list[Message]) -> None:
     whole = write_messages(messages)
-    assert [wire_tokens(wire) for wire in wires(messages)] == [len(json.dumps(one)) // 4 for one in whole]
+    assert [wire_tokens(wire) for wire in wire_groups(messages)] == [len(json.dumps(one)) // 4 for one in whole]
 
 
 # --- microcompact

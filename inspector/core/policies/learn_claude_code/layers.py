@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.calls import used_last
-from inspector.core.dialects.anthropic import result_content
+from inspector.core.dialects.anthropic import result_content, wire_groups
 from inspector.core.message import Message, Text, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, ReadFile, SaveText, SaveTranscript, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
@@ -25,7 +25,6 @@ from inspector.core.policies.learn_claude_code.wire import (
     text_tokens,
     tokens,
     wire_role,
-    wires,
 )
 from inspector.core.policies.replacements import cleared, inserted, with_content
 from inspector.core.policies.turn import Done
@@ -120,7 +119,7 @@ def spill(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Done[
 
 def sizes(messages: Sequence[Message], settings: LearnSettings) -> tuple[int, int]:
     """(tokens of the list, what a compaction would save: all but the newest messages)."""
-    whole = wires(messages)
+    whole = wire_groups(messages)
     total = tokens(whole)
     return total, total - tokens(whole[-settings.recent_messages :])
 
@@ -217,7 +216,7 @@ def kept(messages: Sequence[Message], settings: LearnSettings) -> tuple[tuple[Me
     Safe mode begins at the nearest plain user message where a result would be kept without its call; where there is
     none it drops such results. It leaves the acknowledgement out in front of an assistant message.
     """
-    whole = wires(messages)
+    whole = wire_groups(messages)
     start = max(0, len(whole) - settings.recent_messages)
     if not settings.safe:
         return (*_pinned(whole, start, settings), *flat(whole[start:])), True
@@ -225,7 +224,7 @@ def kept(messages: Sequence[Message], settings: LearnSettings) -> tuple[tuple[Me
     if lost := _orphans(flat(window)):
         earlier = _whole_start(whole, start)
         if earlier is None:
-            window = wires(message for message in flat(window) if message.id not in lost)
+            window = wire_groups(message for message in flat(window) if message.id not in lost)
         else:
             start, window = earlier, whole[earlier:]
     stays = (*_pinned(whole, start, settings), *flat(window))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.anthropic import same_wire_message, write_messages
+from inspector.core.dialects.anthropic import wire_groups, write_messages
 from inspector.core.message import Message, Text
 from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import weight
@@ -27,17 +27,6 @@ _TEXT_BLOCK = len(json.dumps({"type": "text", "text": ""})) - len('""')
 def text_tokens(text: str) -> int:
     """floor(code points / 4)."""
     return len(text) // 4
-
-
-def wires(messages: Iterable[Message]) -> list[Wire]:
-    """The list as wire messages, in order."""
-    found: list[list[Message]] = []
-    for message in messages:
-        if found and same_wire_message(found[-1][-1], message):
-            found[-1].append(message)
-        else:
-            found.append([message])
-    return [tuple(one) for one in found]
 
 
 def flat(found: Iterable[Wire]) -> tuple[Message, ...]:
@@ -101,7 +90,7 @@ def tokens(found: Sequence[Wire]) -> int:
 
 def list_tokens(messages: Iterable[Message]) -> int:
     """Tokens of neutral messages, in Anthropic's shape. O(messages)."""
-    return tokens(wires(messages))
+    return tokens(wire_groups(messages))
 
 
 def _blocks(message: Message) -> int:
