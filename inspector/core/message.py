@@ -139,6 +139,11 @@ class Message:
         return "\n".join(part.text for part in texts)
 
     @property
+    def from_user(self) -> bool:
+        """The user wrote it: it is no summary, and the client did not put it in."""
+        return self.role == "user" and not self.mark and not self.summary
+
+    @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of this message, in order."""
         if ToolCall not in map(type, self.parts):  # most have none, and policies ask all of them again and again

@@ -49,7 +49,7 @@ def facts(message: Message) -> dict[Fact, None]:
 
 def instructions(message: Message) -> Iterator[Fact]:
     """Every sentence that the user typed, whatever it says; nothing of what travels in the user's name."""
-    if message.role == "user" and not message.summary and not message.mark:
+    if message.from_user:
         yield from (Fact("instruction", sentence) for sentence in typed(message.text))
 
 

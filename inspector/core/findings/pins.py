@@ -290,11 +290,7 @@ def _violations(
 
 def _allowed(pin: Pin, ban: Ban, arrival: Arrival, failed: Container[str]) -> bool:
     """Does the user name it again here, without forbidding it? Or say yes, asked about it?"""
-    said = [
-        one.text
-        for one in arrival.new
-        if one.role == "user" and not one.summary and not one.mark and one.id != pin.message
-    ]
+    said = [one.text for one in arrival.new if one.from_user and one.id != pin.message]
     if any(not forbids(one) and ban.named_in(one) for text in said for one in typed(text)):
         return True
     asked = [

@@ -142,7 +142,7 @@ def newest_user_messages(messages: Sequence[Message], budget: int) -> list[Messa
     for message in reversed(messages):
         if budget <= 0:
             break
-        if message.role != "user" or message.mark or message.summary:
+        if not message.from_user:
             continue
         text = "".join(part.text for part in message.parts if isinstance(part, Text))
         tokens = _tokens(text)

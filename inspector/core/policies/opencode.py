@@ -113,7 +113,7 @@ def prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tuple[l
     turns = seen = freed = 0
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
-        turns += _begins_turn(message)
+        turns += message.from_user
         if turns < settings.prune_turns:
             continue
         if message.summary:
@@ -172,7 +172,7 @@ def _compact(
 def _replayed(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """After an overflow: what stood before the user's last message is summarised, that message is sent again. What
     came after it is dropped. Nothing where the user spoke only once."""
-    turns = [at for at, message in enumerate(messages) if _begins_turn(message)]
+    turns = [at for at, message in enumerate(messages) if message.from_user]
     if len(turns) < 2:
         return (), ()
     return messages[: turns[-1]], (messages[turns[-1]],)
@@ -197,7 +197,7 @@ def tail_start(messages: Sequence[Message], budget: int) -> int:
     sizes = [0] * (len(messages) + 1)  # tokens from each place to the end
     for at in range(len(messages) - 1, -1, -1):
         sizes[at] = sizes[at + 1] + CHARACTERS.tokens(weight(CHARACTERS, messages[at]))
-    turns = [at for at, message in enumerate(messages) if _begins_turn(message)]
+    turns = [at for at, message in enumerate(messages) if message.from_user]
     start, end = len(messages), len(messages)
     for at in reversed(turns):
         if sizes[at] > budget:
@@ -205,10 +205,6 @@ def tail_start(messages: Sequence[Message], budget: int) -> int:
             break
         start = end = at
     return start if start > 0 else len(messages)
-
-
-def _begins_turn(message: Message) -> bool:
-    return message.role == "user" and not message.mark and not message.summary
 
 
 def _lines(message: Message) -> Iterator[str]:

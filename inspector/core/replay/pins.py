@@ -97,7 +97,7 @@ def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
     found = list[Pin]()
     for request, (_, came) in enumerate(buffer_changes(thread)):
         for message in came:
-            said = message.text if message.role == "user" and not message.summary and not message.mark else ""
+            said = message.text if message.from_user else ""
             for fact in wanted(said):
                 text, kind = plain(fact.text), fact.kind
                 if (kind == "constraint" or kind == "instruction") and (bare := Saying(text).bare) not in known:

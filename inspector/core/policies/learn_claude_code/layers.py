@@ -259,7 +259,7 @@ def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Mes
     """With `pin_last_user`: the newest user message, where it would go."""
     if not settings.pin_last_user:
         return ()
-    said = (at for at, wire in enumerate(whole) if _is_prompt(wire[0]) and not carries_result(wire))
+    said = (at for at, wire in enumerate(whole) if wire[0].from_user and not carries_result(wire))
     newest = max(said, default=len(whole))
     return whole[newest] if newest < start else ()
 
@@ -284,7 +284,3 @@ def restored(messages: Sequence[Message], settings: LearnSettings) -> Conversati
             break
         found.append(f"[Restored after compact] {path}:\n{content}")
     return "\n\n".join(found)
-
-
-def _is_prompt(message: Message) -> bool:
-    return message.role == "user" and not message.summary and not message.mark
