@@ -113,7 +113,7 @@ class RequestPrinter:
         note(f"following {plain(session.path)}: {count:,} requests so far; Ctrl+C ends it.")
 
     def _print(self, session: Session, *, final: bool) -> None:
-        patience: list[float] = []
+        patience: list[float] = []  # seconds without news after which a last request is told without its usage
         for thread in session.threads:
             former = self._pressures.get(thread.id)
             pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
@@ -122,7 +122,8 @@ class RequestPrinter:
             for n in _changed(thread, told):
                 request = thread.requests[n]
                 if request.usage is None and n == last and n == len(told) and not final:
-                    patience.append(self._patience(session, thread))
+                    late = session.format in _LATE or any(one.usage for one in thread.requests[-3:-1])
+                    patience.append(HELD if self._json and late else SOON)
                     break
                 revised = n < len(told)
                 told[n : n + 1] = [_key(request)]
@@ -135,11 +136,6 @@ class RequestPrinter:
             del told[len(thread.requests) :]
         self._waiting = (session, time.monotonic() + min(patience)) if patience else None
         sys.stdout.flush()
-
-    def _patience(self, session: Session, thread: Thread) -> float:
-        """Seconds without news after which the last request is reported without its usage."""
-        late = session.format in _LATE or any(request.usage for request in thread.requests[-3:-1])
-        return HELD if self._json and late else SOON
 
     def _find_window(self, session: Session, thread: Thread, at: int, pressure: Pressure) -> Window:
         """Looked for anew, O(requests), only where a larger context or a compaction may give another one away."""

@@ -39,19 +39,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     use_utf8()
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _answer(words)
+        command, arguments = _parse(words)
+        command.run(arguments)
+        sys.stdout.flush()
     except SystemExit as stop:  # argparse has told what was wrong, or printed its help
         return stop.code if isinstance(stop.code, int) else 2
     except KeyboardInterrupt:
         note("stopped.")
         return 130
-
-
-def _answer(words: list[str]) -> int:
-    try:
-        command, arguments = _parse(words)
-        command.run(arguments)
-        sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough
         silence_stdout()
     except InspectorError as failure:

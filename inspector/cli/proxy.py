@@ -180,12 +180,8 @@ class Exchanges:
 
 def _place(session: Session, one: Exchange) -> tuple[Thread, Request] | None:
     """The thread and the request that it is; None for a side call."""
-    for thread in session.threads:
-        requests = thread.requests
-        for at in range(len(requests) - 1, max(-1, len(requests) - _LATE), -1):
-            if requests[at].line == one.line:
-                return thread, requests[at]
-    return None
+    placed = ((thread, request) for thread in session.threads for request in reversed(thread.requests[-_LATE:]))
+    return next(((thread, request) for thread, request in placed if request.line == one.line), None)
 
 
 KEYS = "[f]orward as it was, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
