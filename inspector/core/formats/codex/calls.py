@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
-from inspector.core.formats.codex.searched import by_provider, split, with_found
-from inspector.core.formats.codex.standing import CodexHistory, with_reasoning
+from inspector.core.formats.codex.history import CodexHistory, by_provider, split, with_found
+from inspector.core.formats.reading import with_reasoning
 from inspector.core.message import Mark, Message, Part, Role, Text, ToolCall
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Request, SideCall
+from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.untyped import object_of, texts_at
 from inspector.core.usage import Usage
 
@@ -203,20 +203,17 @@ class ModelCalls:
         """What the next call would send. O(messages not settled yet)."""
         return self._standing.view(self._unsettled())
 
-    @property
-    def messages(self) -> Sequence[Message]:
-        """All messages in file order."""
-        return Prefix(self._messages, then=self._unsettled())
-
-    @property
-    def requests(self) -> Sequence[Request]:
-        """All calls; the last may still be without its count."""
-        return Prefix(self._requests, then=(self._request(self._open),) if self._open else ())
-
-    @property
-    def compactions(self) -> Sequence[Compaction]:
-        """All compactions."""
-        return Prefix(self._compactions, then=(self._compaction,) if self._compaction else ())
+    def thread(self) -> Thread:
+        """All that was said; the last call may still be without its count."""
+        return Thread(
+            id="main",
+            model=self.setting.model,
+            requests=Prefix(self._requests, then=(self._request(self._open),) if self._open else ()),
+            messages=Prefix(self._messages, then=self._unsettled()),
+            end=self.buffer(),
+            prompt=self.setting.prompt,
+            compactions=Prefix(self._compactions, then=(self._compaction,) if self._compaction else ()),
+        )
 
     def _request(self, call: _Call, finish: str = "") -> Request:
         setting = self.setting

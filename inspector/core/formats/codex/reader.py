@@ -43,17 +43,11 @@ class CodexReader:
 
 
 def _thread(rollout: Rollout, rollouts: Sequence[Rollout]) -> Thread:
-    calls, meta = rollout.calls, rollout.meta
     parent = _parent(rollout, rollouts)
-    return Thread(
+    return replace(
+        rollout.calls.thread(),
         id=_name(rollout),
-        title=meta.title if meta else "",
-        model=calls.setting.model,
-        requests=calls.requests,
-        messages=calls.messages,
-        end=calls.buffer(),
-        prompt=calls.setting.prompt,
-        compactions=calls.compactions,
+        title=rollout.meta.title if rollout.meta else "",
         parent=_name(parent) if parent else "",
         parent_call=_parent_call(rollout, parent),
     )

@@ -5,6 +5,11 @@ does not say: at once as a rule, later where a message was typed into a running 
 reported counts tell: a prompt that is smaller than the one before plus all that came since has lost the reasoning,
 one that was read from the cache farther than to the first of it has not. The same holds of what a search found: it
 is gone when less is read from the cache than what stood before it, and the prompt is smaller by about that much.
+
+Where the provider itself ran tools inside a call, such as a web search, the model works in several steps, and the
+prompt that is reported is that of the last step: it holds what came up to the last such tool, and what the tools found,
+which is nowhere in the file. How much that was, the counts say. The provider keeps it as long as each call goes on from
+the one before; it is gone when that chain breaks and the client sends all of its own again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,8 +17,7 @@ from dataclasses import replace
 from itertools import product
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.formats.codex.searched import found, without_found
-from inspector.core.message import Message, Part, Text, Thinking, ToolResult
+from inspector.core.message import Message, Opaque, Part, Text, Thinking, ToolResult
 from inspector.core.usage import Usage
 
 
@@ -104,16 +108,6 @@ class CodexHistory:
         self._thought_old = 0
 
 
-def with_reasoning(parts: Iterable[Part], tokens: int) -> tuple[Part, ...]:
-    """With the reported tokens on the reasoning: all on the first of several items, as they are reported in one sum."""
-    counted: list[Part] = []
-    for part in parts:
-        if type(part) is Thinking:
-            part, tokens = Thinking(part.text, part.signature, tokens), 0
-        counted.append(part)
-    return tuple(counted)
-
-
 def without_reasoning(message: Message) -> Message | None:
     """The same message as the provider shows it to the model in a later turn; None where nothing is left of it."""
     parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
@@ -137,3 +131,37 @@ def _texts(message: Message) -> Iterable[str]:
 
 def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", errors="replace"))
+
+
+def split(parts: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
+    """What was in the last step's prompt, and what the last step said."""
+    after = next((n for n in range(len(parts), 0, -1) if by_provider(parts[n - 1])), 0)
+    return parts[:after], parts[after:]
+
+
+def with_found(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
+    """With `tokens`, what the prompt had more than was known to be in it, on the tools that the provider ran."""
+    tokens -= sum(part.tokens or 0 for part in parts if isinstance(part, Thinking))
+    ran = sum(by_provider(part) for part in parts)
+    each = max(0, tokens) // ran if ran else 0
+    return tuple(
+        replace(part, tokens=each) if isinstance(part, Opaque) and by_provider(part) else part for part in parts
+    )
+
+
+def found(message: Message) -> int:
+    """Tokens of what the provider's tools found."""
+    return sum(part.tokens or 0 for part in message.parts if isinstance(part, Opaque) and by_provider(part))
+
+
+def without_found(message: Message) -> Message:
+    """The same message as the client sends it again: the search, not what it found."""
+    parts = (
+        replace(part, tokens=None) if isinstance(part, Opaque) and by_provider(part) else part for part in message.parts
+    )
+    return replace(message, parts=tuple(parts)) if found(message) else message
+
+
+def by_provider(part: Part) -> bool:
+    """A tool that the provider ran: a search of the web or of files, an interpreter."""
+    return type(part) is Opaque and part.kind.endswith("_call")
