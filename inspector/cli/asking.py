@@ -47,7 +47,10 @@ def forget_typed() -> None:
 
 def show(what: Question, most: int) -> bool:
     """Write it down, with `most` rows (0 = all). Says whether it was cut."""
-    rows, left = shown(what, _width(), most)
+    width = 80
+    with suppress(OSError, ValueError):
+        width = max(20, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
+    rows, left = shown(what, width, most)
     sys.stderr.write("".join(f"{row}\n" for row in ("", *rows)))
     return bool(left)
 
@@ -84,9 +87,3 @@ def _rows(text: str, width: int) -> Iterator[tuple[str, int]]:
                 row, used, count = "┆ ", 2, 0
             row, used, count = row + sign, used + size, count + 1
         yield row, count + 1
-
-
-def _width() -> int:
-    with suppress(OSError, ValueError):
-        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
-    return 80

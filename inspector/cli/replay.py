@@ -21,7 +21,7 @@ from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Losses
-from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, RequestRow, recorded, report
+from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, recorded, report
 from inspector.core.session import Thread
 from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
@@ -156,7 +156,14 @@ def describe(found: ReplayReport) -> dict[str, Any]:
     return {
         "policy": found.policy,
         "settings": dict(found.settings),
-        "requests": [_row(row) for row in found.rows],
+        "requests": [
+            {
+                **picked(row, "index tokens kind messages fired"),
+                "refused": row.refused or None,
+                **picked(row.spent, f"{_COUNTS} summariser_input summariser_output cost_usd"),
+            }
+            for row in found.rows
+        ],
         "compactions": [
             _compaction(one) | {"regret": regretted[one.at.before_request, one.at.tier]} for one in found.compactions
         ],
@@ -169,14 +176,6 @@ def describe(found: ReplayReport) -> dict[str, Any]:
         },
         "loss": _loss(found.losses),
         "pins": dict(zip(("kept", "of"), pins_kept(found.pins), strict=True)),
-    }
-
-
-def _row(row: RequestRow) -> dict[str, Any]:
-    return {
-        **picked(row, "index tokens kind messages fired"),
-        "refused": row.refused or None,
-        **picked(row.spent, f"{_COUNTS} summariser_input summariser_output cost_usd"),
     }
 
 

@@ -28,9 +28,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _document(found: FoundSession) -> dict[str, Any]:
-    return {
-        "path": str(found.path),
-        **picked(found, "format bytes=size"),
-        "modified": f"{found.modified.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        **picked(found, "project title"),
-    }
+    modified = f"{found.modified.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    named = {"path": str(found.path), **picked(found, "format bytes=size"), "modified": modified}
+    return {**named, **picked(found, "project title")}

@@ -32,7 +32,9 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
                     for match in _NUMBERED.finditer(text):
                         places.setdefault(match.group(), []).append(match.start())
                 if all(
-                    _counts(text, at + start, at + end) or (printed and _is_any(text, at + start, at + end))
+                    _COUNTED.match(text, at + end)
+                    or _LINE.search(text[max(0, at + start - 16) : at + start])
+                    or (printed and _is_any(text, at + start, at + end))
                     for at in places[run]
                 ):
                     continue
@@ -134,11 +136,6 @@ def _tells_much(number: str) -> bool:
         and not (len(digits) == 4 and digits[:2] in ("19", "20"))
         and digits not in _POWERS
     )
-
-
-def _counts(text: str, start: int, end: int) -> bool:
-    """Is it a line, a time, a number of tests?"""
-    return _COUNTED.match(text, end) is not None or _LINE.search(text[max(0, start - 16) : start]) is not None
 
 
 def _is_any(text: str, start: int, end: int) -> bool:

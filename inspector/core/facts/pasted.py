@@ -91,15 +91,11 @@ def _documents(lines: list[str]) -> set[int]:
     if len(chapters) > 1:  # its title, too
         title = next((at for at in filled if at < chapters[0] and _SECTION.match(lines[at])), chapters[0])
         begins.append(title)
-    begins += [_paragraph(lines, at) for at in filled if _LICENCE.search(lines[at])][:1]
+    if (at := next((at for at in filled if _LICENCE.search(lines[at])), None)) is not None:
+        begins.append(next((above for above in range(at, 0, -1) if not lines[above - 1].strip()), 0))
     found = set(range(min(begins), end)) if begins else set()
     tags = [at for at in filled if _TAG.match(lines[at])]
     return found | (set(range(tags[0], tags[-1] + 1)) if len(tags) > 2 else set()) | _wrapped(lines)
-
-
-def _paragraph(lines: list[str], at: int) -> int:
-    """Where the paragraph of a line begins."""
-    return next((above for above in range(at, 0, -1) if not lines[above - 1].strip()), 0)
 
 
 def _wrapped(lines: list[str]) -> set[int]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from inspector.core.buffer import Buffer, Stretch, View, shared
 from inspector.core.changes import Change, aligned, change
-from inspector.core.drops import Drop, DropKind, Drops, recorded
+from inspector.core.drops import DropKind, Drops, recorded
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.replay.driver import Arrival, Ground, arrivals
 from inspector.core.replay.economics import Economics
 from inspector.core.replay.report import recorded as recorded_report
-from inspector.core.session import Compaction, SideCall, Thread, compaction_sizes, first_place
+from inspector.core.session import SideCall, Thread, compaction_sizes, first_place
 from inspector.core.tokens.estimators import Estimator
 from inspector.core.tokens.prediction import scale
 from inspector.core.tokens.pressure import Pressures, thread_pressures
@@ -88,23 +88,18 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     summarised = any(one.kind == "summary" for _, one in made)
     changed, renamed = _changes(before.end, here.view, summarised)
     drop = next((one for one in drops.found if one.request == at and one.kind != "sub-agent"), None)
-    kind, trigger, why = _words(made, drop)
+    if made:  # of several, a summary says more than a clean-up
+        one = next((one for _, one in made if one.kind == "summary"), made[0][1])
+        kind, why, trigger = recorded(one).kind, recorded(one).why, " ".join(one.trigger.split())
+    else:
+        assert drop is not None  # else it were no place
+        kind, why, trigger = drop.kind, drop.why, ""
     told = made[0][1].tokens_before if made else None
     listed = compaction_sizes(thread, made[0][1])[0] if made else drop.tokens_before if drop else None
     told = None if listed != told else told
     return RecordedStep(
         at, kind, trigger, why, before, here.buffer(), changed, renamed, tuple(n for n, _ in made), listed, told
     )
-
-
-def _words(made: Sequence[tuple[int, Compaction]], drop: Drop | None) -> tuple[DropKind, str, str]:
-    """(kind, trigger, why): of several, a summary says more than a clean-up."""
-    if not made:
-        assert drop is not None
-        return drop.kind, "", drop.why
-    one = next((one for _, one in made if one.kind == "summary"), made[0][1])
-    cause = recorded(one)
-    return cause.kind, " ".join(one.trigger.split()), cause.why
 
 
 def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
