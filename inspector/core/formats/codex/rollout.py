@@ -1,4 +1,4 @@
-"""One rollout file: its records, fed to `Calls` in order.
+"""One rollout file: its records, fed to `ModelCalls` in order.
 
 `response_item` is the buffer; `event_msg` repeats it for the screen and adds counts, turns and aborts.
 """
@@ -29,17 +29,10 @@ class SessionMeta:
     parent: str = ""
     """Thread that started this one as its sub-agent."""
     title: str = ""
-    root: str = ""
-    """Thread that the user talks to, where the file names it."""
     copied_before: int | None = None
     """Records with a smaller ordinal are a copy of the parent's."""
     forked_at: str = ""
     """Where the thread is a fork: records written before then are a copy."""
-
-    @property
-    def copied(self) -> bool:
-        """May any of the records be a copy?"""
-        return self.copied_before is not None or bool(self.forked_at)
 
     def inherits(self, ordinal: Any, time: str) -> bool:
         """Was this record copied from the thread that this one came out of?"""
@@ -59,7 +52,6 @@ def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
         version=text_of(payload.get("cli_version")),
         parent=parent,
         title=title,
-        root=text_of(payload.get("session_id")),
         copied_before=_copied_before(payload),
         forked_at=text_of(payload.get("timestamp")) if forked else "",
     )
@@ -218,7 +210,7 @@ class Rollout:
         if self.meta is None and not self.headless:
             self.meta = read_meta(payload)
             self.calls.setting.prompt = Prompt(self.meta.instructions, None)
-            self._copied = self.meta.copied
+            self._copied = self.meta.copied_before is not None or bool(self.meta.forked_at)
         elif self.meta is not None and payload.get("id") == self.meta.id:
             self.signs.append(Sign("restart", "the session was opened again", line))
 
