@@ -167,7 +167,8 @@ class Follow:
         """Begin to follow what is open, or stop."""
         state = self._workbench.state
         ready = state.session is not None and state.session.path and state.opening is None
-        wanted: Following = what if ready and state.following != what and not self._stops(what) else ""
+        stops = state.following in (what, "project")  # the button turns off, not over from the project to the file
+        wanted: Following = what if ready and not stops else ""
         self._stop()
         self._what = wanted
         self._workbench.follow(wanted)
@@ -181,10 +182,6 @@ class Follow:
         self._what = "file"
         self._workbench.follow("file")
         self._start("file", Path(path))
-
-    def _stops(self, what: Following) -> bool:
-        """The button, where the project is followed: off, not over to the file."""
-        return what == "file" and self._workbench.state.following == "project"
 
     def _start(self, what: Following, path: Path) -> None:
         latest, opened = _Latest(), self._opener.hand_over(path)

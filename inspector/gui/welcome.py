@@ -71,10 +71,6 @@ class Welcome(QWidget):
         if not found:
             self.found.say(NONE_FOUND)
 
-    def drag_over(self, over: bool) -> None:
-        """A file is held over the window."""
-        self.drop.show_over(over)
-
 
 def sample_path() -> Path:
     """The session that ships with the program."""
@@ -103,6 +99,7 @@ class _DropArea(QFrame):
         QVBoxLayout(self).addWidget(words)
 
     def show_over(self, over: bool) -> None:
+        """Is a file held over the window?"""
         mark(self, "over", over)
 
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from inspector.core.heavy import load
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.untyped import digits_of
-from inspector.gui.bars import StatusStrip, TopBar
+from inspector.gui.bars import Notice, StatusStrip, TopBar
 from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command, Keys
 from inspector.gui.desk import Desk
@@ -34,7 +34,6 @@ from inspector.gui.reading_order import next_stop
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
-from inspector.gui.widgets.notice import Notice
 from inspector.gui.workspace import WORKSPACES
 from inspector.resources import resource
 from inspector.workbench.state import State
@@ -85,7 +84,7 @@ class MainWindow(Guarded, QMainWindow):
     def _build(self) -> None:
         self.setWindowTitle("Context Inspector")
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
-        FileDrop(self, self.open_path, lambda over: self.welcome.drag_over(over))
+        FileDrop(self, self.open_path, lambda over: self.welcome.drop.show_over(over))
         self.setMinimumSize(960, 600)
         wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session, self.choose_workspace)
         self.top = TopBar(self.workbench, *wanted, commands=lambda: self.commands)
@@ -184,7 +183,7 @@ class MainWindow(Guarded, QMainWindow):
 
     def _commands(self) -> tuple[Command, ...]:
         """All that the window can do, but for its panels, which come later."""
-        bench = self.workbench
+        bench, ask, step = self.workbench, self.ask_panel, self.step_in
         return (
             Command("Open a transcript…", self.choose_file, ("Ctrl+O",), "Session"),
             Command("Open the sample", self.open_sample, (), "Session"),
@@ -198,20 +197,20 @@ class MainWindow(Guarded, QMainWindow):
             Command("The buffer after the last record", partial(bench.move, None), ("Ctrl+End",), "Walk", typed=True),
             Command("Next recorded compaction", bench.next_compaction, ("C",), "Walk", typed=True),
             Command("Previous recorded compaction", bench.previous_compaction, ("Shift+C",), "Walk", typed=True),
-            Command("Next mark of the timeline", partial(self.step_mark, 1), ("M",), "Walk", typed=True),
-            Command("Previous mark of the timeline", partial(self.step_mark, -1), ("Shift+M",), "Walk", typed=True),
-            Command("Message below", partial(self.step_message, 1), ("Down", "J"), "Walk", typed=True),
-            Command("Message above", partial(self.step_message, -1), ("Up", "K"), "Walk", typed=True),
-            Command("Next change of the diff", partial(self.step_change, 1), ("F7",), "Walk"),
-            Command("Previous change of the diff", partial(self.step_change, -1), ("Shift+F7",), "Walk"),
+            Command("Next mark of the timeline", partial(step, "Timeline", 1), ("M",), "Walk", typed=True),
+            Command("Previous mark of the timeline", partial(step, "Timeline", -1), ("Shift+M",), "Walk", typed=True),
+            Command("Message below", partial(step, "Buffer", 1), ("Down", "J"), "Walk", typed=True),
+            Command("Message above", partial(step, "Buffer", -1), ("Up", "K"), "Walk", typed=True),
+            Command("Next change of the diff", partial(step, "Diff", 1, bring=True), ("F7",), "Walk"),
+            Command("Previous change of the diff", partial(step, "Diff", -1, bring=True), ("Shift+F7",), "Walk"),
             *stepper_commands(bench),
             *edit_commands(self.desk, self),
             *self.runs.commands(),
             *self.proxies.commands(),
-            Command("Compare policies", self.compare_policies, (), "Session"),
-            Command("Pin the sentence of the message", self.pin_sentence, ("Ctrl+Shift+D",), "Find"),
-            Command("Filter the buffer", self.filter_messages, ("/",), "Find", typed=True),
-            Command("Search the session", partial(self.search, ""), ("Ctrl+F",), "Find"),
+            Command("Compare policies", partial(ask, "Compare"), (), "Session"),
+            Command("Pin the sentence of the message", partial(ask, "Message", bring=False), ("Ctrl+Shift+D",), "Find"),
+            Command("Filter the buffer", partial(ask, "Buffer"), ("/",), "Find", typed=True),
+            Command("Search the session", partial(ask, "Search"), ("Ctrl+F",), "Find"),
             Command("Commands…", partial(self.open_palette, ">"), ("Ctrl+Shift+P",), "Find"),
             Command("Search or run a command…", self.open_palette, ("Ctrl+K",), "Find"),
             Command("Set the window…", self.choose_window, (), "Numbers"),
@@ -242,7 +241,7 @@ class MainWindow(Guarded, QMainWindow):
         if thread is not None and number is not None and number < len(thread.requests):
             found.append(Command(f"Go to request {number}", partial(bench.move, number)))
         if session is not None:
-            found.append(Command(f"Search the session for “{typed}”", partial(self.search, typed)))
+            found.append(Command(f"Search the session for “{typed}”", partial(self.ask_panel, "Search", typed)))
             named = [(f"{other.id} {other.title}".strip(), other.id) for other in session.threads[1:]]
             go = bench.choose_thread
             found += tier_offers(bench, typed)
@@ -297,44 +296,19 @@ class MainWindow(Guarded, QMainWindow):
         """The palette."""
         self.palette_box.open(text if isinstance(text, str) else "")
 
-    def search(self, text: str) -> None:
-        """Search the whole session for a text."""
+    def ask_panel(self, title: str, text: str = "", bring: bool = True) -> None:
+        """Have a panel do what its command asks of it, where something is open."""
         if self.workbench.state.session is not None:
-            self.docks.bring("Search")
-            self.docks.panel("Search").take(text)
+            if bring:
+                self.docks.bring(title)
+            self.docks.panel(title).take(text)
 
-    def step_message(self, rows: int) -> None:
-        """Select another message of the buffer."""
+    def step_in(self, title: str, rows: int, bring: bool = False) -> None:
+        """To the next message, mark or change in a panel, or so many on or back."""
         if self.workbench.state.session is not None:
-            self.docks.panel("Buffer").step(rows)
-
-    def step_mark(self, rows: int) -> None:
-        """To the next mark of the timeline, or the one before."""
-        if self.workbench.state.session is not None:
-            self.docks.panel("Timeline").step(rows)
-
-    def step_change(self, rows: int) -> None:
-        """To the next change of the diff, or the one before."""
-        if self.workbench.state.session is not None:
-            self.docks.bring("Diff")
-            self.docks.panel("Diff").step(rows)
-
-    def compare_policies(self) -> None:
-        """Drive the chosen policies over the whole thread, and show them side by side."""
-        if self.workbench.state.session is not None:
-            self.docks.bring("Compare")
-            self.docks.panel("Compare").take("")
-
-    def pin_sentence(self) -> None:
-        """Follow what is selected in the message, or its sentence that holds the cursor."""
-        if self.workbench.state.session is not None:
-            self.docks.panel("Message").take("")
-
-    def filter_messages(self) -> None:
-        """Type a filter for the buffer list."""
-        if self.workbench.state.session is not None:
-            self.docks.bring("Buffer")
-            self.docks.panel("Buffer").take("")
+            if bring:
+                self.docks.bring(title)
+            self.docks.panel(title).step(rows)
 
     def show_keys(self) -> None:
         """The list of keys."""

@@ -240,16 +240,6 @@ class Steps:
         renamed |= {id: then for one in outcomes for id, then in one.renamed.items()}  # noqa: A001
         return fates(self.buffer_of(since), Outcome("", self.buffer_of(at), None, changed=changed, renamed=renamed))
 
-    def tree(self) -> tuple[tuple[int, int], ...]:
-        """(depth, index) of every step in the order of a drawn tree."""
-        found: list[tuple[int, int]] = []
-        waiting: list[tuple[int, int]] = [(0, n) for n in reversed(self.children(ORIGIN))]
-        while waiting:
-            depth, at = waiting.pop()
-            found.append((depth, at))
-            waiting += [(depth + 1, n) for n in reversed(self.children(at))]
-        return tuple(found)
-
 
 def named(tier: str, outcomes: Sequence[Outcome[Any]]) -> str:
     """A first name for a step: the tiers that did something, else what was asked for."""
@@ -296,7 +286,7 @@ def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequen
     start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
     found = [StepRow(ORIGIN, 0, start, tokens)]
     known = {ORIGIN: tokens}
-    for depth, at in _drawn(steps):
+    for depth, at in drawn(steps):
         step = steps.taken[at]
         known[at] = (earlier if steps.is_before(at) else sizer).tokens(step.buffer)
         found.append(
@@ -345,7 +335,7 @@ def branches(rows: Sequence[StepRow]) -> Sequence[Branches]:
     ]
 
 
-def _drawn(steps: Steps) -> Sequence[tuple[int, int]]:
+def drawn(steps: Steps) -> Sequence[tuple[int, int]]:
     """(depth, index) in the order of a drawn tree; deeper only where the way parts."""
     children: dict[int, list[int]] = {}
     for at, step in enumerate(steps.taken):

@@ -89,7 +89,7 @@ def cramped(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> list
             for title in titles if name in ("Read", "Compact") else titles[:1]:
                 window.show_panel(title)
                 if title == "Search":
-                    window.search("test")  # a word that is found often
+                    window.ask_panel("Search", "test")  # a word that is found often
                 part = None if title == titles[0] else window.docks.current  # gauge and timeline stay as they are
                 found += (f"{name}, {title}, {place}: {line}" for line in unreadable(window, qtbot, patch, part))
         if not window.workbench.state.thread or not window.workbench.state.thread.compactions:

@@ -256,7 +256,7 @@ def test_marks_fold_open_and_lead_to_their_requests(opened: Timeline, qtbot: QtB
 def test_what_the_search_found_and_our_steps_are_marks(opened: Timeline, qtbot: QtBot) -> None:
     row, window = opened.plot.mark_row, opened.window()
     assert isinstance(window, MainWindow)
-    window.search("statement.py")
+    window.ask_panel("Search", "statement.py")
     qtbot.waitUntil(lambda: any(mark.kind == "search hit" for mark in row.marks))
     hit = next(mark for mark in row.marks if mark.kind == "search hit")
     assert hit.label.endswith("with “statement.py”")

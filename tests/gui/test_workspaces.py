@@ -190,7 +190,7 @@ def test_the_thirty_second_answer(opened: MainWindow, qtbot: QtBot) -> None:
 
 def test_hits_are_opened_one_after_the_other(opened: MainWindow, qtbot: QtBot) -> None:
     """By Return: each is in sight; Qt ended the program where it scrolled while its list of colours was replaced."""
-    opened.search("rounding")
+    opened.ask_panel("Search", "rounding")
     found, view = opened.docks.panel("Search"), opened.docks.panel("Message")
     assert isinstance(found, SearchPanel)
     assert isinstance(view, MessageView)

@@ -7,7 +7,7 @@ from inspector.core.needs import Answer, ProviderFailure
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.verdict import PolicyInput
 from inspector.workbench.stepper import DUE, begin, complete
-from inspector.workbench.steps import ORIGIN, Step, Steps
+from inspector.workbench.steps import ORIGIN, Step, Steps, drawn
 from tests.core.policies.build import build, plain
 
 SETTINGS = POLICY.settings((), 1000)
@@ -33,7 +33,7 @@ def test_undo_redo_branch() -> None:
     branch = steps.add(run(steps, "L0"))
     assert branch.children(0) == (1, 2)
     assert branch.path() == (0, 2)
-    assert branch.tree() == ((0, 0), (1, 1), (1, 2))
+    assert drawn(branch) == [(0, 0), (1, 1), (1, 2)]
     assert branch.undo().undo().undo().at == ORIGIN
     assert branch.undo().undo().buffer is steps.origin
 

@@ -130,13 +130,11 @@ class JsonFolds:
         begin = end = -1
         block = QTextBlock()
         for number in numbers:
-            block = block.next() if block.isValid() and block.blockNumber() == number - 1 else self._find(number)
+            follows = block.isValid() and block.blockNumber() == number - 1
+            block = block.next() if follows else self._document.findBlockByNumber(number)
             if block.isVisible() != shown:
                 block.setVisible(shown)
                 block.setLineCount(int(shown))
                 begin, end = block.position() if begin < 0 else begin, block.position() + block.length()
         if begin >= 0:
             self._document.markContentsDirty(begin, end - begin)
-
-    def _find(self, number: int) -> QTextBlock:
-        return self._document.findBlockByNumber(number)

@@ -83,25 +83,22 @@ class LinkButton(Guarded, QPushButton):
         return QSize(240, self.fontMetrics().height() + 9)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            self._paint(painter)
-
-    def _paint(self, painter: QPainter) -> None:
         c, metrics = self._theme.colours, self.fontMetrics()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self.underMouse() or self.hasFocus():
-            painter.setPen(ink(c.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
-            painter.setBrush(ink(c.raised))
-            painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 5, 5)
-        inner = self.rect().adjusted(7, 0, -7, 0)
-        middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        about = metrics.elidedText(self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 6 // 10)
-        painter.setPen(ink(c.quiet))
-        painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, about)
-        room = QRect(inner)
-        room.setRight(inner.right() - metrics.horizontalAdvance(about) - 12)
-        painter.setPen(ink(c.text))
-        painter.drawText(room, middle, metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, room.width()))
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if self.underMouse() or self.hasFocus():
+                painter.setPen(ink(c.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
+                painter.setBrush(ink(c.raised))
+                painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 5, 5)
+            inner = self.rect().adjusted(7, 0, -7, 0)
+            middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+            about = metrics.elidedText(self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 6 // 10)
+            painter.setPen(ink(c.quiet))
+            painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, about)
+            room = QRect(inner)
+            room.setRight(inner.right() - metrics.horizontalAdvance(about) - 12)
+            painter.setPen(ink(c.text))
+            painter.drawText(room, middle, metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, room.width()))
 
 
 class ProgressBar(Guarded, QWidget):

@@ -19,7 +19,7 @@ from inspector.gui.look.visible import line
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.diff import FATES, LETTERS, Diff, Sides
-from inspector.workbench.steps import ORIGIN, Steps
+from inspector.workbench.steps import ORIGIN, Steps, drawn
 
 if TYPE_CHECKING:
     from inspector.core.replay.economics import Economics
@@ -88,7 +88,7 @@ class DiffBar(Guarded, QWidget):
             self.choice.setEnabled(True)
             self.choice.addItem(START, None)
             self.choice.addItem(AS_RECORDED if steps.recorded is None else BEFORE, ORIGIN)
-            for _, at in steps.tree():
+            for _, at in drawn(steps):
                 if at != steps.at:
                     self.choice.addItem(f"{at + 1}  {line(steps.taken[at].name, 40)}", at)
             chosen = self.choice.findData(steps.against) if steps.against is not None else 0
