@@ -135,12 +135,11 @@ def _all_told(found: Recorded) -> None:
 
 
 def _totals(found: Recorded, told: dict[str, Any]) -> None:
-    """What `info` sums up is what the provider said to the requests."""
-    steps = [found.provider_saw(request) for thread in found.session.threads for request in thread.requests]
+    """What `info` sums up is what the provider said to all calls, those beside the conversation too."""
     totals = told["totals"]
     prompt = totals["input"] + totals["cache_read"] + totals["cache_write"]
-    assert prompt == sum(one.prompt or 0 for one in steps)
-    assert totals["output"] == sum(one.output or 0 for one in steps)
+    assert prompt == sum(one.prompt or 0 for one in found.sent)
+    assert totals["output"] == sum(one.output or 0 for one in found.sent)
 
 
 def _same_window(played: Played, own: Session, scenario: Scenario) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from inspector.core.session import Thread
 from inspector.transcripts.files import open_transcript
 from tests.clients.actor import Actor
 from tests.clients.bodies import of_buffer
@@ -12,7 +13,6 @@ from tests.clients.cases import actors
 from tests.clients.conftest import Plays, skip_where_missing
 from tests.clients.playing import TASK, Played, play
 from tests.clients.rebuilt import Recorded, own_transcripts, recorded
-from tests.clients.recordings import command
 from tests.clients.scenarios import SCENARIOS
 from tests.clients.test_rebuilt import BESIDE, same_as_its_own, same_as_the_wire
 
@@ -63,9 +63,10 @@ def test_two_at_once(plays: Plays, actor: Actor, wire: str) -> None:
     assert all(TASK[:20] in thread.title for thread in found.session.threads)
 
 
-def _spent(totals: dict[str, Any]) -> tuple[int, int]:
-    """Prompt and output: not every client keeps apart what was written to the cache."""
-    return totals["input"] + totals["cache_read"] + totals["cache_write"], totals["output"]
+def _spent(thread: Thread) -> tuple[int, int]:
+    """Prompt and output of its requests: not every client keeps apart what was written to the cache."""
+    usages = [request.usage for request in thread.requests if request.usage is not None]
+    return sum(one.prompt for one in usages), sum(one.output for one in usages)
 
 
 @pytest.mark.parametrize(("actor", "wire"), actors())
@@ -79,10 +80,9 @@ def test_resumed(plays: Plays, comparison: ModuleType, actor: Actor, wire: str) 
     last = found.provider_saw(thread.requests[-1]).told
     assert all(any(words in piece[2] for piece in last.pieces) for words in (TASK, MORE))
     files = own_transcripts(played, actor.transcripts)
-    told = command("info", str(played.recording))["totals"]
     if len(files) == 1:
         own = open_transcript(files[0])
-        assert _spent(command("info", str(files[0]))["totals"]) == _spent(told)
+        assert _spent(own.main) == _spent(thread)
         same_as_its_own(found, thread, own.main, comparison)
 
 

@@ -191,6 +191,19 @@ def test_rewritten_in_place_with_the_same_beginning(tmp_path: Path) -> None:
     assert not told[-1].problems
 
 
+def test_rewritten_in_place_with_the_same_end(tmp_path: Path) -> None:
+    """The same file, longer than before, and where it was read to stand the same bytes: its first ones tell."""
+    path = write(tmp_path, lines_of(8))
+    told, follower = told_of(path)
+    with path.open("r+b") as file:
+        file.write(record(0).replace(b"user 0", b"user x"))
+        file.seek(0, os.SEEK_END)
+        file.write(record(8) + record(9))
+    follower.look()
+    assert told.requests == 5
+    assert next(iter(told[-1].main.messages)).text.startswith("user x")
+
+
 def test_rotated(tmp_path: Path) -> None:
     path = write(tmp_path, lines_of(8))
     told, follower = told_of(path)

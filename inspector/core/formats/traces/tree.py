@@ -3,7 +3,7 @@
 A span written twice counts once; a call around a call is a wrapper of it; an agent's sums are no call.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -37,18 +37,20 @@ class SpanTree:
     """All spans of a file as they stand now, in runs and calls."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
-        self._spans = {span.id: span for span in sorted(spans, key=lambda one: one.start)}
+        self._spans = {span.id: span for span in sorted(spans, key=attrgetter("start"))}
         self._order = self._outermost_first()
         self._around: dict[str, tuple[Span | None, Span | None, str]] = {}
         """The nearest call, agent or tool around a span; the nearest agent or tool (a tool that calls a model is a
         sub-agent); the outermost span that is known, or the one that is missing: what has it in common is one trace."""
+        by_id, around = self._spans, self._around
         for span in self._order:
-            if (up := self._spans.get(span.parent)) is None:
-                self._around[span.id] = None, None, span.parent
+            if (up := by_id.get(span.parent)) is None:
+                around[span.id] = None, None, span.parent
                 continue
-            above, agent, root = self._around[up.id]
-            above, agent = up if up.kind else above, up if up.kind in ("agent", "tool") else agent
-            self._around[span.id] = above, agent, root or up.id
+            above, agent, root = around[up.id]
+            if up.kind:
+                above, agent = up, up if up.kind != "call" else agent
+            around[span.id] = above, agent, root or up.id
         self._alone: set[str] = set()
         """Outermost calls and tools: those of one conversation are one run, with what is in them."""
         self.wrappers = 0
@@ -73,12 +75,13 @@ class SpanTree:
 
     def _outermost_first(self) -> Sequence[Span]:
         """None of those that stand in a circle."""
-        inner: dict[str, list[Span]] = {}
-        for span in self._spans.values():
-            inner.setdefault(span.parent if span.parent in self._spans else "", []).append(span)
-        order = inner.get("", [])
+        spans, inner = self._spans, defaultdict[str, list[Span]](list)
+        for span in spans.values():
+            inner[span.parent if span.parent in spans else ""].append(span)
+        order = inner[""]
         for span in order:  # it grows meanwhile
-            order += inner.get(span.id, ())
+            if span.id in inner:
+                order += inner[span.id]
         return order
 
     def _found(self) -> Sequence[AgentRun]:
