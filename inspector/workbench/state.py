@@ -161,7 +161,7 @@ class State:
         return bool(record) and self.session is not None and self.session.path == record
 
     @property
-    def is_partial(self) -> bool:
+    def is_being_read(self) -> bool:
         """Is what is open the beginning of what is still being read?"""
         return self.opening is not None and self.is_open(self.opening.path)
 

@@ -249,7 +249,7 @@ class BreakdownPanel(Panel):
         """Worked out where the buffer is another one; the chosen part always. Of a session that is still being read,
         when it is: its beginning would be worked out for a moment only."""
         key = filling_key(state)
-        if key != self._key and state.is_partial:
+        if key != self._key and state.is_being_read:
             key = None
         if key != self._key:
             self._key = key
@@ -309,7 +309,7 @@ class BreakdownPanel(Panel):
         self.all.setVisible(bool(state.part))
         if self.filling is None or tree is None:
             if self._key is None:
-                self.says.show_text("" if state.is_partial else "Open a transcript to see what fills its window.")
+                self.says.show_text("" if state.is_being_read else "Open a transcript to see what fills its window.")
             return
         nodes = self.filling.tree.along(state.part)
         gone = "" if len(nodes) > len(state.part) else "not in this buffer: "
