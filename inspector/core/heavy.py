@@ -6,6 +6,7 @@ module; an import that failed for this reason is made once more.
 """
 
 import re
+from collections.abc import Callable
 from importlib import import_module
 from threading import Lock
 from types import ModuleType
@@ -26,17 +27,18 @@ def load(name: str) -> ModuleType:
 class _Late:
     """Has the methods of the compiled pattern, each from the first time that it is asked for."""
 
-    def __init__(self, text: str, flags: int) -> None:
+    def __init__(self, text: str | Callable[[], str], flags: int) -> None:
         self._text, self._flags = text, flags
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        method = getattr(re.compile(self._text, self._flags), name)  # `re` keeps what it compiled
+        text = self._text if isinstance(self._text, str) else self._text()
+        method = getattr(re.compile(text, self._flags), name)  # `re` keeps what it compiled
         setattr(self, name, method)
         return method
 
 
-def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`, later: a mistake in `text` shows when it is used."""
+def pattern(text: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
+    """As `re.compile`, later: a mistake in `text`, or in what gives it, shows when it is used."""
     return cast("re.Pattern[str]", _Late(text, flags))

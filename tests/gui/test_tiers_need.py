@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
@@ -13,7 +14,7 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.needs import Answer, Failure, Need, Summarize
 from inspector.gui.desk import Desk
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.tiers.need_panel import FAILURES, NeedPanel
+from inspector.gui.panels.tiers.need_panel import _ASKS, FAILURES, NeedPanel
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.text import LARGEST, NeedText, editable
@@ -261,3 +262,7 @@ def test_who_answers_is_told_by_name_and_the_cost_is_of_the_tier_that_waits(
     qtbot.waitUntil(lambda: tiers.cost.isVisible() and tiers.cost.caption.text() == "WHAT L3b WOULD COST")
     slow.go.set()
     ended(waiting, qtbot)
+
+
+def test_every_need_has_its_words() -> None:
+    assert set(_ASKS) == set(get_args(Need))

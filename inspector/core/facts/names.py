@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from inspector.core.facts.fact import Fact
-from inspector.core.facts.rules import rule, words
+from inspector.core.facts.rules import rule, word_list
 
 _NAME, _MAY_NAME, _NUMBERED = rule("names.name"), rule("names.may_name"), rule("names.numbered")
 _GUTTER, _ID, _PART = rule("names.gutter"), rule("names.id"), rule("names.part")
 _HASH, _HOST = rule("names.hash"), rule("names.host")
 _LINE = rule("names.line")
 _COUNTED = rule("names.counted")
-
-_EVERYDAY, EVERYWHERE = words("everyday"), words("everywhere")
 
 
 def names(text: str, printed: bool = False) -> Iterator[Fact]:
@@ -95,7 +93,7 @@ def _path(found: str) -> str:
         found = found[cut.start() :]  # 看src/a.py
     found = found[2:] if first in ("a", "b") and found.count("/") > 1 else found  # a head in a diff
     parts = found.split("/")
-    if parts[-1].lower() in EVERYWHERE and len(parts) == 1:
+    if parts[-1].lower() in word_list("everywhere") and len(parts) == 1:
         return ""
     if not slash:
         return found
@@ -117,7 +115,8 @@ def _is_everyday(name: str) -> bool:
     if not parts or _HASH.fullmatch(name):
         return False
     words = [part.lower() for part in parts]
-    everyday = (len(word) == 1 or word in _EVERYDAY or word.removesuffix("s") in _EVERYDAY for word in words)
+    known = word_list("everyday")
+    everyday = (len(word) == 1 or word in known or word.removesuffix("s") in known for word in words)
     return (len(words) < 4 and all(everyday)) or max(map(len, words)) < 3
 
 

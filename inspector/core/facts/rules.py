@@ -29,16 +29,16 @@ def _texts() -> Mapping[str, str]:
 
 
 def rule(name: str) -> re.Pattern[str]:
-    """The rule `section.name`, compiled when it is first used."""
-    return pattern(_texts()[name])
+    """The rule `section.name`, looked up and compiled when it is first used."""
+    return pattern(lambda: _texts()[name])
 
 
-def words(name: str) -> frozenset[str]:
+@cache
+def word_list(name: str) -> frozenset[str]:
     """The words of a list."""
     return frozenset(_texts()[f"words.{name}"].split())
 
 
-_SIMPLER = str.maketrans(*_texts()["words.traditional"].split())
 _CHINESE_WANTED, _DEMANDED = rule("chinese.wanted"), rule("chinese.demanded")
 _NARRATES, _REPORTS = rule("chinese.narrates"), rule("chinese.reports")
 _TOLD, _IS = rule("chinese.told"), rule("chinese.is")
@@ -56,9 +56,14 @@ def is_chinese(text: str) -> bool:
     return not begins.isascii() and any("\u4e00" <= c <= "\u9fff" for c in begins)
 
 
+@cache
+def _simpler() -> dict[int, int]:
+    return str.maketrans(*_texts()["words.traditional"].split())
+
+
 def simplified(text: str) -> str:
     """The same, as long, in the letters that the rules are written in."""
-    return text if text.isascii() else text.translate(_SIMPLER)
+    return text if text.isascii() else text.translate(_simpler())
 
 
 def asks(sentence: str) -> bool:

@@ -12,9 +12,8 @@ from functools import cached_property
 from rapidfuzz import fuzz, process
 
 from inspector.core.facts.fact import SENTENCES, Fact
-from inspector.core.facts.names import EVERYWHERE
 from inspector.core.facts.reading import texts
-from inspector.core.facts.rules import constrains, may_bind
+from inspector.core.facts.rules import constrains, may_bind, word_list
 from inspector.core.facts.sentences import LONGEST as CUT
 from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Opaque, Text
@@ -156,7 +155,7 @@ class Retelling:
         if fact.kind == "path":
             file = fact.text.rpartition("/")[2]
             there = file in self._files or (not file.isascii() and file in self._text)  # 看模块4.py
-            return there and file.lower() not in EVERYWHERE
+            return there and file.lower() not in word_list("everywhere")
         if fact.kind == "url":
             return bool(self._text) and fact.text.partition("://")[2].rstrip("/") in self._text
         said = _letters(fact.text).strip()
