@@ -10,7 +10,7 @@ from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.cli.buffer import message_document, validity_document
 from inspector.cli.output import listing, number, pairs, picked, plain, write_answer
 from inspector.cli.select import Selection, add_options, add_selection, select
-from inspector.core.answering import Answerer, AnswerLog, need_document, read_script
+from inspector.core.answering import Answerer, AnswerLog, missing_files, missing_files_words, need_document, read_script
 from inspector.core.buffer import Buffer
 from inspector.core.drops import thread_drops
 from inspector.core.errors import InspectorError
@@ -181,15 +181,15 @@ def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: 
 
 
 def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
-    """The script or the one who was named; what takes hands is done in the current folder."""
+    """Open the script or the answerer that was named. Files are read from the recording, never from this machine."""
     if not arguments.answers:
         by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
-        return WorkspaceAnswerer(by, Path.cwd())
+        return WorkspaceAnswerer(by, None)
     script = read_script(_json_file(arguments.answers))
-    hands = WorkspaceAnswerer(script, Path.cwd())
+    hands = WorkspaceAnswerer(script, None)
 
     def in_order(need: Need) -> Answer:
-        """The last answer is the model's: what takes hands is then really done."""
+        """Keep the last answer of the script for the model: files come from the recording then, texts are saved."""
         by_hand = isinstance(need, ReadFile | SaveTranscript | SaveText)
         return hands(need) if by_hand and script.left < 2 else script(need)
 
@@ -233,6 +233,8 @@ def describe(stepped: StepReport) -> dict[str, Any]:
         ],
         "events": [{"name": event.name, **event.fields} for event in step.events],
         "needs": [need_document(one) for one in step.asked],
+        "missing_files": missing_files(step.asked)[1],
+        "missing_files_note": missing_files_words(step.asked),
         "state": by.dump(step.running),
         "validity": validity_document(after),
     }
@@ -258,6 +260,7 @@ def step_lines(document: dict[str, Any]) -> list[str]:
             ("succeeded", "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}"),
             ("before", _size(before["messages"], before, document["policy"])),
             ("after", _size(len(after["messages"]), after, document["policy"])),
+            *((("files", plain(note)),) if (note := document["missing_files_note"]) else ()),
         ]
     )
     due = ("due", lambda one: "due" if one["due"] else "")

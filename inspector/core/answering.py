@@ -30,6 +30,7 @@ from inspector.core.needs import (
     failure_name,
 )
 from inspector.core.offline import summarise
+from inspector.core.words import plural
 
 Answerer: TypeAlias = Callable[[Need], Answer]
 
@@ -41,6 +42,8 @@ class Stoppable(Protocol):
     def cancel(self) -> None: ...
 
 
+RECORDING = "recording"
+"""Who answers with what the recording holds (`Answer.by`)."""
 NOT_WRITTEN = "(not written)"
 """The path of what a rehearsal did not save."""
 
@@ -51,9 +54,9 @@ _OVERFLOW = re.compile(
 
 
 def offline(need: Need) -> Answer:
-    """The deterministic extractive summariser; a file is what the recording holds of it.
+    """Answer by the deterministic extractive summariser; a file is what the recording holds of it.
 
-    What it cannot do (other files, the disk, tools) fails as missing.
+    What it cannot do (a file that the recording does not hold, the disk, tools) fails as missing.
     """
     match need:
         case Summarize():
@@ -62,9 +65,31 @@ def offline(need: Need) -> Answer:
             text = summarise(Summarize(need.instructions, "", source=messages))
             return Answer(messages=(Message("offline", "assistant", (Text(text),), summary=True),), by="offline")
         case ReadFile(_, limit, str(text)):
-            return Answer(text=text[:limit], by="offline")
+            return Answer(text=text[:limit], by=RECORDING)
+        case ReadFile(path):
+            raise missing_file(path)
         case _:
             raise ProviderFailure("nobody is there to do this offline", kind="missing")
+
+
+def missing_file(path: str) -> ProviderFailure:
+    """The failure for a file of which the recording holds no content."""
+    return ProviderFailure(f"The recording does not hold the content of {path}.", kind="missing")
+
+
+def missing_files(asked: Sequence["AnsweredNeed"]) -> tuple[int, list[str]]:
+    """Return how many files were to be re-attached, and the paths of those that could not be read."""
+    paths = [(one.need.path, one.reply) for one in asked if isinstance(one.need, ReadFile)]
+    return len(paths), [path for path, reply in paths if isinstance(reply, Failure)]
+
+
+def missing_files_words(asked: Sequence["AnsweredNeed"]) -> str:
+    """`2 of 5 files to re-attach are not in the recording: a.py, b.py`; empty if none is missing."""
+    count, paths = missing_files(asked)
+    if not paths:
+        return ""
+    verb = "is" if len(paths) == 1 else "are"
+    return f"{len(paths)} of {plural(count, 'file')} to re-attach {verb} not in the recording: {', '.join(paths)}"
 
 
 def rehearsed(answer: Answerer) -> Answerer:

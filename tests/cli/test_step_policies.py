@@ -83,30 +83,71 @@ def test_micro(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["events"] == []
 
 
-def test_manual_reads_files_of_the_current_folder_and_keeps_the_transcript(
+def files_of_other_people(place: Path, *paths: str) -> None:
+    """Files of this machine that have the names of recorded ones."""
+    for path in paths:
+        (place / path).parent.mkdir(exist_ok=True)
+        (place / path).write_text("of this machine")
+
+
+def test_step_with_files_of_the_same_names_here_restores_the_recorded_contents(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (place / "a").write_text("now")
+    files_of_other_people(place, "a", "nope")
     words = ("--policy", "learn-claude-code", "--tier", "manual", "--instructions", "keep paths")
     found = step(capsys, payload(place, *reads("a", "nope", "/etc/hostname")), *words)
     assert [need["kind"] for need in found["needs"]] == ["save_transcript", *["read_file"] * 3, "summarize"]
-    assert [need["error"] is None for need in found["needs"]] == [True, False, False, True, True]
+    assert [need["answer"] for need in found["needs"][1:4]] == ["x" * 5000] * 3
+    assert [need["by"] for need in found["needs"][1:4]] == ["recording"] * 3
     assert "keep paths" in found["needs"][-1]["request"]["instructions"]
-    assert text(found["after"]["messages"][0]).endswith("\n\n[Restored after compact] a:\nnow")
+    assert "of this machine" not in json.dumps(found)
+    assert found["missing_files"] == []
     kept = Path(found["events"][0]["transcript_path"])
     assert kept.is_relative_to(place / "data")
     assert len(kept.read_text().splitlines()) == 7
     assert found["validity"][0]["rule"] == "result-without-call"  # faithful: the window of five splits a pair
 
 
+def test_step_with_files_that_the_recording_only_names_tells_which_are_missing(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files_of_other_people(place, "a", "b")
+    messages = reads("a", "b")
+    del messages[2]["content"][0]["content"]  # the result of "a" was not recorded
+    messages[2]["content"][0]["is_error"] = True
+    words = ("--policy", "learn-claude-code", "--tier", "auto")
+    body = payload(place, *messages)
+    found = step(capsys, body, *words)
+    assert "of this machine" not in json.dumps(found)
+    assert found["missing_files"] == ["a"]
+    failed = next(need for need in found["needs"] if need["request"].get("path") == "a")
+    assert failed["error"]["message"] == "The recording does not hold the content of a."
+    assert cli.main(["step", str(body), *words]) == 0
+    assert "1 of 2 files to re-attach is not in the recording: a" in capsys.readouterr().out
+
+
+def test_step_of_claude_code_with_files_of_the_same_names_here_restores_the_recorded_contents(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files_of_other_people(place, "a.py", "b.py")
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for n, (name, path, content) in enumerate((("Read", "a.py", "recorded text"), ("Edit", "b.py", "updated"))):
+        use = {"type": "tool_use", "id": f"c{n}", "name": name, "input": {"file_path": path}}
+        out = {"type": "tool_result", "tool_use_id": f"c{n}", "content": content}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [out]}]
+    found = step(capsys, payload(place, *messages), "--policy", "claude-code", "--tier", "auto")
+    assert [text(one) for one in found["after"]["messages"][1:]] == ["File a.py:\nrecorded text"]
+    assert found["missing_files"] == ["b.py"]
+
+
 def test_the_script_answers_in_order_or_the_model_alone(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (place / "a").write_text("now")
     body = payload(place, *reads("a"))
     words = ("--policy", "learn-claude-code", "--tier", "auto", "--answers")
     alone = step(capsys, body, *words, written(place, "one.json", ["SUM"]))
-    assert text(alone["after"]["messages"][0]) == "[Conversation compressed]\nSUM\n\n[Restored after compact] a:\nnow"
+    restored = "SUM\n\n[Restored after compact] a:\n"
+    assert text(alone["after"]["messages"][0]) == f"[Conversation compressed]\n{restored}{'x' * 5000}"
     whole = step(capsys, body, *words, written(place, "all.json", ["there", "then", "SUM"]))
-    assert text(whole["after"]["messages"][0]).endswith("SUM\n\n[Restored after compact] a:\nthen")
+    assert text(whole["after"]["messages"][0]).endswith(f"{restored}then")
     assert whole["events"][0]["transcript_path"] == "there"
 
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from inspector.core.buffer import Buffer
 from inspector.core.calls import used_last
 from inspector.core.formats.claude_code.unrecorded import LEAST, STAYS, client_tokens, oldest_results
-from inspector.core.message import Message, ToolResult
+from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, ReadFile, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
@@ -264,7 +264,8 @@ def _compact(
 
 def _files(messages: Sequence[Message], settings: ClaudeCodeSettings) -> Conversation[list[Message]]:
     """The files used last, each as a message of the client."""
-    recorded = {r.call_id: r.content for m in messages if isinstance(r := m.result, ToolResult) and not r.is_error}
+    results = (message.result for message in messages if message.mark != "placeholder")
+    recorded = {one.call_id: one.content for one in results if one is not None and not one.is_error}
     found: list[Message] = []
     for path, call in used_last(messages, READING, ("file_path",)):
         if len(found) >= settings.restore_files:

@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, rehearsed
+from inspector.core.answering import RECORDING, AnsweredNeed, Answerer, AnswerLog, missing_file, rehearsed
 from inspector.core.buffer import Buffer, View
-from inspector.core.calls import path_of
+from inspector.core.calls import path_of, writes
 from inspector.core.facts.index import FactIndex
 from inspector.core.message import Message, ToolCall
-from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, drive
+from inspector.core.needs import Answer, Need, ReadFile, drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.start import filed_at
@@ -109,11 +109,11 @@ def _edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], froz
     return swapped, frozenset(message.id for message in before if message.id not in standing)
 
 
-BY = "replay"
-
-
 class RecordedFiles:
-    """An answerer that has seen the messages so far: what is asked of a model goes on to the answerer within."""
+    """An answerer that reads files from the messages so far: what is asked of a model goes to the answerer within.
+
+    A file is what the buffer still holds of it, else what a reading call printed last.
+    """
 
     def __init__(self, answer: Answerer) -> None:
         self._answer = rehearsed(answer)
@@ -125,7 +125,7 @@ class RecordedFiles:
         """What the tools printed is what the files hold."""
         for message in messages:
             for part in message.parts:
-                if isinstance(part, ToolCall) and (path := path_of(part)):
+                if isinstance(part, ToolCall) and not writes(part) and (path := path_of(part)):
                     self._calls[part.id] = path
             result = message.result
             if result is not None and (path := self._calls.pop(result.call_id, "")) and not result.is_error:
@@ -133,10 +133,11 @@ class RecordedFiles:
 
     def __call__(self, need: Need) -> Answer:
         match need:
-            case ReadFile(path=path, max_chars=limit):
-                if path not in self._files:
-                    raise ProviderFailure("the session never read this file", kind="missing")
-                return Answer(text=self._files[path][:limit], by=BY)
+            case ReadFile(path, limit, recorded):
+                content = self._files.get(path) if recorded is None else recorded
+                if content is None:
+                    raise missing_file(path)
+                return Answer(text=content[:limit], by=RECORDING)
             case _:
                 return self._answer(need)
 
