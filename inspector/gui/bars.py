@@ -15,7 +15,7 @@ from inspector.core.tokens.windows import model_at
 from inspector.core.words import plural
 from inspector.gui.commands import Command
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, checked_action, mark, menu_button, row
+from inspector.gui.look.build import button, checked_action, delayed, mark, menu_button, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
@@ -203,6 +203,8 @@ class Notice(QFrame):
         self.more = button("", lambda: self._then())
         row((self.words, 1), (self.bar, 1), self.more, self.button, of=self, margins=(13, 6, 13, 6), gap=12)
         self._opening: OpeningProgress | None = None
+        self._note = ""
+        self._fade = delayed(self, NOTE_MS, self._pressed)
         self.hide()
 
     def show_state(self, state: State) -> None:
@@ -214,9 +216,23 @@ class Notice(QFrame):
             self._said = state.failure
             self.more.hide()
             self._show_words(state.failure, bad=True)
-        elif not self._said or self.button.text() == "Cancel":
-            self._said = ""
-            self.hide()
+        elif state.note:
+            self._show_note(state.note)
+        elif self._note or not self._said or self.button.text() == "Cancel":
+            self._forget()
+
+    def _show_note(self, note: str) -> None:
+        """Show a sentence that is no failure: calm, and gone after a while."""
+        if note != self._note:
+            self.more.hide()
+            self._show_words(note, bad=False)
+            self._note = note
+            self._fade.start()
+
+    def _forget(self) -> None:
+        self._said = self._note = ""
+        self._fade.stop()
+        self.hide()
 
     def say(self, sentence: str, more: str = "", then: Callable[[], None] | None = None) -> None:
         """A sentence of the window's own, with a second button where there is something to do."""
@@ -238,6 +254,8 @@ class Notice(QFrame):
 
     def _show_words(self, sentence: str, bad: bool) -> None:
         self.words.setText(sentence[:1].upper() + sentence[1:])
+        self._note = ""
+        self._fade.stop()
         self.bar.hide()
         self.button.setText("Dismiss")
         mark(self, "bad", bad)
@@ -247,11 +265,12 @@ class Notice(QFrame):
         if self._opening is not None:
             self._cancel()
             return
-        self._said = ""
-        self.hide()
+        self._forget()
         self._dismiss()
 
 
+NOTE_MS = 15_000
+"""Milliseconds after which a note that is no failure leaves by itself."""
 KEYS = f"← → request   ↑ ↓ message   Ctrl+1…{len(WORKSPACES)} workspace   F11 whole panel   Ctrl+K commands   F1 keys"
 
 

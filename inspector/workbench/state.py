@@ -113,6 +113,8 @@ class State:
     following: Following = ""
     failure: str = ""
     """The sentence of the last expected failure, empty when it was dealt with."""
+    note: str = ""
+    """A sentence that is no failure, for example where steps went; empty when the user has read it."""
     thread_id: str = "main"
     at: int | None = None
     """Index of the request we look at; None = the buffer after the last record."""

@@ -8,23 +8,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from inspector.core.answering import Answerer
 from inspector.core.findings.composition import weigh_categories
 from inspector.core.policies.catalogue import harness_of
-from inspector.core.session import Session, Thread
+from inspector.core.session import Session
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
-from inspector.core.tokens.windows import Window, find_window, model_at
+from inspector.core.tokens.windows import Window
 from inspector.workbench.editing import Editing
 from inspector.workbench.gauge import beliefs, wanted
+from inspector.workbench.kept_steps import KeptSteps, restored
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
 from inspector.workbench.state import BufferFilter, Choices, Following, FoundText, OpeningProgress, PolicyBelief, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
+from inspector.workbench.window_cache import WindowCache
 
 if TYPE_CHECKING:
     from inspector.core.drops import Drops
@@ -112,6 +114,7 @@ class Workbench:
         self._asked = 0
         self._follows_end = True
         self._picked = False
+        self._kept_steps = KeptSteps()
 
     @property
     def state(self) -> State:
@@ -192,15 +195,27 @@ class Workbench:
         A fuller one of the same transcript leaves the playhead where the user put it, with thread and selection.
         """
 
-        def opened(now: State) -> State:
-            same = now.session is not None and bool(session.path) and now.session.path == session.path
-            fresh = now if same else replace(_nothing_open(now), following=now.following, choices=_chosen(now, session))
-            return replace(fresh, session=session, opening=now.opening if more else None, failure="")
-
         if self._state.session is None or self._state.session.path != session.path:
             self._follows_end, self._picked = True, False
             self.stepping.give_up()
-        self._settle(opened)
+            self._kept_steps.leave(self._state)
+        returning = None if more else self._kept_steps.of(session.path)
+        stays = not self._follows_end
+        if returning is not None:
+            self._follows_end = False
+
+        def opened(now: State) -> State:
+            same = now.session is not None and bool(session.path) and now.session.path == session.path
+            fresh = now if same else self._emptied(now, session)
+            state = replace(fresh, session=session, opening=now.opening if more else None, failure="")
+            return state if returning is None else restored(state, returning, stays)
+
+        self._settle(opened, lambda: self._kept_steps.forget(session.path) if returning is not None else None)
+
+    def _emptied(self, now: State, session: Session) -> State:
+        """Prepare the State for a session of another file."""
+        note = self._kept_steps.last_note
+        return replace(_nothing_open(now), following=now.following, choices=_chosen(now, session), note=note)
 
     def failed(self, sentence: str) -> None:
         """An expected failure, reported in one sentence; what is shown stays."""
@@ -222,14 +237,15 @@ class Workbench:
         self.show(replace(self._state, opening=None))
 
     def dismiss(self) -> None:
-        """The user has read the failure."""
-        self.show(replace(self._state, failure=""))
+        """Clear the failure or the note: the user has read it."""
+        self.show(replace(self._state, failure="", note=""))
 
     def close(self) -> None:
-        """Back to nothing open."""
+        """Close the open session. Its steps are kept."""
         self.stepping.give_up()
         self._asked += 1
-        self.show(_nothing_open(self._state))
+        note = self._kept_steps.leave(self._state)
+        self.show(replace(_nothing_open(self._state), note=note))
 
     # -- what runs beside it ---------------------------------------------------------------------------------------
 
@@ -360,10 +376,10 @@ class Workbench:
         """Estimate by another estimator (a name of `tokens.estimators.ESTIMATORS`)."""
         self._settle(lambda state: replace(state, estimator=name))
 
-    def _settle(self, change: Change) -> None:
-        """Analyse what the changed state needs (may take long), then show it. Of several, only the newest counts.
+    def _settle(self, change: Change, landed: Callable[[], None] = _nothing) -> None:
+        """Analyse what the changed state needs (may take long), show it, then call `landed`. The newest call wins.
 
-        The change is made anew to the state of then: the user may have walked on meanwhile.
+        The change is applied again to the state at that time: the user may have moved in the meantime.
         """
         self._asked += 1
         asked, changed = self._asked, change(self._state)
@@ -372,6 +388,7 @@ class Workbench:
             if asked == self._asked:
                 state = replace(change(self._state), pressures=found[0], drops=found[1])
                 self._stand(self._at_end(state))
+                landed()
 
         def fell(error: BaseException) -> None:
             if asked == self._asked:
@@ -421,61 +438,6 @@ class Subscribers:
         self._telling = False
         if failures:
             raise failures[0]
-
-
-_WindowKey: TypeAlias = tuple[int | None, str, int | None]
-"""The user's word, the model that answers, the window that the file records here."""
-
-
-class WindowCache:
-    """What was found for one thread; forgotten with it, and when the user has another table."""
-
-    def __init__(self) -> None:
-        self._thread: Thread | None = None
-        self._recorded: list[int | None] = []
-        self._table: Mapping[str, int] = {}
-        self._found: dict[_WindowKey, Window] = {}
-
-    def use(self, table: Mapping[str, int]) -> None:
-        """The user's own table, by model."""
-        self._table = table
-        self._found.clear()
-
-    def known(self, state: State) -> Window | None:
-        """The window where we stand, None where it must be looked for. O(1) but for a new thread or a new word."""
-        if state.thread is None:
-            return None
-        key = self._key(state)
-        if key not in self._found and state.user_window is not None:
-            self._found[key] = self.find(state)  # their word needs no catalogue
-        return self._found.get(key)
-
-    def find(self, state: State) -> Window:
-        """Look for it. O(requests), and half a second for the catalogue the first time."""
-        assert state.session is not None
-        assert state.thread is not None
-        return find_window(state.session, state.thread, state.at, state.user_window, self._table)
-
-    def keep(self, state: State, window: Window) -> None:
-        """That was found for where `state` stands."""
-        self._found[self._key(state)] = window
-
-    def _key(self, state: State) -> _WindowKey:
-        thread = state.thread
-        assert thread is not None
-        if thread is not self._thread:
-            self._thread, self._recorded = thread, _recorded_windows(thread)
-            self._found.clear()
-        at = len(thread.requests) - 1 if state.at is None else state.at
-        recorded = self._recorded[at] if 0 <= at < len(self._recorded) else None
-        return state.user_window, model_at(thread, state.at), recorded
-
-
-def _recorded_windows(thread: Thread) -> list[int | None]:
-    """For each request the window that the file records for it, or for the nearest one before, or after."""
-    given = [request.window for request in thread.requests]
-    last = next((window for window in given if window), None)
-    return [last := window or last for window in given] if last else []
 
 
 def analyse(state: State) -> "tuple[Pressures | None, Drops | None]":

@@ -18,11 +18,12 @@ from inspector.gui.bridge import Bridge, Task
 from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
+from inspector.resources import resource
 from inspector.transcripts.files import TranscriptReading
 from tests.core.formats.feeding import DATA
 from tests.gui.gaps import many_records
 from tests.gui.hands import click, double_click
-from tests.gui.made import session
+from tests.gui.made import payload, session
 
 
 class Slow:
@@ -251,3 +252,29 @@ def test_a_log_with_many_samples_asks_which(window: MainWindow, qtbot: QtBot) ->
 
 def shown(window: MainWindow) -> Session:
     return window.workbench.state.session or Session("")
+
+
+def test_note_when_another_file_is_opened_says_that_the_steps_are_kept(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    sample, other = resource("sample.jsonl"), payload(tmp_path / "other.json")
+
+    def opened(path: Path) -> None:
+        window.open_path(str(path))
+        state = window.workbench
+        qtbot.waitUntil(lambda: state.state.is_open(str(path)) and state.state.opening is None)
+        qtbot.waitUntil(lambda: not window.bridge.busy)
+
+    opened(sample)
+    window.workbench.stepping.choose(policy="roku")
+    window.workbench.stepping.step("L0")
+    qtbot.waitUntil(lambda: window.workbench.state.stepped)
+    opened(other)
+    assert window.notice.isVisible()
+    assert window.notice.words.text().startswith("Kept 1 step on sample.jsonl until the program ends.")
+    assert window.notice.property("bad") is False
+    click(window.notice.button)
+    assert not window.notice.isVisible()
+    opened(sample)
+    assert window.workbench.state.stepped
+    assert window.notice.words.text() == "Restored 1 step on sample.jsonl."

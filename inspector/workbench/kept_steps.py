@@ -1,0 +1,105 @@
+"""Steps stay with their file: opening another transcript keeps them, and opening the file again brings them back.
+
+They are kept for one run of the program. A tree comes back only if the file still holds the messages that it starts
+from: after a change of the file, old steps would show content that the file no longer has.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+from inspector.core.session import Session
+from inspector.core.words import plural
+from inspector.workbench.state import State
+from inspector.workbench.steps import Origin, Steps
+
+FILES = 8
+"""Files whose steps are kept. The messages that the steps start from stay in memory."""
+Trees: TypeAlias = Mapping[Origin, Steps]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSteps:
+    """The steps on one file, and the place at which the user left it."""
+
+    trees: Trees
+    thread_id: str
+    at: int | None
+
+
+class KeptSteps:
+    """The steps of the files that were open before, by path."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileSteps] = {}
+        self.last_note = ""
+        """The sentence about the file that was left last; empty if it had no steps."""
+
+    def leave(self, state: State) -> str:
+        """Keep the steps of the open file. Return a sentence about it, empty if there are none to keep."""
+        self.last_note = ""
+        session = state.session
+        trees = {origin: steps for origin, steps in state.trees.items() if steps.own}
+        if session is None or not session.path or not trees:
+            return ""
+        self._files.pop(session.path, None)
+        while len(self._files) >= FILES:
+            del self._files[next(iter(self._files))]
+        self._files[session.path] = FileSteps(MappingProxyType(trees), state.thread_id, state.at)
+        count, name = plural(_count(trees), "step"), Path(session.path).name
+        self.last_note = f"Kept {count} on {name} until the program ends. Open the file again to see them."
+        return self.last_note
+
+    def of(self, path: str) -> FileSteps | None:
+        """Return the steps that are kept for the file at `path`."""
+        return self._files.get(path)
+
+    def forget(self, path: str) -> None:
+        """Drop them: the file is open again and has them."""
+        self._files.pop(path, None)
+
+
+def restored(state: State, kept: FileSteps, stays: bool) -> State:
+    """Give the open file its steps back, and go to the place where the user left it.
+
+    Args:
+        stays: The user has moved since the file was opened again, so the place stays as it is.
+    """
+    session = state.session
+    if session is None:
+        return state
+    valid = {origin: steps for origin, steps in kept.trees.items() if _has_start(session, steps)}
+    state = replace(state, trees=MappingProxyType({**valid, **state.trees}), note=_note(session, kept, valid))
+    if stays or not valid:
+        return state
+    return replace(state, thread_id=kept.thread_id, at=kept.at)
+
+
+def _has_start(session: Session, steps: Steps) -> bool:
+    """Does the file still hold the request and the messages that the steps start from? O(messages).
+
+    Messages that are only in the policy's own buffer say nothing about the file.
+    """
+    thread = next((thread for thread in session.threads if thread.id == steps.thread_id), None)
+    if thread is None or (steps.request is not None and steps.request >= len(thread.requests)):
+        return False
+    recorded = {message.id: message for message in thread.messages}
+    shared = [message for message in steps.origin.messages if message.id in recorded]
+    return bool(shared) and all(message == recorded[message.id] for message in shared)
+
+
+def _note(session: Session, kept: FileSteps, valid: Trees) -> str:
+    name, back = Path(session.path).name, _count(valid)
+    lost = _count(kept.trees) - back
+    sentences = []
+    if back:
+        sentences.append(f"Restored {plural(back, 'step')} on {name}.")
+    if lost:
+        sentences.append(f"Dropped {plural(lost, 'step')} on the old content of {name}, which has changed.")
+    return " ".join(sentences)
+
+
+def _count(trees: Trees) -> int:
+    return sum(steps.own for steps in trees.values())
