@@ -95,7 +95,7 @@ def test_what_is_public_says_what_it_does() -> None:
 
 
 def test_a_share_is_spelt_in_one_place() -> None:
-    """`13.0 %` in the window is not `13.0%` on the command line."""
+    """Window and command line spell it alike."""
     spelt = [name for name in OURS if re.search(r":[+<>\d]*(\.\d)?%\}", (ROOT / name).read_text(encoding="utf-8"))]
     assert spelt == []
 

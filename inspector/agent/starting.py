@@ -8,9 +8,9 @@ The demo needs no key and no network: a real task with real tools on a throw-awa
 tier of Roku fires by its own condition, through the turn's own pipeline; nothing forces one. What makes it so:
 
 - L0: results come one by one, and only the newest three are kept.
-- L1: the log is read piece by piece until 60 % of the window are passed. There are no notes yet.
+- L1: the log is read piece by piece until 60% of the window are passed. There are no notes yet.
 - L2: the same again, once the agent has written NOTES.md, which is the session memory at hand.
-- L3a: several pieces of the log at once jump over 75 %; the provider compacts remotely.
+- L3a: several pieces of the log at once jump over 75%; the provider compacts remotely.
 - L3a fails: the next time the provider has no such endpoint any more (404). A digest stands in, the breaker counts one.
 - L3b: from then on the provider counts as one that cannot compact, and a model summarises.
 - L4: a file of single digits, one token a byte, is four times what an estimate by bytes thinks. The model refuses.

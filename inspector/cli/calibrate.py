@@ -61,7 +61,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 def _lines(document: dict[str, Any]) -> list[str]:
     heads = (
-        "estimator", "kind", ">samples", ">next call", ">90 % below", ">after compaction", ">R2", ">overhead", ">slope",
+        "estimator", "kind", ">samples", ">next call", ">90% below", ">after compaction", ">R2", ">overhead", ">slope",
         ">factor alone",
     )  # fmt: skip
     rows = [

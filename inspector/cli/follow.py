@@ -183,8 +183,8 @@ def _compactions(thread: Thread, at: int) -> Iterator[dict[str, Any]]:
 
 
 def _line(told: dict[str, Any]) -> str:
-    """`12:03:44  main  17   84,210 reported  42.1 % of 200,000   compacted: auto 180,000 -> 21,000`."""
-    share = f"{100 * told['ratio']:5.1f} % of {number(told['window'])}" if told["ratio"] is not None else ""
+    """`12:03:44  main  17   84,210 reported  42.1% of 200,000   compacted: auto 180,000 -> 21,000`."""
+    share = f"{100 * told['ratio']:5.1f}% of {number(told['window'])}" if told["ratio"] is not None else ""
     fired = "; ".join(
         f"{one['kind']} {one['trigger']} {number(one['tokens_before'])} to {number(one['tokens_after'])}"
         for one in told["compactions"]

@@ -119,7 +119,7 @@ def progress_line() -> Callable[[int, int], None] | None:
         if percent != shown and total > 20_000_000:
             shown = percent
             end = "\r\x1b[K" if percent >= 100 else ""
-            sys.stderr.write(f"\rreading {percent} %{end}")
+            sys.stderr.write(f"\rreading {percent}%{end}")
             sys.stderr.flush()
 
     return show

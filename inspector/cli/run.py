@@ -214,7 +214,7 @@ def document(report: TurnReport) -> dict[str, Any]:
 
 
 def line(report: TurnReport) -> str:
-    """`main  3  12,034 reported  30.1 % of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
+    """`main  3  12,034 reported  30.1% of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
     share = f"{per_cent(report.ratio, 1):>7} of {number(report.window)}" if report.ratio is not None else ""
     said = plain(report.error or report.text, TEXT)
     cells = [

@@ -9,8 +9,8 @@ def plural(number: int, noun: str, many: str = "") -> str:
 
 
 def per_cent(part: float, places: int = 0, sign: str = "") -> str:
-    """`60 %`; with the sign `+` `+8 %`, `-3 %`."""
-    return f"{part * 100:{sign}.{places}f} %"
+    """`60%`; with the sign `+` `+8%`, `-3%`."""
+    return f"{part * 100:{sign}.{places}f}%"
 
 
 _CENT, _LEAST = Decimal("0.01"), Decimal("0.0001")

@@ -150,7 +150,7 @@ def test_painted_words_without_room_are_found(
         gauge: Any = window.docks.panel("Pressure")
         qtbot.waitUntil(lambda: window.workbench.state.pressures is not None and not window.bridge.busy)
         assert not list(painted_over(gauge, monkeypatch))
-        assert "84 % compact" in {one.words for one in drawn(gauge.tank, monkeypatch)}
+        assert "84% compact" in {one.words for one in drawn(gauge.tank, monkeypatch)}
         gauge.tank.setFixedWidth(130)
         gauge.legend.setFixedWidth(60)
         found = "\n".join(painted_over(gauge, monkeypatch))

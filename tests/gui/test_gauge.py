@@ -96,7 +96,7 @@ def test_what_the_policy_believes_stands_beside_it_with_its_error(desk: Desk, sa
     state = stand(desk, FULL)
     assert state.previews is not None
     believed = state.previews.tokens
-    words = f"learn-claude-code v5 believes {believed:,}: {abs(believed / 152_241 - 1):.1%} too low".replace("%", " %")
+    words = f"learn-claude-code v5 believes {believed:,}: {abs(believed / 152_241 - 1):.1%} too low"
     assert words.lower() in shown(sample).lower()
     now = sample.tank._reading
     assert now is not None

@@ -283,9 +283,9 @@ def test_sessions_are_found_filtered_and_opened(
 @pytest.mark.parametrize(
     ("text", "letters", "said"),
     [
-        ("all of it · 100.0 % · 138 messages", 99, "all of it · 100.0 % · 138 messages"),
-        ("all of it · 100.0 % · 138 messages", 30, "all of it · 100.0 % …"),
-        ("all of it · 100.0 % · 138 messages", 14, "all of it …"),
+        ("all of it · 100.0% · 138 messages", 99, "all of it · 100.0% · 138 messages"),
+        ("all of it · 100.0% · 138 messages", 30, "all of it · 100.0% …"),
+        ("all of it · 100.0% · 138 messages", 14, "all of it …"),
         ("122,765 tokens", 6, "…"),
         ("before request 1,234 and later", 18, "before request…"),
         ("a sentence without a number", 12, "a sentence …"),

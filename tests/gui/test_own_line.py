@@ -48,7 +48,7 @@ def test_a_session_opens_with_its_own_agents_policy_and_line(window: MainWindow,
     assert reading is not None
     assert (
         gauge.tank._about(gauge.tank._y(153_212), reading)
-        == "The recorded agent compacted at 153,212: 77 % of the window"
+        == "The recorded agent compacted at 153,212: 77% of the window"
     )
     click(tiers.rows["auto"].button)
     qtbot.waitUntil(lambda: window.workbench.state.stepped)
@@ -98,7 +98,7 @@ def test_the_words_stand_apart_from_all_others(window: MainWindow, qtbot: QtBot,
     overlay._paint(painter, area_of(timeline.plot._box))
     painter.end()
     found = painter.texts
-    assert {"window 200,000", "78 % compact", "68 % micro"} <= {text for text, _ in found}
+    assert {"window 200,000", "78% compact", "68% micro"} <= {text for text, _ in found}
     mine = [place for text, place in found if text == trigger_words(overlay.triggers)]
     assert len(mine) == 1
     others = [text for text, place in found if place.intersects(mine[0])]

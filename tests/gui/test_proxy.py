@@ -316,8 +316,8 @@ def test_a_watermark_is_chosen(stage: Stage) -> None:
     row.ratio.setFocus()
     row.ratio.setText("x")
     press(row.ratio, Qt.Key.Key_Return)
-    assert row.ratio.text() == "60 %"
-    row.ratio.setText("50 %")
+    assert row.ratio.text() == "60%"
+    row.ratio.setText("50%")
     press(row.ratio, Qt.Key.Key_Return)
     row.window_.setFocus()
     row.window_.setText("1,000")

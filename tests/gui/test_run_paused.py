@@ -257,7 +257,7 @@ def test_breakpoints_are_remembered_and_a_share_that_is_none_is_mended(stage: St
         box.click()
     stops.share.setText("much")
     stops.share.editingFinished.emit()
-    assert stops.share.text() == "60 %"
+    assert stops.share.text() == "60%"
     stops.share.setText("72,5%")
     stops.share.editingFinished.emit()
     wanted = Breakpoints(watermark=0.725, tiers=frozenset({"L1"}), errors=True)

@@ -152,7 +152,7 @@ def test_the_gauge_follows(opened: MainWindow) -> None:
     assert isinstance(gauge, Gauge)
     opened.workbench.move(10)
     shown = [label.text() for label in gauge.findChildren(QLabel)]
-    assert "55.2 %" in shown
+    assert "55.2%" in shown
     assert "110,500 of 200,000 tokens" in shown
     assert "reported" in shown
 

@@ -193,7 +193,7 @@ def _paid(threads: Sequence[ThreadCost]) -> str:
 
 
 def _filling(node: BreakdownNode, tree: BreakdownNode, verb: str = "") -> str:
-    """`52 % are tool results, most of them Read`."""
+    """`52% are tool results, most of them Read`."""
     name = "not in this file" if node.name == "unseen" else node.name
     top = max(node.children, key=lambda child: child.tokens, default=None)
     mostly = top is not None and top.kind == "tool" and top.tokens >= _LARGE * node.tokens

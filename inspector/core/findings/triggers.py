@@ -42,7 +42,7 @@ def _observed(same: SameObject, window: int | None) -> tuple[ObservedTrigger, ..
 
 
 def trigger_words(triggers: Sequence[ObservedTrigger], brief: bool = False) -> str:
-    """`compacted at 155,144 and 156,611: 78 % of the window`; empty where there is none. `brief`: `compacted: 78 % of
+    """`compacted at 155,144 and 156,611: 78% of the window`; empty where there is none. `brief`: `compacted: 78% of
     the window`, empty where no share is known."""
     if not triggers:
         return ""
@@ -53,7 +53,7 @@ def trigger_words(triggers: Sequence[ObservedTrigger], brief: bool = False) -> s
         at = f"{sizes[0]:,} to {sizes[-1]:,}, {len(sizes)} times"
     in_order = sorted(triggers, key=lambda one: one.tokens)
     shares = list(dict.fromkeys(round(one.ratio * 100) for one in in_order if one.ratio))
-    share = f": {shares[0]}{f' to {shares[-1]}' if len(shares) > 1 else ''} % of the window" if shares else ""
+    share = f": {shares[0]}{f' to {shares[-1]}' if len(shares) > 1 else ''}% of the window" if shares else ""
     if brief:
         return f"compacted{share}" if share else ""
     return f"compacted at {at}{share}"

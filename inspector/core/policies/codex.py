@@ -43,13 +43,13 @@ class CodexSettings(SimpleSettings):
     """Codex's constants."""
 
     model_auto_compact_token_limit: int | None = setting(
-        None, "tokens at which it compacts; never more than 90 % of the window", names=["auto_limit"], low=1
+        None, "tokens at which it compacts; never more than 90% of the window", names=["auto_limit"], low=1
     )
     user_message_tokens: int = setting(20_000, "tokens of the newest user messages kept word for word", low=0)
 
     @property
     def limit(self) -> int:
-        """min(what the user set, 90 % of the window)."""
+        """min(what the user set, 90% of the window)."""
         most = int(self.context_window_tokens * AUTO_SHARE)
         return most if self.model_auto_compact_token_limit is None else min(most, self.model_auto_compact_token_limit)
 

@@ -80,7 +80,7 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
     title = "Gemini CLI"
     tiers: Sequence[TierName] = (
         TierName(TRUNCATE, "Truncate", "Cuts the middle out of older tool responses; all of it goes to a file."),
-        TierName(COMPRESS, "Compress", "A snapshot, checked by a second call, and the newest 30 %.", calls_model=True),
+        TierName(COMPRESS, "Compress", "A snapshot, checked by a second call, and the newest 30%.", calls_model=True),
     )
     settings_type = GeminiSettings
 

@@ -258,7 +258,7 @@ class SimpleSettings:
         return self.mode == "safe"
 
     def share(self, limit: int) -> str:
-        """`60 % of 200,000, the model's`, for verdicts."""
+        """`60% of 200,000, the model's`, for verdicts."""
         window = self.context_window_tokens
         return f"{per_cent(limit / window)} of {of_window(window, self.window_from)}"
 
@@ -345,7 +345,7 @@ class SimplePolicy(Policy[Simple, SimpleState]):
 
 
 def compared(tokens: int, limit: int, of: str, reached: bool, *, above: bool = False) -> str:
-    """`118,402 of 120,000 (60 % of 200,000): 1,598 to go`. `above`: it fires above the limit, not on it."""
+    """`118,402 of 120,000 (60% of 200,000): 1,598 to go`. `above`: it fires above the limit, not on it."""
     if reached:
         return f"{tokens:,} of {limit:,} ({of}): {tokens - limit:,} over"
     return f"{tokens:,} of {limit:,} ({of}): {limit - tokens + above:,} to go"

@@ -58,7 +58,7 @@ class OpencodeSettings(SimpleSettings):
 
     @property
     def tail_tokens(self) -> int:
-        """25 % of `usable`, between 2,000 and 15,000."""
+        """25% of `usable`, between 2,000 and 15,000."""
         return min(self.tail_max, max(self.tail_min, int(self.usable * self.tail_share)))
 
 

@@ -84,10 +84,10 @@ class PulseSettings:
     context_window_tokens: int = window_setting(64_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
     compact_trigger: int = setting(
-        48_000, "compacts from here on; default 75 % of the window", names=["COMPACT_TRIGGER"], low=0
+        48_000, "compacts from here on; default 75% of the window", names=["COMPACT_TRIGGER"], low=0
     )
     compact_target: int = setting(
-        32_000, "a compacted list may be so large; default 50 % of the window", names=["COMPACT_TARGET"], low=1
+        32_000, "a compacted list may be so large; default 50% of the window", names=["COMPACT_TARGET"], low=1
     )
     keep_last_turns: int = setting(6, "newest user turns that stay word for word", names=["KEEP_LAST_TURNS"], low=1)
     max_compaction_attempts: int = setting(

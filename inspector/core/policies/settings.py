@@ -99,7 +99,7 @@ def windowed(
 
 
 def share_of(tokens: int, window: int, whose: WindowFrom) -> str:
-    """`75 %` for the label of a line. Of a window that is not the gauge's a share says nothing: `48k`."""
+    """`75%` for the label of a line. Of a window that is not the gauge's a share says nothing: `48k`."""
     if whose == "own":
         return f"{tokens:,}" if tokens < 1_000 else f"{tokens / 1_000:.0f}k"
     return per_cent(tokens / window)

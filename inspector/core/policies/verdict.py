@@ -75,7 +75,7 @@ class TierName:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Would this tier fire now, and why: `118,402 ≤ 120,000 (60 % of 200,000): 1,599 tokens to go`."""
+    """Would this tier fire now, and why: `118,402 ≤ 120,000 (60% of 200,000): 1,599 tokens to go`."""
 
     tier: str
     due: bool
@@ -90,7 +90,7 @@ Verdicts: TypeAlias = tuple[Verdict, ...]
 
 
 def measured(tokens: int, limit: int, of: str, *, fires_on: bool = False) -> str:
-    """`118,402 ≤ 120,000 (60 % of 200,000): 1,599 to go`. `fires_on`: on the limit (>=), not above it (>)."""
+    """`118,402 ≤ 120,000 (60% of 200,000): 1,599 to go`. `fires_on`: on the limit (>=), not above it (>)."""
     if tokens > limit or (fires_on and tokens == limit):
         return f"{tokens:,} {'≥' if fires_on else '>'} {limit:,} ({of}): {tokens - limit:,} over"
     return f"{tokens:,} {'<' if fires_on else '≤'} {limit:,} ({of}): {limit - tokens + (not fires_on):,} to go"

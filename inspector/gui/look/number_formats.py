@@ -29,7 +29,7 @@ def dollars_up_to(top: float) -> Callable[[float], str]:
 
 
 def share_words(part: float) -> str:
-    """`98 %`; `100 %` only of all of it."""
+    """`98%`; `100%` only of all of it."""
     return per_cent(min(part, 0.99) if part < 1 else part, 0)
 
 
@@ -60,7 +60,7 @@ def cache_words(usage: Usage | None) -> str:
 
 
 def error_words(error: float | None) -> str:
-    """`: 12.0 % too low`, kept together on a line; empty where it is right to a tenth of a per cent."""
+    """`: 12.0% too low`, kept together on a line; empty where it is right to a tenth of a per cent."""
     if error is None or abs(error) < 0.0005:
         return ""
     words = f"{per_cent(abs(error), 1)} too {'low' if error < 0 else 'high'}"

@@ -45,9 +45,9 @@ def test_they_are_worked_out_once_a_thread() -> None:
     ("sizes", "window", "words"),
     [
         ((), 200_000, ""),
-        ((155_144,), 200_000, "compacted at 155,144: 78 % of the window"),
-        ((156_611, 155_144), 200_000, "compacted at 155,144 and 156,611: 78 % of the window"),
-        ((176_700, 157_925), 200_000, "compacted at 157,925 and 176,700: 79 to 88 % of the window"),
+        ((155_144,), 200_000, "compacted at 155,144: 78% of the window"),
+        ((156_611, 155_144), 200_000, "compacted at 155,144 and 156,611: 78% of the window"),
+        ((176_700, 157_925), 200_000, "compacted at 157,925 and 176,700: 79 to 88% of the window"),
         ((3, 1, 2), None, "compacted at 1 to 3, 3 times"),
     ],
 )
@@ -56,7 +56,7 @@ def test_words(sizes: tuple[int, ...], window: int | None, words: str) -> None:
 
 
 def test_the_short_form_has_the_share_alone() -> None:
-    assert trigger_words([ObservedTrigger(0, 155_144, 0.776)], brief=True) == "compacted: 78 % of the window"
+    assert trigger_words([ObservedTrigger(0, 155_144, 0.776)], brief=True) == "compacted: 78% of the window"
     assert trigger_words([ObservedTrigger(0, 155_144, None)], brief=True) == ""
     assert trigger_words([], brief=True) == ""
 

@@ -204,7 +204,7 @@ def test_safe_mode_clamps_a_reserve_that_does_not_fit() -> None:
 
 def test_the_watermark_is_window_minus_reserve() -> None:
     (line,) = POLICY.watermarks(POLICY.settings((), 200_000))
-    assert (line.tokens, line.setting, line.label) == (183_616, "reserve_tokens", "91.8 % compact")
+    assert (line.tokens, line.setting, line.label) == (183_616, "reserve_tokens", "91.8% compact")
 
 
 def test_the_policy_is_in_the_catalogue() -> None:

@@ -100,8 +100,8 @@ def test_verdicts_say_why() -> None:
     def why(messages: list[Message], running: PulseState = PulseState(), moment: PolicyInput = PolicyInput()) -> str:  # noqa: B008
         return POLICY.due(buffer(*messages), POLICY.settings(), running, moment)[0].why
 
-    assert why(giants(191_962)) == "47,999 < 48,000 (75 % of 64,000, its own): 1 to go"
-    assert why(giants(191_967)) == "48,001 ≥ 48,000 (75 % of 64,000, its own): 1 over"
+    assert why(giants(191_962)) == "47,999 < 48,000 (75% of 64,000, its own): 1 to go"
+    assert why(giants(191_967)) == "48,001 ≥ 48,000 (75% of 64,000, its own): 1 over"
     assert "nothing older than the 6 turns kept (there are 1)" in why([user("x" * 192_000)])
     assert "forced: the last call ended with length" in why(turns(7), moment=PolicyInput(finish="length"))
     many = giants(192_000)
@@ -457,7 +457,7 @@ def test_trigger_and_target_follow_the_window() -> None:
     settings = POLICY.settings([("window", "model")], 200_001)
     assert (settings.compact_trigger, settings.compact_target) == (150_000, 100_000)
     (line,) = POLICY.watermarks(settings)
-    assert (line.tokens, line.setting, line.label) == (150_000, "compact_trigger", "75 % compact")
+    assert (line.tokens, line.setting, line.label) == (150_000, "compact_trigger", "75% compact")
     assert POLICY.settings([("contextWindowTokens", "1000"), ("compact_target", "10")]).compact_trigger == 750
     assert POLICY.settings() == PulseSettings()
 

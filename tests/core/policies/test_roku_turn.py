@@ -271,7 +271,7 @@ def detector(baseline: int) -> Detector:
     [
         pytest.param(50_000, 47_500, None, id="R-CB-1"),
         pytest.param(3_000, 1_500, None, id="R-CB-4"),
-        pytest.param(50_000, 47_499, 2_501, id="just over 5 %"),
+        pytest.param(50_000, 47_499, 2_501, id="just over 5%"),
         pytest.param(50_000, 60_000, None, id="no drop"),
     ],
 )

@@ -89,5 +89,5 @@ def test_a_line_of_another_window_than_the_gauges_says_its_tokens() -> None:
 
     assert label("pulse") == "48k compact"
     assert label("pulse", ("compact_trigger", "0")) == "0 compact"
-    assert label("pulse", ("window", "model")) == "75 % compact"
+    assert label("pulse", ("window", "model")) == "75% compact"
     assert label("learn-claude-code") == "171k auto"

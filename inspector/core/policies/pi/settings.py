@@ -38,7 +38,7 @@ class PiSettings:
         "characters", "where nothing is reported (seed): characters / 4 + 10 a message, or a tokenizer"
     )
     dynamic_reserve: bool = setting(False, "reserve by the length of the last 10 messages (getDynamicReserveTokens)")
-    optimal_config: bool = setting(False, "reserve 8 % and keep 10 % of the window (getOptimalConfig)")
+    optimal_config: bool = setting(False, "reserve 8% and keep 10% of the window (getOptimalConfig)")
     cost_aware: bool = setting(False, "compact only where that costs less than going on")
     expected_calls: int = setting(10, "calls that are still to come, for cost_aware", low=0)
     legacy_start: bool = setting(
@@ -84,7 +84,7 @@ def checked(settings: PiSettings) -> PiSettings:
 
 
 def optimal_config(window: int) -> tuple[int, int]:
-    """getOptimalConfig: (reserve, keep) = floor(8 %), floor(10 %) of the window."""
+    """getOptimalConfig: (reserve, keep) = floor(8%), floor(10%) of the window."""
     return window * 8 // 100, window // 10
 
 

@@ -24,7 +24,7 @@ MOST_POINTS = 4_000
 BANDS = (0.2, 0.3)
 CLOSE = (0.01, 0.03)
 """Lines of the error: a prediction of the next call is rarely farther off."""
-ABOUT = "Reported over estimated with bands of 20 % and 30 %; learned scale; error of the predicted next call"
+ABOUT = "Reported over estimated with bands of 20% and 30%; learned scale; error of the predicted next call"
 
 
 class CalibrationPlot(Plot):
@@ -42,7 +42,7 @@ class CalibrationPlot(Plot):
         self._captions: list[tuple[pg.ViewBox, str]] = []
         self._graphics.ci.layout.setHorizontalSpacing(6)
         self.scatter = self._add(
-            "reported over estimated tokens · dotted ±20 %, ±30 % · dashed: the fitted line",
+            "reported over estimated tokens · dotted ±20%, ±30% · dashed: the fitted line",
             short,
             col=0,
             rows=2,
@@ -50,7 +50,7 @@ class CalibrationPlot(Plot):
             bottom=_along(),
         )
         self.scale = self._add("learned factor · dashed: never beyond", "{:g}".format, col=1)
-        self.errors = self._add("error of the next call · dotted ±1 %, ±3 %", _signed, row=1, col=1, bottom=_along())
+        self.errors = self._add("error of the next call · dotted ±1%, ±3%", _signed, row=1, col=1, bottom=_along())
         self.errors.setXLink(self.scale)
         self._add_lines()
         self._points = _scatter(self.scatter, 5)
@@ -225,7 +225,7 @@ def _scatter(plot: pg.PlotItem, size: int) -> pg.ScatterPlotItem:
 
 
 def _signed(share: float) -> str:
-    return f"{share * 100:+.3g} %".replace("-", "−") if share else "0"
+    return f"{share * 100:+.3g}%".replace("-", "−") if share else "0"
 
 
 def _floats(values: Sequence[float]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

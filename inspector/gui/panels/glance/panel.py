@@ -127,7 +127,7 @@ class AnswerCard(Guarded, QFrame):
         """None while nobody knows it."""
         self.answer = answer
         words = answer.text if answer is not None else _AWAITED
-        self.words.setText(words.replace(" %", "\N{NO-BREAK SPACE}%"))
+        self.words.setText(words)
         self.setAccessibleName(f"{self._caption.capitalize()}: {answer.text if answer is not None else ''}")
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

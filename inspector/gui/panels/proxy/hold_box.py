@@ -167,7 +167,7 @@ def _counts(after: int, before: int) -> str:
 
 
 def tokens(count: int, hold: HoldInfo) -> str:
-    """`5,410 tokens (18 %)`."""
+    """`5,410 tokens (18%)`."""
     share = f" ({per_cent(count / hold.window, 1)})" if hold.window else ""
     return f"{grouped(count)} tokens{share}"
 

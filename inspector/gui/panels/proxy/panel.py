@@ -60,7 +60,7 @@ class RuleRow(QWidget):
         self.kind = Chips("Hold", CHOICES)
         self.kind.chosen.connect(lambda word: self._choose(replace(self._rule, kind=_KINDS[word])))
         self.ratio = line_field("Watermark in per cent of the window", about="Per cent of the window")
-        self.ratio.setMaximumWidth(self.fontMetrics().horizontalAdvance("100 %") + 34)
+        self.ratio.setMaximumWidth(self.fontMetrics().horizontalAdvance("100%") + 34)
         self.ratio.editingFinished.connect(self._typed_ratio)
         about = "Tokens of the model's window, where it is not known by the model's name"
         self.window_ = line_field("Window in tokens", hint="window as known", about=about)
@@ -81,7 +81,7 @@ class RuleRow(QWidget):
         self.kind.take(next(word for word, kind in _KINDS.items() if kind == rule.kind))
         self.watermark.setVisible(rule.kind == "watermark")
         if not self.ratio.hasFocus():
-            self.ratio.setText(f"{round(rule.ratio * 100)} %")
+            self.ratio.setText(f"{round(rule.ratio * 100)}%")
         if not self.window_.hasFocus():
             self.window_.setText(f"{rule.window:,}" if rule.window else "")
         self.next.setChecked(is_next)
@@ -90,7 +90,7 @@ class RuleRow(QWidget):
         ratio = digits_of(self.ratio.text().replace("%", "").strip())
         if ratio and ratio <= 150:
             self._choose(replace(self._rule, ratio=ratio / 100))
-        self.ratio.setText(f"{round(self._rule.ratio * 100)} %")
+        self.ratio.setText(f"{round(self._rule.ratio * 100)}%")
 
     def _typed(self) -> None:
         typed = digits_of(self.window_.text().replace(",", "").replace(" ", "").strip())

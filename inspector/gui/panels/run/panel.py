@@ -303,7 +303,7 @@ class BreakRows(QWidget):
         for field, box in self.boxes.items():
             box.setChecked(bool(getattr(now, field)))
         if now.watermark is not None or not self.share.text():
-            self.share.setText(f"{(now.watermark or USUAL) * 100:g} %")
+            self.share.setText(f"{(now.watermark or USUAL) * 100:g}%")
         for which, names in ((self.tiers, now.tiers), (self.tools, now.tools)):
             if names:
                 name = next((name for name in sorted(names) if name != ANY), EVERY)
@@ -314,7 +314,7 @@ class BreakRows(QWidget):
 
     def _choose_share(self) -> None:
         """What is no share becomes one again."""
-        self.share.setText(f"{_percent(self.share.text()) * 100:g} %")
+        self.share.setText(f"{_percent(self.share.text()) * 100:g}%")
         self._choose()
 
     def _choose(self) -> None:
@@ -322,7 +322,7 @@ class BreakRows(QWidget):
 
 
 def _percent(text: str) -> float:
-    """`60 %` as 0.6; between 1 and 150 %, the usual one where it is no number."""
+    """`60%` as 0.6; between 1 and 150%, the usual one where it is no number."""
     try:
         number = float(text.replace("%", "").replace(",", ".").strip())
     except ValueError:

@@ -265,7 +265,7 @@ def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
 
 
 def belief_words(reading: GaugeReading) -> str:
-    """`Roku believes 53,264: 12.0 % too low`; empty while nobody has worked it out."""
+    """`Roku believes 53,264: 12.0% too low`; empty while nobody has worked it out."""
     if reading.believed is None:
         return ""
     return f"{reading.believer} believes {grouped(reading.believed)}{error_words(reading.belief_error)}"
