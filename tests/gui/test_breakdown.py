@@ -288,6 +288,22 @@ def test_the_timeline_shows_when_it_filled_and_with_what(desk: Desk, qtbot: QtBo
     qtbot.waitUntil(lambda: timeline.plot.areas.areas is None)
 
 
+def test_map_when_a_thin_part_comes_before_the_largest_shows_both_apart(desk: Desk, qtbot: QtBot) -> None:
+    parts = (("user", 900), ("images", 1), ("reminders", 1), ("unseen", 9_000))
+    children = tuple(BreakdownNode(name, "category", tokens) for name, tokens in parts)
+    icicle = Icicle(desk.theme)
+    qtbot.addWidget(icicle)
+    icicle.resize(800, 200)
+    icicle.show_tree(BreakdownNode("buffer", "buffer", 9_902, children=children), ())
+    widths = {cell.part[0]: cell.rect.width() for cell in icicle.cells if cell.part}
+    assert widths == {
+        "user": pytest.approx(800 * 900 / 9_902),
+        "unseen": pytest.approx(800 * 9_000 / 9_902),
+        "2 smaller parts": pytest.approx(800 * 2 / 9_902),
+    }
+    assert max(cell.rect.right() for cell in icicle.cells) == pytest.approx(800)
+
+
 def test_very_many_parts_are_few_cells_and_rows(desk: Desk, qtbot: QtBot) -> None:
     files = tuple(BreakdownNode(f"{n}.py", "file", 2) for n in range(50_000))
     tree = BreakdownNode("all", "buffer", 100_000, children=(BreakdownNode("Read", "tool", 100_000, (), files),))

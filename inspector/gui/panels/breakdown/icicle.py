@@ -37,7 +37,7 @@ HIGH = 48
 _NARROW = 2.0
 """What is narrower is painted, but not what is in it."""
 _THIN = 0.5
-"""From the first part that is narrower on, all smaller ones are painted as one."""
+"""Pixels. The parts that are narrower are painted as one, after the others: there may be 100,000 of them."""
 _WORDS = 34
 """Pixels from which on a part has words in it."""
 _LETTERS = 4
@@ -118,23 +118,26 @@ class Icicle(Guarded, QWidget):
         yield from self._inside(cell)
 
     def _inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:
-        left, rect, left_over = cell.rect.left(), cell.rect, cell.node.tokens
-        if not cell.node.tokens or rect.bottom() + rect.height() > self.height() + 1:
+        whole, above = cell.node, cell.rect
+        if not whole.tokens or above.bottom() + above.height() > self.height() + 1:
             return
-        for n, child in enumerate(cell.node.children):
-            width = rect.width() * child.tokens / cell.node.tokens
-            if width < _THIN:  # they come largest first
-                rest = plural(len(cell.node.children) - n, "smaller part")
-                smaller = BreakdownNode(rest, "text", left_over)  # there may be 100,000 of them
-                room = QRectF(left, rect.bottom(), rect.right() - left, rect.height())
-                if smaller.tokens:
-                    yield IcicleCell(room, (*cell.part, smaller.name), smaller, rest=True)
-                break
-            inner = IcicleCell(QRectF(left, rect.bottom(), width, rect.height()), (*cell.part, child.name), child)
-            left, left_over = left + width, left_over - child.tokens
+        pixels = above.width() / whole.tokens
+        left, thin, thin_tokens = above.left(), 0, 0
+        for child in whole.children:
+            width = child.tokens * pixels
+            if width < _THIN:
+                thin += 1
+                thin_tokens += child.tokens
+                continue
+            inner = IcicleCell(QRectF(left, above.bottom(), width, above.height()), (*cell.part, child.name), child)
+            left += width
             yield inner
             if width >= _NARROW:
                 yield from self._inside(inner)
+        if thin_tokens:
+            smaller = BreakdownNode(plural(thin, "smaller part"), "text", thin_tokens)
+            room = QRectF(left, above.bottom(), thin_tokens * pixels, above.height())
+            yield IcicleCell(room, (*cell.part, smaller.name), smaller, rest=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
