@@ -273,6 +273,17 @@ def picture() -> str:
     return base64.b64encode(bytes(buffer.data().data())).decode()
 
 
+@pytest.mark.parametrize("height", [240, 420, 800])
+def test_message_when_it_has_an_image_shows_more_text_than_image(show: Show, qtbot: QtBot, height: int) -> None:
+    view = show(Text("before"))
+    view.resize(600, height)
+    show(Text("a line\n" * 40), Image("image/png", png(600, 900)))
+    qtbot.waitUntil(lambda: bool(view.images.findChildren(Picture)))
+    qtbot.wait(10)
+    assert view.images.isVisible()
+    assert view.reader.height() > view.images.height() >= 3 * view.fontMetrics().height()
+
+
 def test_an_image_is_shown_from_its_bytes(show: Show, qtbot: QtBot) -> None:
     view = show(Text("look"), Image("image/png", picture()), Image("image/png", picture()))
     qtbot.waitUntil(lambda: len(view.images.findChildren(Picture)) == 2)

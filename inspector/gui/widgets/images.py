@@ -175,7 +175,7 @@ class ImageStrip(Guarded, QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.setAccessibleName("Images of the message")
-        self.setMinimumHeight(HEIGHT // 2)
+        self.setMinimumHeight(3 * self.fontMetrics().height())
         self.hide()
 
     def sizeHint(self) -> QSize:

@@ -301,10 +301,12 @@ class MessageView(Panel):
         self.desk.settings.keep_text("message/wrap", "yes" if on else "no")
 
     def _show_images(self, message: Message) -> None:
-        hidden = self.images.isHidden()
+        was_hidden = self.images.isHidden()
         self.images.show_images(message_images(message))
-        if hidden and not self.images.isHidden():
-            self._splitter.setSizes([max(1, self.height() - 2 * HEIGHT), HEIGHT])
+        if was_hidden and not self.images.isHidden():
+            room = max(1, self._splitter.height())
+            image_room = min(HEIGHT, room * 2 // 5)
+            self._splitter.setSizes([room - image_room, image_room])
 
 
 def find_message(state: State) -> tuple[int | None, Message | None]:
