@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.commands import Command, matches
@@ -103,6 +104,28 @@ def test_the_list_of_keys_names_them(opened: MainWindow, qtbot: QtBot) -> None:
     words = " ".join(label.text() for label in listed.findChildren(type(opened.notice.words)))
     assert "Next request" in words
     assert "Ctrl+K" in words
+
+
+@pytest.mark.parametrize("zoom", [0, 3])
+def test_list_of_keys_when_screen_is_small_fits_and_scrolls(opened: MainWindow, qtbot: QtBot, zoom: int) -> None:
+    for _ in range(zoom):
+        opened.theme.zoom(1)
+    listed = KeyList(opened, opened.commands)
+    qtbot.addWidget(listed)
+    listed.show()
+    qtbot.waitExposed(listed)
+    screen = listed.screen().availableGeometry()
+    assert screen.height() == 800
+    assert listed.frameGeometry().height() <= screen.height() - 40
+    assert listed.frameGeometry().width() <= screen.width()
+    (close,) = listed.findChildren(QPushButton)
+    assert listed.rect().contains(close.geometry())
+    (area,) = listed.findChildren(QScrollArea)
+    assert area.verticalScrollBar().maximum() > 0
+    assert area.horizontalScrollBar().maximum() == 0
+    for _ in range(20):
+        press(area, Qt.Key.Key_PageDown)
+    assert area.verticalScrollBar().value() == area.verticalScrollBar().maximum()
 
 
 def commands(*words: str) -> list[Command]:
