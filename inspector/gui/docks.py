@@ -246,6 +246,11 @@ class Docks(WorkspacePage):
         else:
             self.show_only(title)
 
+    @property
+    def is_maximised(self) -> bool:
+        """Has one panel all the room?"""
+        return self._maximised is not None
+
     def maximise_focused(self) -> None:
         """The panel with the focus; none has it before they are placed."""
         if title := self.focused:

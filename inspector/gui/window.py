@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QIcon, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent, QIcon, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from inspector.core.heavy import load
@@ -195,8 +195,8 @@ class MainWindow(Guarded, QMainWindow):
             Command("First request", bench.first, ("Home", "Alt+Home"), "Walk", typed=True),
             Command("Last request", bench.last, ("End", "Alt+End"), "Walk", typed=True),
             Command("The buffer after the last record", partial(bench.move, None), ("Ctrl+End",), "Walk", typed=True),
-            Command("Next recorded compaction", bench.next_compaction, ("C",), "Walk", typed=True),
-            Command("Previous recorded compaction", bench.previous_compaction, ("Shift+C",), "Walk", typed=True),
+            Command("Next recorded compaction", self.next_compaction, ("C",), "Walk", typed=True),
+            Command("Previous recorded compaction", self.previous_compaction, ("Shift+C",), "Walk", typed=True),
             Command("Next mark of the timeline", partial(step, "Timeline", 1), ("M",), "Walk", typed=True),
             Command("Previous mark of the timeline", partial(step, "Timeline", -1), ("Shift+M",), "Walk", typed=True),
             Command("Message below", partial(step, "Buffer", 1), ("Down", "J"), "Walk", typed=True),
@@ -310,6 +310,18 @@ class MainWindow(Guarded, QMainWindow):
                 self.docks.bring(title)
             self.docks.panel(title).step(rows)
 
+    def next_compaction(self) -> None:
+        """Go to the next recorded compaction; after the last one to the first."""
+        self._say_if_none(self.workbench.next_compaction())
+
+    def previous_compaction(self) -> None:
+        """Go to the previous recorded compaction; before the first one to the last."""
+        self._say_if_none(self.workbench.previous_compaction())
+
+    def _say_if_none(self, has_compactions: bool) -> None:
+        if not has_compactions and self.workbench.state.session is not None:
+            self.notice.say("This conversation has no compaction.")
+
     def show_keys(self) -> None:
         """The list of keys."""
         KeyList(self, self.commands).exec()
@@ -349,6 +361,13 @@ class MainWindow(Guarded, QMainWindow):
         if stop is not None:
             stop.setFocus(Qt.FocusReason.TabFocusReason if on else Qt.FocusReason.BacktabFocusReason)
         return stop is not None
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape, where no widget had a use for it, ends that a panel is maximised."""
+        if event.key() == Qt.Key.Key_Escape and self.docks.is_maximised:
+            self.docks.restore_all()
+        else:
+            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The palette closes; it would stand askew."""

@@ -310,13 +310,20 @@ class Workbench:
         thread = self._state.thread
         self.move(len(thread.requests) - 1 if thread else None)
 
-    def next_compaction(self) -> None:
-        """To the first request after the next compaction, micro-compaction or silent drop; see there what it did."""
-        self._see_change(min((n for n in changed_before(self._state) if n > self._state.place), default=None))
+    def next_compaction(self) -> bool:
+        """Go to the first request after the next compaction, micro-compaction or silent drop, with its diff. After the
+        last one comes the first. Returns whether the thread has any."""
+        places = changed_before(self._state)
+        first = min(places, default=None)
+        self._see_change(min((place for place in places if place > self._state.place), default=first))
+        return bool(places)
 
-    def previous_compaction(self) -> None:
-        """The same, the one before this request."""
-        self._see_change(max((n for n in changed_before(self._state) if n < self._state.place), default=None))
+    def previous_compaction(self) -> bool:
+        """The same backwards: before the first one comes the last."""
+        places = changed_before(self._state)
+        last = max(places, default=None)
+        self._see_change(max((place for place in places if place < self._state.place), default=last))
+        return bool(places)
 
     def recorded_compaction(self) -> None:
         """The same for the latest one up to this request that the file itself records, else for its first one."""

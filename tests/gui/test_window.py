@@ -243,3 +243,22 @@ def test_no_label_interprets_text(opened: MainWindow) -> None:
 def test_everything_that_can_have_the_focus_has_a_name(opened: MainWindow) -> None:
     reachable = (widget for widget in opened.findChildren(QToolButton) if widget.isVisible())
     assert [widget for widget in reachable if not (widget.accessibleName() or widget.text())] == []
+
+
+def test_compaction_key_when_at_the_last_request_goes_to_the_compaction(window: MainWindow, qtbot: QtBot) -> None:
+    window.open_sample()
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.drops is not None and bench.state.opening is None)
+    assert bench.state.at == 131
+    press(window, Qt.Key.Key_C)
+    assert bench.state.at == 79
+
+
+def test_compaction_key_when_there_is_no_compaction_says_so(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    window.open_path(str(payload(tmp_path / "body.json")))
+    qtbot.waitUntil(lambda: window.workbench.state.drops is not None and window.workbench.state.opening is None)
+    for key in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+        window.notice.hide()
+        press(window, Qt.Key.Key_C, key)
+        assert window.notice.isVisible()
+        assert window.notice.words.text() == "This conversation has no compaction."

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QTabBar, QTableView, QWidget
+from PySide6.QtWidgets import QApplication, QTabBar, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.core.findings.answers import ShortAnswer, short_answers
@@ -118,6 +118,18 @@ def test_one_panel_takes_all_the_room_and_gives_it_back(opened: MainWindow, qtbo
     opened.choose_workspace("Cost")
     qtbot.waitUntil(lambda: set(ALWAYS) <= set(seen(opened)))
     opened.choose_workspace("Read")
+    assert seen(opened) == before
+
+
+@pytest.mark.parametrize("title", ["Buffer", "Message", "Timeline", "Search"])
+def test_maximised_panel_when_escape_is_pressed_gives_the_room_back(opened: MainWindow, title: str) -> None:
+    opened.show_panel(title)
+    before = seen(opened)
+    press(opened, Qt.Key.Key_F11)
+    assert seen(opened) == [title]
+    at = QApplication.focusWidget()
+    assert at is not None
+    press(at, Qt.Key.Key_Escape)
     assert seen(opened) == before
 
 

@@ -165,6 +165,8 @@ def test_walking_from_change_to_change_by_c() -> None:
     bench.next_compaction()
     assert (bench.state.at, steps_of(bench).taken[0].name) == (2, "as recorded: rewind")
     bench.next_compaction()
+    assert bench.state.at == 1
+    bench.previous_compaction()
     assert bench.state.at == 2
     bench.previous_compaction()
     assert (bench.state.at, bench.state.stepped) == (1, False)

@@ -91,6 +91,15 @@ def test_compactions_are_stations(bench: Workbench) -> None:
     assert at(bench) == 11
 
 
+def test_next_compaction_when_at_the_end_goes_round_to_the_first(bench: Workbench) -> None:
+    bench.move(None)
+    bench.next_compaction()
+    assert at(bench) == 11
+    bench.first()
+    bench.previous_compaction()
+    assert at(bench) == 11
+
+
 def test_another_session_forgets_window_and_thread(bench: Workbench) -> None:
     bench.choose_thread("agent-1")
     bench.set_window(50_000)
