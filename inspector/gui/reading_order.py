@@ -41,11 +41,27 @@ def next_stop(window: QWidget, now: QWidget | None, on: bool) -> QWidget | None:
     stops = focus_stops(window)
     if not stops:
         return None
-    while now is not None and now not in stops and now is not window:
+    while now is not None and now is not window:
+        if now in stops:
+            return stops[(stops.index(now) + (1 if on else -1)) % len(stops)]
+        inner = [stop for stop in stops if now.isAncestorOf(stop)]
+        if inner:
+            return inner[0 if on else -1]
         now = now.parentWidget()  # an editor within a list
-    if now is None or now is window:
-        return stops[0 if on else -1]
-    return stops[(stops.index(now) + (1 if on else -1)) % len(stops)]
+    return stops[0 if on else -1]
+
+
+def place_beside(window: QWidget, vanished: QWidget) -> QWidget:
+    """Return what takes the focus of a widget that was hidden or disabled: its panel, where a key presses nothing; the
+    window, if that cannot be seen either."""
+    at: QWidget | None = vanished
+    while at is not None and at is not window:
+        if isinstance(at, Panel) and at.isVisible() and at.isEnabled():
+            proxy = at.focusProxy()
+            if proxy is None or (proxy.isVisible() and proxy.isEnabled()):
+                return at
+        at = at.parentWidget()
+    return window
 
 
 def _is_stop(one: QWidget, window: QWidget) -> bool:

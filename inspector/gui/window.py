@@ -30,7 +30,7 @@ from inspector.gui.opening import FileDrop, Follow, Opener
 from inspector.gui.panels.panel import Panel, Place, PlotPanel
 from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
 from inspector.gui.proxies.desk import ProxyDesk
-from inspector.gui.reading_order import next_stop
+from inspector.gui.reading_order import next_stop, place_beside
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
@@ -356,8 +356,12 @@ class MainWindow(Guarded, QMainWindow):
     # -- Qt ------------------------------------------------------------------------------------------------------------
 
     def focusNextPrevChild(self, on: bool) -> bool:
-        """Tab and Shift+Tab."""
-        stop = next_stop(self, self.focusWidget(), on)
+        """Tab and Shift+Tab; also called when the widget with the focus is hidden or disabled."""
+        focus = self.focusWidget()
+        if focus is not None and not (focus.isVisible() and focus.isEnabled()):
+            place_beside(self, focus).setFocus()
+            return True
+        stop = next_stop(self, focus, on)
         if stop is not None:
             stop.setFocus(Qt.FocusReason.TabFocusReason if on else Qt.FocusReason.BacktabFocusReason)
         return stop is not None

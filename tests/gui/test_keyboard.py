@@ -11,9 +11,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.look.colours import CONTRAST
+from inspector.gui.panels.calibration.panel import CalibrationPanel
+from inspector.gui.panels.lists.lost import AGAIN, LostPanel
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
-from tests.gui.hands import press
+from tests.gui.hands import double_click, press
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
@@ -100,6 +102,54 @@ def test_a_panel_is_read_right_after_its_tabs(opened: MainWindow, qtbot: QtBot) 
     told = [next((one.TITLE for one in panels if one.isAncestorOf(stop)), "") for stop in chain(opened)]
     order = [title for title in dict.fromkeys(told) if title]
     assert order == ["Pressure", "Timeline", "Tiers", "Diff"]  # what was lost has no stop before there is a step
+
+
+def focused_panel(window: MainWindow) -> str:
+    """Title of the panel that has the focus; empty if none has it."""
+    focus = QApplication.focusWidget()
+    panels = window.docks.panels.values()
+    return next((one.TITLE for one in panels if focus and (one is focus or one.isAncestorOf(focus))), "")
+
+
+def test_focus_when_the_pressed_button_disappears_stays_in_its_panel(opened: MainWindow, qtbot: QtBot) -> None:
+    opened.show_panel("Calibration")
+    panel = opened.docks.panel("Calibration")
+    assert isinstance(panel, CalibrationPanel)
+    qtbot.waitUntil(panel.tokenizers.isVisible)
+    panel.tokenizers.setFocus()
+    press(panel.tokenizers, Qt.Key.Key_Space)
+    assert not panel.tokenizers.isVisible()
+    assert focused_panel(opened) == "Calibration"
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+    assert focused_panel(opened) == "Calibration"
+
+
+@pytest.mark.parametrize("way", ["hide", "disable"])
+def test_focus_when_a_control_disappears_is_never_in_the_top_bar(opened: MainWindow, qtbot: QtBot, way: str) -> None:
+    for name in WORKSPACES:
+        opened.docks.choose(name)
+        qtbot.waitUntil(lambda: not opened.bridge.busy)
+        for stop in [stop for stop in chain(opened) if not opened.top.isAncestorOf(stop)]:
+            if not (stop.isVisible() and stop.isEnabled()) or stop is opened.top.opener:
+                continue
+            stop.setFocus()
+            stop.hide() if way == "hide" else stop.setEnabled(False)
+            focus = QApplication.focusWidget()
+            assert focus is None or not opened.top.isAncestorOf(focus), stop
+            stop.show() if way == "hide" else stop.setEnabled(True)
+
+
+def test_focus_when_a_lost_fact_is_opened_stays_out_of_the_top_bar(opened: MainWindow, qtbot: QtBot) -> None:
+    opened.workbench.previous_compaction()
+    opened.show_panel("Lost")
+    panel = opened.docks.panel("Lost")
+    assert isinstance(panel, LostPanel)
+    qtbot.waitUntil(lambda: bool(panel.table.rows))
+    for column in (4, AGAIN):
+        place = panel.table.visualRect(panel.table.model().index(0, column)).center()
+        double_click(panel.table.viewport(), place)
+        qtbot.waitUntil(lambda: not opened.bridge.busy)
+        assert focused_panel(opened) in ("Lost", "Diff")
 
 
 def test_gauge_and_timeline_carry_their_numbers(opened: MainWindow, qtbot: QtBot) -> None:
