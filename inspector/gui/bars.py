@@ -12,7 +12,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
-from inspector.core.words import plural
+from inspector.core.words import plural, sentence_case
 from inspector.gui.commands import Command
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, checked_action, delayed, mark, menu_button, row
@@ -253,7 +253,7 @@ class Notice(QFrame):
         self.show()
 
     def _show_words(self, sentence: str, bad: bool) -> None:
-        self.words.setText(sentence[:1].upper() + sentence[1:])
+        self.words.setText(sentence_case(sentence))
         self._note = ""
         self._fade.stop()
         self.bar.hide()

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from inspector.core.words import dollars
+from inspector.core.words import dollars, sentence_case
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,21 @@ from inspector.core.words import dollars
 )
 def test_dollars(amount: Decimal | float, words: str) -> None:
     assert dollars(amount) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("there is no file a.jsonl", "There is no file a.jsonl"),
+        ("the model answered nothing", "The model answered nothing"),
+        ("image cannot be shown: too large", "Image cannot be shown: too large"),
+        ("empty.jsonl is empty", "empty.jsonl is empty"),
+        ("notes is empty", "notes is empty"),
+        ("sub/the.jsonl is a folder", "sub/the.jsonl is a folder"),
+        ("reserve_tokens must be above 0", "reserve_tokens must be above 0"),
+        ("A name", "A name"),
+        ("", ""),
+    ],
+)
+def test_sentence_case_when_a_name_comes_first_keeps_its_spelling(text: str, shown: str) -> None:
+    assert sentence_case(text) == shown

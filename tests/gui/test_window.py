@@ -262,3 +262,15 @@ def test_compaction_key_when_there_is_no_compaction_says_so(window: MainWindow, 
         press(window, Qt.Key.Key_C, key)
         assert window.notice.isVisible()
         assert window.notice.words.text() == "This conversation has no compaction."
+
+
+def test_error_when_it_begins_with_a_file_name_keeps_its_spelling(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.jsonl").write_text("")
+    window.open_path("empty.jsonl")
+    qtbot.waitUntil(lambda: window.notice.isVisible() and window.workbench.state.opening is None)
+    assert window.notice.words.text().startswith("empty.jsonl is empty")
+    window.open_path(str(tmp_path / "none.jsonl"))
+    qtbot.waitUntil(lambda: window.notice.words.text().startswith("There is no file"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QDateTime, QStandardPaths, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QLineEdit, QWidget
 
+from inspector.core.words import sentence_case
 from inspector.gui.look.build import Item, button, column, holding, line_field, row
 from inspector.gui.look.labels import label
 
@@ -32,7 +33,7 @@ class FormDialog(QDialog):
 
     def refuse(self, why: str) -> None:
         """What is missing, as a sentence."""
-        self.trouble.setText(why[:1].upper() + why[1:])
+        self.trouble.setText(sentence_case(why))
         self.trouble.show()
 
     def _accept(self) -> None:
