@@ -14,8 +14,7 @@ def per_cent(part: float, places: int = 0, sign: str = "") -> str:
 
 
 _OPENING_WORDS = frozenset(
-    ("a", "an", "image", "it", "its", "no", "nobody", "nothing", "only", "opening", "replay", "step", "that", "the")
-    + ("there", "these", "this", "thread", "those")
+    "a an image it its no nobody nothing only opening replay step that the there these this thread those".split()
 )
 """Words with which our sentences begin. What begins otherwise begins with a name, which keeps its spelling."""
 

@@ -6,7 +6,7 @@ Cheap: of each file only the head is read.
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from operator import itemgetter
@@ -24,7 +24,7 @@ from inspector.core.message import Message
 from inspector.core.untyped import fields_of, first_of, object_of, objects_of, text_at, text_of, value_in
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import source_of
-from inspector.transcripts.database import session_path, transcript_stat
+from inspector.transcripts.database import named, session_path, transcript_stat
 from inspector.transcripts.stores import StoredSession, sessions_in
 from inspector.transcripts.transcript_file import TranscriptFile
 from inspector.transcripts.unpack import FileStat, found_in, is_packed
@@ -125,6 +125,26 @@ def _look(path: Path, size: int, modified: datetime) -> FoundSession | None:
     title = _title(chosen, head)
     project = project_of(head.values) or project_beside(path)
     return FoundSession(path, chosen.name, size, modified, project, title)
+
+
+def describe_session(path: Path) -> FoundSession | None:
+    """The session at a path, or the one in a file with many that it names; None if the file is gone. What cannot be
+    read has neither format nor title."""
+    file, wanted = named(path)
+    try:
+        about = file.stat()
+    except OSError:
+        return None
+    changed = datetime.fromtimestamp(about.st_mtime, UTC)
+    unread = FoundSession(path, "", about.st_size, changed, str(file.parent), "")
+    try:
+        head = source_of(path).head()
+        chosen = detect(head, None, all_formats()[0])
+    except InspectorError:
+        return unread
+    project = project_of(head.values) or project_beside(path) or unread.project
+    title = "" if wanted else _title(chosen, head)
+    return replace(unread, format=chosen.name, project=project, title=title)
 
 
 def _title(chosen: Format, head: Head) -> str:

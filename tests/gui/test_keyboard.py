@@ -120,7 +120,9 @@ def test_focus_when_the_pressed_button_disappears_stays_in_its_panel(opened: Mai
     press(panel.tokenizers, Qt.Key.Key_Space)
     assert not panel.tokenizers.isVisible()
     assert focused_panel(opened) == "Calibration"
-    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+    focus = QApplication.focusWidget()
+    assert focus is not None
+    press(focus, Qt.Key.Key_Tab)
     assert focused_panel(opened) == "Calibration"
 
 

@@ -18,7 +18,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.fonts import mono_font, ui_font
 from inspector.gui.panels.lists.recorded import CompactionsPanel, ProblemsPanel
 from inspector.gui.panels.lists.search import SearchPanel
-from inspector.gui.panels.lists.sessions import SessionsPanel
+from inspector.gui.panels.lists.sessions import SessionsPanel, distinct_names
 from inspector.gui.panels.lists.validity import ValidityPanel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import cut_words
@@ -278,6 +278,41 @@ def test_sessions_are_found_filtered_and_opened(
     click_cell(panel.table, 0, double=True)
     press(panel.filter, Qt.Key.Key_Return)
     assert asked.opened == [str(folder / "two.jsonl")] * 2
+
+
+def test_sessions_when_files_have_one_name_shows_format_and_folder(
+    place: Place, home: Path, qtbot: QtBot, desk: Desk
+) -> None:
+    body = '{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hello"}]}'
+    for folder in ("runs/first", "runs/second"):
+        (home / folder).mkdir(parents=True)
+        (home / folder / "full.json").write_text(body)
+        desk.settings.remember(str(home / folder / "full.json"))
+    (home / "notes.txt").write_text("no transcript")
+    desk.settings.remember(str(home / "notes.txt"))
+    panel = place(SessionsPanel)
+    assert isinstance(panel, SessionsPanel)
+    qtbot.waitUntil(lambda: panel.says.text() == "3")
+    titles = [column.title for column in panel.COLUMNS]
+    rows = [dict(zip(titles, row, strict=True)) for row in cells(panel.table)]
+    assert [row["format"] for row in rows] == ["", "anthropic", "anthropic"]
+    assert [row["title"] for row in rows] == ["notes.txt", "hello · second/full.json", "hello · first/full.json"]
+    assert {row["found"] for row in rows} == {"recent"}
+    assert panel.again.text() == "Refresh"
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["/a/x.jsonl", "/b/y.jsonl"], ["x.jsonl", "y.jsonl"]),
+        (["/a/full.jsonl", "/b/full.jsonl", "/c/y.jsonl"], ["a/full.jsonl", "b/full.jsonl", "y.jsonl"]),
+        (["/a/run/full.jsonl", "/b/run/full.jsonl"], ["a/run/full.jsonl", "b/run/full.jsonl"]),
+        (["/a/full.jsonl", "/a/full.jsonl"], ["/a/full.jsonl", "/a/full.jsonl"]),
+        ([], []),
+    ],
+)
+def test_names_of_paths_when_they_end_alike_hold_the_folder_that_differs(paths: list[str], names: list[str]) -> None:
+    assert distinct_names([Path(path) for path in paths]) == names
 
 
 @pytest.mark.parametrize(

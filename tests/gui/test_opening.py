@@ -240,7 +240,7 @@ def test_a_log_with_many_samples_asks_which(window: MainWindow, qtbot: QtBot) ->
     panel = window.docks.panel("Sessions")
     assert isinstance(panel, SessionsPanel)
     qtbot.waitUntil(
-        lambda: [one.title for one in panel.table.rows[:2]] == ["1_epoch_1  Question 1", "2_epoch_1  Question 2"]
+        lambda: [row.name for row in panel.table.rows[:2]] == ["1_epoch_1  Question 1", "2_epoch_1  Question 2"]
     )
     assert "first the 2 of what is open" in panel.says.text()
     row = panel.table.visualRect(panel.table.model().index(1, 0))

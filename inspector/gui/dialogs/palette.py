@@ -164,11 +164,11 @@ class KeyList(QDialog):
         area = scrolled(inner)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        column((area, 1), buttons, of=self, margins=MARGINS)
+        body = column((area, 1), buttons, of=self, margins=MARGINS)
         left, top, right, bottom = MARGINS
         wanted = inner.sizeHint() + QSize(EDGE, EDGE)
         width = wanted.width() + left + right + area.verticalScrollBar().sizeHint().width()
-        height = wanted.height() + top + bottom + self.layout().spacing() + buttons.sizeHint().height()
+        height = wanted.height() + top + bottom + body.spacing() + buttons.sizeHint().height()
         self.resize(min(width, screen.width()), min(height, screen.height() - FRAME))
 
 

@@ -1,9 +1,10 @@
-"""Transcripts to open: the others of a file or folder with many, those opened lately, and those that lie in the agents'
+"""Transcripts to open: the others of a file or folder with many, the recent ones, and those that lie in the agents'
 folders on this machine. The disk is looked at off the GUI thread, when the panel is first seen and on demand."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,35 +16,46 @@ from inspector.gui.panels.panel import ListPanel
 from inspector.gui.welcome import NONE_FOUND
 from inspector.gui.widgets.table import Column
 from inspector.transcripts.database import named
-from inspector.transcripts.discover import FoundSession, found_sessions
+from inspector.transcripts.discover import FoundSession, describe_session, found_sessions
 from inspector.workbench.state import State
 
-LATELY, HELD = "opened lately", "in this file"
+RECENT, HELD, ON_DISK = "recent", "in this file", "on disk"
+"""How a session came into the list."""
 
 
-class SessionsPanel(ListPanel[FoundSession]):
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session of the list; `name` tells it from the others."""
+
+    session: FoundSession
+    name: str
+    origin: str
+
+
+class SessionsPanel(ListPanel[SessionRow]):
     """A double click or Enter opens."""
 
     TITLE: ClassVar[str] = "Sessions"
     NAME = "Transcripts on this machine"
-    COLUMNS: ClassVar[Sequence[Column[FoundSession]]] = (
-        Column("title", lambda one: one.title or one.path.name, 34, least=18, lines=3),
-        Column("project", lambda one: one.project, lines=2),
-        Column("format", lambda one: one.format, 13, least=15, lines=2),
-        Column("size", lambda one: size_words(one.size), 8, figures=True),
-        Column("changed", lambda one: one.when, 16, least=18),
+    COLUMNS: ClassVar[Sequence[Column[SessionRow]]] = (
+        Column("title", lambda row: row.name, 34, least=18, lines=3),
+        Column("project", lambda row: row.session.project, lines=2),
+        Column("format", lambda row: row.session.format, 13, least=15, lines=2),
+        Column("size", lambda row: size_words(row.session.size), 8, figures=True),
+        Column("changed", lambda row: row.session.when, 16, least=18),
+        Column("found", lambda row: row.origin, 12, least=12),
     )
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._on_disk: Sequence[FoundSession] | None = None
-        self._open = ""
+        self._on_disk: Sequence[SessionRow] | None = None
+        self._open = self._format = ""
         self._held: Sequence[HeldSession] = ()
         self.filter = field("Filter by title, project or path", "Filter", name="Filter sessions")
         self.filter.textChanged.connect(lambda _: self._show())
         self.filter.returnPressed.connect(lambda: self.open(0))
         self.setFocusProxy(self.filter)
-        self.again = small_button("look again", self.refresh)
+        self.again = small_button("Refresh", self.refresh)
         self.lay_out((self.filter, 2), (self.says, 1), self.again, margins=(10, 5, 8, 4), gap=8)
 
     def show_state(self, state: State) -> None:
@@ -51,15 +63,18 @@ class SessionsPanel(ListPanel[FoundSession]):
         path = state.session.path if state.session else ""
         if self._on_disk is None or path != self._open:
             self._open, self._held = path, state.session.held if state.session else ()
+            self._format = state.session.format if state.session else ""
             self.refresh()
 
     def refresh(self) -> None:
         self.again.setEnabled(False)
         self.says.setText("looking …")
-        recents, held = self.desk.settings.recents(), self._held
-        self.desk.bridge.run(lambda task: [*beside(held), *on_disk(recents)], self._arrived, waits=True)
+        recents, held, format_name = self.desk.settings.recents(), self._held, self._format
+        self.desk.bridge.run(
+            lambda task: [*held_rows(held, format_name), *disk_rows(recents)], self._show_arrived, waits=True
+        )
 
-    def _arrived(self, rows: Sequence[FoundSession]) -> None:
+    def _show_arrived(self, rows: Sequence[SessionRow]) -> None:
         self._on_disk = rows
         self.again.setEnabled(True)
         self._show()
@@ -67,9 +82,9 @@ class SessionsPanel(ListPanel[FoundSession]):
     def _show(self) -> None:
         words = self.filter.text().casefold().split()
         rows = [
-            one
-            for one in self._on_disk or ()
-            if all(word in f"{one.title} {one.project} {one.path}".casefold() for word in words)
+            row
+            for row in self._on_disk or ()
+            if all(word in f"{row.name} {row.session.project} {row.session.path}".casefold() for word in words)
         ]
         self.table.show_rows(rows)
         held = f"; first the {len(self._held):,} of what is open" if self._held else ""
@@ -79,29 +94,55 @@ class SessionsPanel(ListPanel[FoundSession]):
 
     def open(self, place: int) -> None:
         if place < len(self.table.rows):
-            self.desk.open_path(str(self.table.rows[place].path))
+            self.desk.open_path(str(self.table.rows[place].session.path))
 
 
-def on_disk(recents: Sequence[str]) -> list[FoundSession]:
+def disk_rows(recents: Sequence[str]) -> list[SessionRow]:
     """Recent transcripts that still exist, then those in the agents' folders that are not among them."""
-    found = {str(one.path): one for one in found_sessions()}
-    lately = [one for path in recents if (one := found.get(path) or _elsewhere(path)) is not None]
-    others = [one for path, one in found.items() if path not in recents]
-    return [replace(one, format=LATELY) for one in lately] + others
+    found = {str(session.path): session for session in found_sessions()}
+    described = [found.get(path) or describe_session(Path(path)) for path in recents]
+    recent = [session for session in described if session is not None]
+    others = [session for path, session in found.items() if path not in recents]
+    names = iter(_names([*recent, *others]))
+    rows = [SessionRow(session, next(names), RECENT) for session in recent]
+    return rows + [SessionRow(session, next(names), ON_DISK) for session in others]
 
 
-def beside(held: Sequence[HeldSession]) -> list[FoundSession]:
-    """Those of the file or folder that is open, the open one among them, by their ids."""
-    rows = [(one, _elsewhere(one.path)) for one in held]
-    return [replace(row, format=HELD, title=f"{one.id}  {one.title}".strip()) for one, row in rows if row]
+def held_rows(held: Sequence[HeldSession], format_name: str) -> list[SessionRow]:
+    """The sessions of the file or folder that is open, the open one among them, by their ids."""
+    rows = []
+    for inner in held:
+        file = named(Path(inner.path))[0]
+        try:
+            about = file.stat()
+        except OSError:
+            continue
+        changed = datetime.fromtimestamp(about.st_mtime, UTC)
+        session = FoundSession(Path(inner.path), format_name, about.st_size, changed, str(file.parent), inner.title)
+        rows.append(SessionRow(session, f"{inner.id}  {inner.title}".strip(), HELD))
+    return rows
 
 
-def _elsewhere(path: str) -> FoundSession | None:
-    """A transcript that was opened from elsewhere; None where it is gone."""
-    file = named(Path(path))[0]
-    try:
-        about = file.stat()
-    except OSError:
-        return None
-    changed = datetime.fromtimestamp(about.st_mtime).astimezone()
-    return FoundSession(Path(path), LATELY, about.st_size, changed, str(file.parent), "")
+def _names(sessions: Sequence[FoundSession]) -> list[str]:
+    """The title of each; the end of its path, too, if it has none or another session has the same."""
+    titles = Counter(session.title for session in sessions)
+    tails = distinct_names([session.path for session in sessions])
+    names = []
+    for session, tail in zip(sessions, tails, strict=True):
+        if session.title and titles[session.title] > 1:
+            names.append(f"{session.title} · {tail}")
+        else:
+            names.append(session.title or tail)
+    return names
+
+
+def distinct_names(paths: Sequence[Path]) -> list[str]:
+    """The end of each path, with as many of its folders as tell it from the others."""
+    names = [path.name for path in paths]
+    for depth in range(2, max((len(path.parts) for path in paths), default=0) + 1):
+        counts = Counter(names)
+        if max(counts.values()) == 1:
+            break
+        longer = (str(Path(*path.parts[-depth:])) for path in paths)
+        names = [end if counts[name] > 1 else name for name, end in zip(names, longer, strict=True)]
+    return names
