@@ -1,5 +1,6 @@
 """Words that go with numbers, in the window and on the command line alike."""
 
+import re
 from decimal import Decimal
 
 
@@ -13,15 +14,15 @@ def per_cent(part: float, places: int = 0, sign: str = "") -> str:
     return f"{part * 100:{sign}.{places}f}%"
 
 
-_OPENING_WORDS = frozenset(
-    "a an image it its no nobody nothing only opening replay step that the there these this thread those".split()
+_OPENING_WORDS = re.compile(
+    r"(a|an|image|it|its|no|nothing|only|opening|replay|step|that|the|there|these|this|thread|those) "
 )
 """Words with which our sentences begin. What begins otherwise begins with a name, which keeps its spelling."""
 
 
 def sentence_case(text: str) -> str:
-    """`there is no file` as a sentence of its own: `There is no file`; `empty.jsonl is empty` as it is."""
-    return text[:1].upper() + text[1:] if text.partition(" ")[0] in _OPENING_WORDS else text
+    """Begin a sentence with a capital, but a name as it is spelled: `There is no file`, `empty.jsonl is empty`."""
+    return text[0].upper() + text[1:] if _OPENING_WORDS.match(text) else text
 
 
 _CENT, _LEAST = Decimal("0.01"), Decimal("0.0001")

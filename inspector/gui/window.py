@@ -20,7 +20,8 @@ from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command, Keys
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_file, ask_window
-from inspector.gui.dialogs.palette import CommandPalette, KeyList
+from inspector.gui.dialogs.key_list import KeyList
+from inspector.gui.dialogs.palette import CommandPalette
 from inspector.gui.docks import Docks, layout_commands
 from inspector.gui.edits.manual_edits import edit_commands
 from inspector.gui.guard import Guarded, attempt

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.commands import Command, matches
-from inspector.gui.dialogs.palette import CommandPalette, KeyList
+from inspector.gui.dialogs.key_list import KeyList
+from inspector.gui.dialogs.palette import CommandPalette
 from inspector.gui.window import MainWindow
 from tests.gui.hands import click, press, write
 from tests.gui.made import session
