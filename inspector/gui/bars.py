@@ -15,7 +15,7 @@ from inspector.core.tokens.windows import model_at
 from inspector.core.words import plural, sentence_case
 from inspector.gui.commands import Command
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, checked_action, delayed, mark, menu_button, row
+from inspector.gui.look.build import button, checked_action, delayed, mark, menu_button, row, small_button
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
@@ -57,6 +57,9 @@ class TopBar(Guarded, QFrame):
         self.setObjectName("TopBar")
         self._workbench, self._ask_window, self._commands = workbench, ask_window, commands
         self._limits: Sequence[str] = ("",)
+        self.back = small_button("←", about="Back to where you were (Alt+Left)", name="Back")
+        self.forward = small_button("→", about="Forward again (Alt+Right)", name="Forward")
+        self.show_history(False, False)
         self.opener = button("Open…", open_file)
         about = "Show every new request while the agent writes this transcript"
         self.follow = button("Follow", follow, about=about, checkable=True)
@@ -67,8 +70,11 @@ class TopBar(Guarded, QFrame):
         self.limit = _drop_down("", "How large the window is", self._fill_windows)
         self.box = button("Search    Ctrl+K", find, role="field", about="Search, or type > for a command")
         self.box.setAccessibleName("Search or run a command")
+        ways = row(self.back, self.forward, gap=2)
         begin, shown = (self.opener, self.live, self.follow), (self.agent, self.estimator, self.limit)
-        self._row = row(*begin, 8, self.workspaces, 8, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
+        self._row = row(
+            ways, *begin, 8, self.workspaces, 8, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8
+        )
 
     def show_state(self, state: State) -> None:
         """The chosen ones as the buttons' words."""
@@ -91,6 +97,11 @@ class TopBar(Guarded, QFrame):
         self._fit()
         known = (model, window.basis, *window.warnings) if window else (model,)
         self.limit.setToolTip(tip("\n".join(filter(None, known))))
+
+    def show_history(self, has_back: bool, has_forward: bool) -> None:
+        """Enable Back and Forward if there is a place to go to."""
+        self.back.setEnabled(has_back)
+        self.forward.setEnabled(has_forward)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -271,7 +282,7 @@ class Notice(QFrame):
 
 NOTE_MS = 15_000
 """Milliseconds after which a note that is no failure leaves by itself."""
-KEYS = f"← → request   ↑ ↓ message   Ctrl+1…{len(WORKSPACES)} workspace   F11 whole panel   Ctrl+K commands   F1 keys"
+KEYS = f"← → request   ↑ ↓ message   Alt+← back   Ctrl+1…{len(WORKSPACES)} workspace   F11 whole panel   F1 keys"
 
 
 class StatusStrip(Guarded, QFrame):

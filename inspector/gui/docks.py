@@ -50,6 +50,8 @@ class Docks(WorkspacePage):
         self.workspaces = {name: WorkspacePage(name, self.maximise) for name in WORKSPACES}
         for one in self.workspaces.values():
             self._stack.addWidget(one)
+            one.rearranged.connect(self.rearranged)
+        self.changed.connect(lambda _: self.rearranged.emit())
         self._home: dict[str, str] = {}
         """Name of its workspace, by title of a panel; empty for those that are always there."""
         self._shown: State | None = None
@@ -247,9 +249,27 @@ class Docks(WorkspacePage):
             self.show_only(title)
 
     @property
-    def is_maximised(self) -> bool:
-        """Has one panel all the room?"""
-        return self._maximised is not None
+    def maximised(self) -> str:
+        """Title of the panel that has all the room; empty for none."""
+        return self._maximised[0] if self._maximised is not None else ""
+
+    @property
+    def in_front(self) -> tuple[str, ...]:
+        """Titles of the panels of the current workspace that can be seen."""
+        homes = (self.current.name, "")
+        return tuple(title for title, panel in self.panels.items() if self._home[title] in homes and panel.seen)
+
+    def bring_in_front(self, titles: Sequence[str], maximised: str) -> None:
+        """Show these panels of the current workspace before those that share their places."""
+        if maximised != self.maximised:
+            self.restore_all()
+        for title in titles:
+            dock = self.dock(title)
+            if dock is not None and not self.panel(title).seen:
+                dock.show()
+                dock.raise_()
+        if maximised and not self.maximised:
+            self.maximise(maximised)
 
     def maximise_focused(self) -> None:
         """The panel with the focus; none has it before they are placed."""

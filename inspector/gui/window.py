@@ -25,6 +25,7 @@ from inspector.gui.dialogs.palette import CommandPalette
 from inspector.gui.docks import Docks, layout_commands
 from inspector.gui.edits.manual_edits import edit_commands
 from inspector.gui.guard import Guarded, attempt
+from inspector.gui.history import History
 from inspector.gui.look.build import column, holding
 from inspector.gui.look.theme import Theme
 from inspector.gui.opening import FileDrop, Follow, Opener
@@ -37,7 +38,7 @@ from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
 from inspector.gui.workspace import WORKSPACES
 from inspector.resources import resource
-from inspector.workbench.state import State
+from inspector.workbench.state import Following, State
 from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
@@ -76,6 +77,9 @@ class MainWindow(Guarded, QMainWindow):
         self.docks.changed.connect(lambda name: self.top.workspaces.show_name(name))
         self.run_bar: QWidget | None = None
         self._build()
+        self.history = History(self, self.workbench, self.docks, self.reopen_path, self.top.show_history)
+        self.top.back.clicked.connect(self.history.go_back)
+        self.top.forward.clicked.connect(self.history.go_forward)
         self.commands = self._commands()
         self._keys = Keys(self, self.commands)
         self.palette_box = CommandPalette(self, theme, lambda: self.commands, self._offers)
@@ -191,8 +195,10 @@ class MainWindow(Guarded, QMainWindow):
             Command("Follow the session while it is written", self.follow_session, (), "Session"),
             Command("Follow the newest session of this project", self.follow_project, (), "Session"),
             Command("Close the session", self.close_session, ("Ctrl+W",), "Session"),
-            Command("Next request", bench.next, ("Right", "Alt+Right"), "Walk", typed=True),
-            Command("Previous request", bench.previous, ("Left", "Alt+Left"), "Walk", typed=True),
+            Command("Back to where you were", self.history.go_back, ("Alt+Left",), "Walk"),
+            Command("Forward again", self.history.go_forward, ("Alt+Right",), "Walk"),
+            Command("Next request", bench.next, ("Right", "Alt+PgDown"), "Walk", typed=True),
+            Command("Previous request", bench.previous, ("Left", "Alt+PgUp"), "Walk", typed=True),
             Command("First request", bench.first, ("Home", "Alt+Home"), "Walk", typed=True),
             Command("Last request", bench.last, ("End", "Alt+End"), "Walk", typed=True),
             Command("The buffer after the last record", partial(bench.move, None), ("Ctrl+End",), "Walk", typed=True),
@@ -256,6 +262,13 @@ class MainWindow(Guarded, QMainWindow):
     def open_path(self, path: str) -> None:
         """Open a transcript."""
         self.opener.open(path)
+
+    def reopen_path(self, path: str, following: Following) -> None:
+        """Open a transcript again, and follow it if it was followed."""
+        if following:
+            self.follow_path(path)
+        else:
+            self.open_path(path)
 
     def open_sample(self) -> None:
         """Open the session that ships with the program."""
@@ -369,7 +382,7 @@ class MainWindow(Guarded, QMainWindow):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape, where no widget had a use for it, ends that a panel is maximised."""
-        if event.key() == Qt.Key.Key_Escape and self.docks.is_maximised:
+        if event.key() == Qt.Key.Key_Escape and self.docks.maximised:
             self.docks.restore_all()
         else:
             super().keyPressEvent(event)

@@ -3,7 +3,7 @@ floated, closed and maximised."""
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
 
@@ -32,6 +32,9 @@ VERSION = 4
 
 class WorkspacePage(Guarded, QMainWindow):
     """Panels of one place are tabs, but at the top: there they stand one below the other."""
+
+    rearranged = Signal()
+    """Another panel is in front."""
 
     def __init__(self, name: str, maximise: Callable[[str], None]) -> None:
         super().__init__()
@@ -73,6 +76,7 @@ class WorkspacePage(Guarded, QMainWindow):
         dock.dockLocationChanged.connect(lambda _: self._retitle())
         dock.visibilityChanged.connect(panel.come_forward)
         dock.visibilityChanged.connect(lambda _: self._retitle())
+        dock.visibilityChanged.connect(lambda _: self.rearranged.emit())
 
     def _keep_neighbours(self, dock: QDockWidget) -> None:
         """It gets another height: the panel in the middle has the difference, not those that stand above or below."""

@@ -122,6 +122,11 @@ class Workbench:
         return self._state
 
     @property
+    def has_selection(self) -> bool:
+        """Has the user selected a message? Else the newest one is selected, wherever the playhead is."""
+        return self._picked
+
+    @property
     def end_window(self) -> Window | None:
         """The window after the last record, wherever we stand; None where nobody has looked for it yet."""
         return self._windows.known(self._state.move(None))
