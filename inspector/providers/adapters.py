@@ -18,13 +18,14 @@ from inspector.core.dialects.anthropic import ANTHROPIC, read_messages
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.openai_chat import CHAT, read_message
 from inspector.core.dialects.openai_responses import RESPONSES, read_items
+from inspector.core.dialects.tool_shapes import for_anthropic, for_chat, for_responses
 from inspector.core.heavy import load
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Part, ToolCall
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure, RemoteCompact
 from inspector.core.untyped import object_of
 from inspector.providers.failures import broken, reported_failure
-from inspector.providers.requests import FrozenTools, for_anthropic, for_chat, for_responses, sendable
+from inspector.providers.requests import FrozenTools, sendable, without_cache_mark
 from inspector.safety.keys import ApiKey
 from inspector.safety.loopback import is_loopback
 
@@ -185,7 +186,10 @@ class AnthropicAdapter(ProviderAdapter):
 
     dialect = ANTHROPIC
     maker = "Anthropic"
-    shape = staticmethod(for_anthropic)
+
+    @staticmethod
+    def shape(tool: Tool) -> Any:
+        return without_cache_mark(for_anthropic(tool))
 
     def create(self, **options: Any) -> Any:
         return self.client().messages.create(**options)

@@ -3,16 +3,16 @@
 The bytes of the tools stay the same for a whole session, or the provider's cache is lost.
 """
 
-import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 
 from inspector.core.buffer import Tool
+from inspector.core.dialects.tool_shapes import ToolShape, shaped_tools
 from inspector.core.jsontext import WRAPPED, dumps, loads
-from inspector.core.message import Json, Message, Opaque, Part, Thinking
+from inspector.core.message import Message, Opaque, Part, Thinking
 
 _OPENAIS = ("reasoning", "compaction", "compaction_summary", "context_compaction", "item_reference")
 _ANTHROPICS = ("redacted_thinking", "document", "search_result", "container_upload", "fallback")
@@ -42,9 +42,6 @@ def _can_read(part: Part, mine: bool, anthropic: bool) -> bool:
 
 # -- tools, frozen
 
-Shape: TypeAlias = Callable[[Tool], Any]
-"""A tool's definition in a provider's own shape; None for a tool that this provider cannot be offered."""
-
 
 @dataclass(frozen=True, slots=True)
 class FrozenTools:
@@ -63,11 +60,10 @@ class FrozenTools:
         return tuple(tools) == self.source or _canonical(tools) == _canonical(self.source)
 
 
-def freeze(tools: Iterable[Tool], shape: Shape) -> FrozenTools:
+def freeze(tools: Iterable[Tool], shape: ToolShape) -> FrozenTools:
     """The tools in a provider's shape."""
     source = tuple(tools)
-    shaped = [found for tool in source if (found := shape(tool)) is not None]
-    return FrozenTools(source, dumps(shaped).encode("utf-8", "replace"))
+    return FrozenTools(source, dumps(shaped_tools(source, shape)).encode("utf-8", "replace"))
 
 
 def _canonical(tools: Iterable[Tool]) -> list[bytes]:
@@ -79,68 +75,8 @@ def _plain(value: Any) -> Any:
     return loads(dumps(value).encode("utf-8", "replace"), deepest=WRAPPED)
 
 
-# -- tools, in each provider's shape
-
-_ANTHROPICS_OWN = re.compile(r"_\d{8}$")
-"""`bash_20250124`, `web_search_20250305`: tools that Anthropic brings along."""
-_FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-"""How a tool that takes free text is offered where arguments must be an object."""
-_NOTHING = {"type": "object", "properties": {}}
-
-
-def for_anthropic(tool: Tool) -> Any:
-    """`{name, description, input_schema}`. Cache markers of the recording are taken off."""
-    wire = tool.definition
-    if not isinstance(wire, Mapping):
-        return None
-    if "input_schema" in wire or _is_anthropics(wire):
-        return {key: value for key, value in wire.items() if key != "cache_control"}
-    if not _is_function(wire):
-        return None
-    name, told, schema = _parts(tool, wire)
-    return {"name": name, "description": told, "input_schema": schema}
-
-
-def for_chat(tool: Tool) -> Any:
-    """`{type: function, function: {name, description, parameters}}`."""
-    wire = tool.definition
-    if not isinstance(wire, Mapping) or _is_anthropics(wire):
-        return None
-    if "function" in wire:
-        return dict(wire)
-    if not _is_function(wire):
-        return None
-    name, told, schema = _parts(tool, wire)
-    return {"type": "function", "function": {"name": name, "description": told, "parameters": schema}}
-
-
-def for_responses(tool: Tool) -> Any:
-    """`{type: function, name, description, parameters}`; OpenAI's own tools as they are."""
-    wire = tool.definition
-    if not isinstance(wire, Mapping) or _is_anthropics(wire):
-        return None
-    if "function" not in wire and "input_schema" not in wire and isinstance(wire.get("type"), str):
-        return dict(wire)
-    name, told, schema = _parts(tool, wire)
-    return {"type": "function", "name": name, "description": told, "parameters": schema, "strict": False}
-
-
-def _is_anthropics(wire: Mapping[str, Any]) -> bool:
-    return isinstance(kind := wire.get("type"), str) and bool(_ANTHROPICS_OWN.search(kind))
-
-
-def _is_function(wire: Mapping[str, Any]) -> bool:
-    """Something the client runs: it has a name and arguments of its own."""
-    return any(key in wire for key in ("input_schema", "function", "parameters", "custom")) or (
-        wire.get("type") == "custom" and "name" in wire
-    )
-
-
-def _parts(tool: Tool, wire: Mapping[str, Any]) -> tuple[str, str, Json]:
-    inner = wire.get("function") or wire.get("custom")
-    named = inner if isinstance(inner, Mapping) else wire
-    schema = named.get("input_schema") or named.get("parameters")
-    if not isinstance(schema, Mapping):
-        schema = _FREE_TEXT if wire.get("type") == "custom" else _NOTHING
-    told = named.get("description")
-    return tool.name, told if isinstance(told, str) else "", schema
+def without_cache_mark(definition: Any) -> Any:
+    """A tool's definition without the cache marker of the recording."""
+    if not isinstance(definition, Mapping):
+        return definition
+    return {key: value for key, value in definition.items() if key != "cache_control"}

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Prompt, Tool
+from inspector.core.dialects.tool_shapes import for_anthropic, for_chat, for_responses
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text
 from inspector.core.needs import AskModel, Summarize
 from inspector.core.policies.roku.settings import Detector
 from inspector.providers.adapters import mark
 from inspector.providers.answerers import Api
-from inspector.providers.requests import FrozenTools, for_anthropic, for_chat, for_responses, freeze
+from inspector.providers.requests import FrozenTools, freeze
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import GREP, READ, WIRES, asking, bodies, call, provider, result, user
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.dialect import Dialect, StreamAssembler
+from inspector.core.dialects.tool_shapes import for_anthropic, shaped_tools
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.untyped import count_of, object_of, objects_of, text_of, value_in
@@ -158,8 +159,8 @@ def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
     body: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
     if buffer.prompt.system:
         body["system"] = buffer.prompt.system
-    if buffer.prompt.tools:
-        body["tools"] = [tool.definition for tool in buffer.prompt.tools]
+    if tools := shaped_tools(buffer.prompt.tools or (), for_anthropic):
+        body["tools"] = tools
     body["messages"] = write_messages(buffer.messages)
     return body
 

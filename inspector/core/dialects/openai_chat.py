@@ -11,8 +11,9 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units
 from inspector.core.dialects.openai_responses import read_arguments, read_image
+from inspector.core.dialects.tool_shapes import for_chat, shaped_tools
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.untyped import count_of, first_object, first_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
@@ -150,8 +151,8 @@ def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
         messages.append({"role": "system", "content": buffer.prompt.system})
     messages += [_write(message) for message in buffer.messages]
     body: dict[str, Any] = {"model": model, "max_completion_tokens": max_tokens, "messages": messages}
-    if buffer.prompt.tools:
-        body["tools"] = [_write_tool(tool) for tool in buffer.prompt.tools]
+    if tools := shaped_tools(buffer.prompt.tools or (), for_chat):
+        body["tools"] = tools
     return body
 
 
@@ -190,16 +191,6 @@ def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]] | None:
 def _write_call(call: ToolCall) -> dict[str, Any]:
     arguments = call.arguments if isinstance(call.arguments, str) else dumps(call.arguments)
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-
-
-def _write_tool(tool: Tool) -> Json:
-    """As it was sent where it is in Chat's shape; Anthropic's and Responses' shapes are turned into it."""
-    wire = tool.definition
-    if not isinstance(wire, Mapping) or "function" in wire or "custom" in wire:
-        return wire
-    schema = wire.get("input_schema") or wire.get("parameters") or {"type": "object", "properties": {}}
-    function = {"name": tool.name, "description": wire.get("description") or "", "parameters": schema}
-    return {"type": "function", "function": function}
 
 
 class ChatAssembler(StreamAssembler):

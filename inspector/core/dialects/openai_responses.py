@@ -12,6 +12,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.dialect import Dialect, StreamAssembler
+from inspector.core.dialects.tool_shapes import for_responses, shaped_tools
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_at, text_of, value_in
@@ -241,8 +242,8 @@ def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
     body: dict[str, Any] = {"model": model, "max_output_tokens": max_tokens, "store": False}
     if buffer.prompt.system:
         body["instructions"] = buffer.prompt.system
-    if buffer.prompt.tools:
-        body["tools"] = [tool.definition for tool in buffer.prompt.tools]
+    if tools := shaped_tools(buffer.prompt.tools or (), for_responses):
+        body["tools"] = tools
     body["input"] = write_items(buffer.messages, {})
     return body
 

@@ -10,7 +10,7 @@ from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.formats.format import Head
 from inspector.core.formats.payload.exchange import BodyPair, body_pair, stream_of
-from inspector.core.untyped import list_of, objects_of
+from inspector.core.untyped import list_of, objects_of, text_at
 
 
 def _words(text: str) -> frozenset[str]:
@@ -25,6 +25,8 @@ _KEYS: Mapping[str, frozenset[str]] = {
     ),
     "openai-responses": _words("instructions previous_response_id store include max_output_tokens"),
 }
+_LIMITS = {"anthropic": "max_tokens", "openai-chat": "max_completion_tokens", "openai-responses": "max_output_tokens"}
+"""What limits the answer: with the model it makes a whole body, whatever its messages are."""
 _BLOCKS: Mapping[str, frozenset[str]] = {
     "anthropic": _words("tool_use tool_result thinking redacted_thinking image document"),
     "openai-chat": _words("image_url input_audio file refusal"),
@@ -61,7 +63,8 @@ def _score(dialect: Dialect, row: Any) -> float:
     if one.request is None:
         return 0.85
     wire = dialect.conversation(one.request)
-    if not _are_messages(dialect, wire) or not (wire or "model" in one.request):
+    is_whole = "model" in one.request and _LIMITS.get(dialect.name) in one.request
+    if not is_whole and not (_are_messages(dialect, wire) and (wire or "model" in one.request)):
         return 0.0
     own = _signs(dialect.name, one)
     others = max(_signs(name, one) for name in _KEYS if name != dialect.name)
@@ -88,7 +91,7 @@ def _signs(name: str, one: BodyPair) -> int:
     count += sum(kind in _BLOCKS.get(name, _NONE) for kind in _kinds(body))
     if name == "openai-chat":
         messages = objects_of(body.get("messages"))
-        count += sum(one.get("role") in _CHAT_ROLES or not _CHAT_FIELDS.isdisjoint(one) for one in messages)
+        count += sum(text_at(one, "role") in _CHAT_ROLES or not _CHAT_FIELDS.isdisjoint(one) for one in messages)
     model = body.get("model")
     if isinstance(model, str) and "messages" in body:
         count += (name == "anthropic") if model.startswith("claude") else (name == "openai-chat") * ("gpt" in model)

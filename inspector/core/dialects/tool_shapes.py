@@ -1,0 +1,80 @@
+"""Tool definitions in each provider's shape, whatever shape they were recorded in."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from inspector.core.buffer import Tool
+from inspector.core.message import Json
+
+ToolShape: TypeAlias = Callable[[Tool], Any]
+"""A tool's definition in a provider's own shape; None for a tool that this provider cannot be offered."""
+
+_ANTHROPICS_OWN = re.compile(r"_\d{8}$")
+"""`bash_20250124`, `web_search_20250305`: tools that Anthropic brings along."""
+_FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+"""How a tool that takes free text is offered where arguments must be an object."""
+_NOTHING = {"type": "object", "properties": {}}
+
+
+def shaped_tools(tools: Iterable[Tool], shape: ToolShape) -> list[Any]:
+    """Return the definitions in a provider's shape, without the tools that it cannot be offered."""
+    return [definition for tool in tools if (definition := shape(tool)) is not None]
+
+
+def for_anthropic(tool: Tool) -> Any:
+    """`{name, description, input_schema}`; Anthropic's own tools as they are."""
+    wire = tool.definition
+    if not isinstance(wire, Mapping):
+        return None
+    if "input_schema" in wire or _is_anthropics(wire):
+        return dict(wire)
+    if not _is_function(wire):
+        return None
+    name, description, schema = _parts(tool, wire)
+    return {"name": name, "description": description, "input_schema": schema}
+
+
+def for_chat(tool: Tool) -> Any:
+    """`{type: function, function: {name, description, parameters}}`."""
+    wire = tool.definition
+    if not isinstance(wire, Mapping) or _is_anthropics(wire):
+        return None
+    if "function" in wire or "custom" in wire:
+        return dict(wire)
+    if not _is_function(wire):
+        return None
+    name, description, schema = _parts(tool, wire)
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+def for_responses(tool: Tool) -> Any:
+    """`{type: function, name, description, parameters}`; OpenAI's own tools as they are."""
+    wire = tool.definition
+    if not isinstance(wire, Mapping) or _is_anthropics(wire):
+        return None
+    if "function" not in wire and "input_schema" not in wire and isinstance(wire.get("type"), str):
+        return dict(wire)
+    name, description, schema = _parts(tool, wire)
+    return {"type": "function", "name": name, "description": description, "parameters": schema, "strict": False}
+
+
+def _is_anthropics(wire: Mapping[str, Any]) -> bool:
+    return isinstance(kind := wire.get("type"), str) and bool(_ANTHROPICS_OWN.search(kind))
+
+
+def _is_function(wire: Mapping[str, Any]) -> bool:
+    """Something the client runs: it has a name and arguments of its own."""
+    return any(key in wire for key in ("input_schema", "function", "parameters", "custom")) or (
+        wire.get("type") == "custom" and "name" in wire
+    )
+
+
+def _parts(tool: Tool, wire: Mapping[str, Any]) -> tuple[str, str, Json]:
+    inner = wire.get("function") or wire.get("custom")
+    named = inner if isinstance(inner, Mapping) else wire
+    schema = named.get("input_schema") or named.get("parameters")
+    if not isinstance(schema, Mapping):
+        schema = _FREE_TEXT if wire.get("type") == "custom" else _NOTHING
+    description = named.get("description")
+    return tool.name, description if isinstance(description, str) else "", schema
