@@ -35,6 +35,30 @@ class SameObject:
         return id(self.held)
 
 
+class UniqueIds:
+    """The ids that were claimed so far: each is handed out once."""
+
+    def __init__(self, ids: Iterable[str] = ()) -> None:
+        self._uses: dict[str, int] = dict.fromkeys(ids, 1)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._uses
+
+    def copy(self) -> "UniqueIds":
+        """An independent set with the same ids."""
+        other = UniqueIds()
+        other._uses = dict(self._uses)
+        return other
+
+    def claim(self, name: str) -> str:
+        """Return `name`, or `name` with a number when it was claimed before."""
+        while (uses := self._uses.get(name, 0)) > 0:
+            self._uses[name] = uses + 1
+            name = f"{name}.{uses + 1}"
+        self._uses[name] = 1
+        return name
+
+
 def hash_of(value: object, size: int) -> str:
     """So many bytes of a hash of a JSON value, in hex."""
     return blake2b(dumped(value), digest_size=size).hexdigest()

@@ -1,13 +1,14 @@
 """A transcript as it was read: threads of requests, recorded compactions, and what could not be read."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Buffer, Prompt, View
 from inspector.core.exchange import ExchangePlace, ExchangeSummary
+from inspector.core.identity import UniqueIds
 from inspector.core.message import Message
 from inspector.core.outcome import Event
 from inspector.core.quick import quick
@@ -252,6 +253,11 @@ class Session:
     exchanges: Sequence[ExchangeSummary] = ()
     """What passed a proxy, in the order in which it came; only its recordings and other captures hold any."""
 
+    def __post_init__(self) -> None:
+        """Number the threads that share an id with an earlier one: an id names one thread, whatever the file says."""
+        if len({thread.id for thread in self.threads}) < len(self.threads):
+            object.__setattr__(self, "threads", _with_own_ids(self.threads))
+
     @property
     def main(self) -> Thread:
         """The main thread. An empty one where the file has none."""
@@ -263,6 +269,11 @@ class Session:
             if thread.id == id:
                 return thread
         raise KeyError(id)
+
+
+def _with_own_ids(threads: Iterable[Thread]) -> tuple[Thread, ...]:
+    ids = UniqueIds()
+    return tuple(replace(thread, id=ids.claim(thread.id)) for thread in threads)
 
 
 def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:

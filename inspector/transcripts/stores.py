@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -364,7 +363,7 @@ class DatabaseSession:
         before, now, place = self._known.get(table, {}), dict[Any, int](), 1 + names.index(layout.row)
         which = "session_id in (select value from json_each(?))"
         query = f"select {layout.order}, {selected} from {table} where {which}"
-        changed: list[tuple[int, Row]] = []
+        changed: list[tuple[Any, Row]] = []
         for values in database.execute(query, (json.dumps(sessions),)):
             now[values[place]] = held = hash(values)
             if held != before.get(values[place]):
@@ -372,10 +371,27 @@ class DatabaseSession:
                     raise Rewritten
                 changed.append((values[0], _parsed(layout, names, values[1:])))
         name = f"{layout.prefix}{table}"
-        found += [{"table": name, "row": row} for _, row in sorted(changed, key=itemgetter(0))]
+        found += [{"table": name, "row": row} for _, row in sorted(changed, key=_storage_order)]
         if not before.keys() <= now.keys():
             raise Rewritten
         return now
+
+
+def _storage_order(changed: tuple[Any, Row]) -> tuple[int, Any]:
+    """Return the sort key of a row by the column it is ordered by, whose values may be of any storage class.
+
+    SQLite sorts NULL before numbers, these before texts, these before blobs.
+    """
+    place, _ = changed
+    match place:
+        case None:
+            return 0, 0
+        case int() | float():
+            return 1, place
+        case str():
+            return 2, place
+        case _:
+            return 3, place
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Rewritten, Stretch, View
 from inspector.core.dialects.dialect import Dialect
+from inspector.core.identity import UniqueIds
 from inspector.core.message import Message, Text
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, SideCall, Thread
@@ -27,7 +28,7 @@ class GrowingThread:
         self.window: int | None = None
         self._stretch = Stretch()
         self._messages: list[Message] = []
-        self._ids: dict[str, int] = {}
+        self._ids = UniqueIds()
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
         self.side_calls: list[SideCall] = []
@@ -35,7 +36,7 @@ class GrowingThread:
     def copy(self) -> Self:
         """Another one that goes on from here, while this one stays."""
         other = copy(self)
-        other._stretch, other._ids = Stretch(self._stretch.view()), dict(self._ids)
+        other._stretch, other._ids = Stretch(self._stretch.view()), self._ids.copy()
         other._messages, other._requests = list(self._messages), list(self._requests)
         other._compactions, other.side_calls = list(self._compactions), list(self.side_calls)
         return other
@@ -48,8 +49,8 @@ class GrowingThread:
         """They do not stand in the buffer. Returns them as they are called from now on."""
         noted = []
         for message in messages:
-            told = self._ids[message.id] = self._ids.get(message.id, 0) + 1
-            noted.append(message if told == 1 else replace(message, id=f"{message.id}.{told}"))
+            name = self._ids.claim(message.id)
+            noted.append(message if name == message.id else replace(message, id=name))
         self._messages += noted
         return noted
 

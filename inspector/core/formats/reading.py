@@ -31,6 +31,13 @@ class ProblemList(list[Problem]):
             self.note(line, ABSURD, value, file)
 
 
+def note_shared_ids(count: int, what: str = "messages") -> list[str]:
+    """Return the note of a session in which `count` records have the id of an earlier one; none for 0."""
+    if not count:
+        return []
+    return [f"Ids occur more than once in this file ({what}: {count:,}), so these are identified by their position."]
+
+
 class RecordPosition(NamedTuple):
     """Where a record stood: its id, line and time."""
 

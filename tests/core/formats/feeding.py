@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from inspector.core.buffer import EMPTY_VIEW
+from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.formats.format import Format
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import Session, Thread
@@ -46,6 +46,13 @@ def respaced(values: Sequence[tuple[int, Any]]) -> list[tuple[int, Any]]:
 def check(session: Session) -> None:
     """What every session keeps."""
     assert session.threads
+    check_threads(session)
+
+
+def check_threads(session: Session) -> None:
+    """The same of a session that may hold nothing: its threads have ids of their own."""
+    names = [thread.id for thread in session.threads]
+    assert len(names) == len(set(names))
     for thread in session.threads:
         check_thread(thread)
 
@@ -58,11 +65,18 @@ def check_thread(thread: Thread) -> None:
     for number, request in enumerate(thread.requests):
         assert request.index == number
         assert len(request.view) == len(request.view.messages())
-        assert {message.id for message in request.view} <= known
-    assert {message.id for message in thread.end} <= known
+        check_view(request.view, known)
+    check_view(thread.end, known)
     for compaction in thread.compactions:
         assert 0 <= compaction.before_request <= len(thread.requests)
         assert compaction.summary is None or compaction.summary.summary
+
+
+def check_view(view: View, known: set[str]) -> None:
+    """A buffer holds messages of its thread, each once."""
+    ids = [message.id for message in view]
+    assert set(ids) <= known
+    assert len(ids) == len(set(ids))
 
 
 def laid_out(session: Session) -> list[tuple[Any, ...]]:

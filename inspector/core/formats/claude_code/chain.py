@@ -173,10 +173,15 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
         return ()
     id_ = text_at(message, "id") or text_at(value, "requestId") or record.uuid
     call = chain.calls.get(id_)
+    name = f"{id_}~" if id_ in chain.nodes else id_  # a record is called that
+    if call is not None and _is_another(call, record):
+        what = "answers of different calls share one message id: they are taken as separate calls"
+        findings.add_kind(what, record.line, value, record.file)
+        call, name = None, f"{id_}@{record.line}"
     if call is None:
         model = text_at(message, "model")
-        name = f"{id_}~" if id_ in chain.nodes else id_  # a record is called that
         call = chain.calls[id_] = AnswerNode(name, record.line, record.time, model, real=model != "<synthetic>")
+        call.request = text_at(value, "requestId")
         is_sane = call.add_figures(message, value.get("version"))  # it tells what the call was sent
         _place(chain, record, call)
     elif call.stretch is not None:
@@ -193,6 +198,19 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
     for part in made:
         chain.tools[part.id] = call
     return made
+
+
+def _is_another(call: AnswerNode, record: ChainRecord) -> bool:
+    """Was this record made by another call of the model than the earlier ones with its message id (a redacted file)?
+
+    Lines of one answer hang on each other, and repeat the id of the request and the size of the prompt.
+    """
+    if any(record.parent == uuid for uuid, _ in call.lines):
+        return False
+    request, message = text_at(record.value, "requestId"), record.value["message"]
+    if request and call.request:
+        return request != call.request
+    return call.has_other_prompt(message.get("usage"))
 
 
 def _parts(record: ChainRecord) -> list[Part]:

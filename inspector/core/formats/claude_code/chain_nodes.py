@@ -71,7 +71,7 @@ class AnswerNode(ChainNode):
 
     __slots__ = (
         *("edits", "finish", "id", "line", "lines", "model", "parts"),
-        *("prompt", "real", "results", "sent", "time", "version"),
+        *("prompt", "real", "request", "results", "sent", "time", "version"),
         *("_counts", "_grew", "_output", "_usage"),
     )
 
@@ -87,6 +87,8 @@ class AnswerNode(ChainNode):
         self.sent: View = EMPTY_VIEW
         """What the model was sent with the call."""
         self.finish = self.version = ""
+        self.request = ""
+        """The provider's id of the call."""
         self.edits: Sequence[Mapping[str, Any]] = ()
         """What the provider says it cleared before the model read it."""
         self._counts: dict[str, Any] | None = None
@@ -132,6 +134,13 @@ class AnswerNode(ChainNode):
                 self._grew = self._grew or (self._counts is not None and output > self._output)
                 self._counts, self._output = counts, output
         return True
+
+    def has_other_prompt(self, counts: Any) -> bool:
+        """Do these counts report a prompt of another size than the lines so far?"""
+        known = self.usage()
+        if known is None or not has_counts(counts) or is_absurd(counts):
+            return False
+        return read_counts(counts, output_is_final=True).prompt != known.prompt
 
     def usage(self) -> Usage | None:
         """The call's usage; `output_is_final` False where only a lower bound of the output was recorded."""

@@ -121,7 +121,7 @@ class ChainState:
         self.request = ""
         """The id under which the file records what the next call is sent."""
         self._counted: set[str] = set()
-        """Ids of all messages, where the file records what was sent."""
+        """Ids of all messages."""
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
@@ -219,32 +219,33 @@ class ChainState:
             end = start + len(messages)
             node.messages = tuple(laid[start:end])
             node.stretch, node.end, node.turn = stretch, length + end, self._laid.turn
-            if not node.again:
-                self._messages += node.messages
-                if self._counted:
-                    self._counted.update(message.id for message in node.messages)
+            self._count(message for message in node.messages if not node.again or message.id not in self._counted)
             start = end
         self._laid.lay(laid)
         self._pending = []
+
+    def _count(self, messages: Iterable[Message]) -> None:
+        """List messages that are new."""
+        new = list(messages)
+        self._messages += new
+        self._counted.update(message.id for message in new)
 
     def _lay_as_sent(self) -> bool:
         """Lay what the file says that was sent; the pending nodes tell who said it."""
         if self.sent is None or not self.request:
             return False
-        came = self._drafts(counted=False)
+        came = self._drafts()
         known = self.sent.view(self.request, self._laid.stretch, map(self._laid.as_sent, came))
         if known is None:
             return False
         view, end = known
         new = view.tail(end)
         places = {message.id: at for at, message in enumerate(new, end + 1)}
-        self._counted = self._counted or {message.id for message in self._messages}
         again = {message.id for node in self._pending if node.again for message in node.drafts()}
         unsent = (message for message in came if message.mark != "attachment" and message.id not in places)
         for message in (*unsent, *new):
             if message.id not in self._counted and message.id not in again:
-                self._counted.add(message.id)
-                self._messages.append(message)
+                self._count([message])
         self._laid.begin(view.stretch if len(view.stretch) == view.length else Stretch(view), self._laid.turn)
         for node in self._pending:
             node.messages = tuple(node.drafts())
@@ -308,13 +309,12 @@ class ChainState:
 
     # ---- what there is so far --------------------------------------------------------------------------------------
 
-    def _drafts(self, *, counted: bool) -> list[Message]:
-        nodes = [node for node in self._pending if not (counted and node.again)]
-        return travelling_together([message for node in nodes for message in node.drafts()])
+    def _drafts(self) -> list[Message]:
+        return travelling_together([message for node in self._pending for message in node.drafts()])
 
     def messages(self) -> Sequence[Message]:
         """Every message, each once."""
-        return Prefix(self._messages, then=self._drafts(counted=True))
+        return Prefix(self._messages, then=[one for one in self._drafts() if one.id not in self._counted])
 
     def requests(self) -> Sequence[Request]:
         """Every model call."""
@@ -326,7 +326,7 @@ class ChainState:
 
     def end(self) -> View:
         """What the next call would send."""
-        soon = [self._laid.as_sent(message) for message in self._drafts(counted=False)]
+        soon = [self._laid.as_sent(message) for message in self._drafts()]
         stretch = Stretch(self._laid.stretch.view(), soon) if soon else self._laid.stretch
         first = last_prompt(self._pending)
         if first is not None and self._open is not None and not keeps_thinking(self._open.model):

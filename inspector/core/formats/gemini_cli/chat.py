@@ -19,7 +19,7 @@ from inspector.core.formats.gemini_cli.content import (
 )
 from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.reading import ProblemList, RecordPosition
-from inspector.core.identity import SameMessages
+from inspector.core.identity import SameMessages, UniqueIds
 from inspector.core.message import Message, Part, Role, Text, Thinking
 from inspector.core.session import Compaction
 from inspector.core.untyped import objects_of, text_at
@@ -133,6 +133,9 @@ class Chat(GrowingThread):
         self._open: _OpenCall | None = None
         self._answers = True
         self._called: set[str] = set()
+        self._names: dict[tuple[str, str, str], str] = {}
+        """The message id of each record, by its own id, type and time: a message that is told again keeps these."""
+        self._claimed = UniqueIds()
         self._copied = 0
 
     def copy(self) -> Self:
@@ -159,9 +162,10 @@ class Chat(GrowingThread):
 
     def take(self, line: int, value: Mapping[str, Any], n: int = 0) -> None:
         """A message. O(record), but O(buffer) for one that stands before the last and says something else now."""
-        where, kind = _position(value, line, n), value.get("type")
+        kind = value.get("type")
         if kind in _SHOWN:
             return
+        where = self._locate(value, line, n)
         self._problems.note_absurd(value.get("tokens"), line, value, self.file)
         if kind not in ("user", "gemini"):
             self._problems.note(line, f"unknown message type {str(kind)[:40]!r}", value, self.file)
@@ -177,6 +181,19 @@ class Chat(GrowingThread):
         else:
             self._settle(_NOBODY)
             self._open = _OpenCall(value, where, self.view(), self._answers)
+
+    @property
+    def shared_ids(self) -> int:
+        """How many messages have the id of an earlier one."""
+        return sum(name != own for (own, _, _), name in self._names.items())
+
+    def _locate(self, value: Mapping[str, Any], line: int, n: int) -> RecordPosition:
+        """Where a message stands. One of another type or time is another message, whatever its id."""
+        where = _position(value, line, n)
+        key = where.id, text_at(value, "type"), where.time
+        if key not in self._names:
+            self._names[key] = self._claimed.claim(where.id)
+        return where._replace(id=self._names[key])
 
     def _settle(self, told: frozenset[str] | None) -> None:
         """The last message is complete. `told`: the calls that the next one answers; None = all that is to be told."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.formats.gemini_cli.chat import Chat
-from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.reading import ProblemList, note_shared_ids
 from inspector.core.prefix import Prefix
 from inspector.core.session import Session, Thread
 from inspector.core.untyped import text_at
@@ -68,6 +68,7 @@ class GeminiReader:
         main = self._main.so_far()
         threads = [_thread(chat, main.spawned) for chat in own if not chat.is_empty()]
         notes = ["The file has no header: it may begin in the middle."] if self._headless else []
+        notes += note_shared_ids(sum(chat.shared_ids for chat in (self._main, *own)))
         if text_at(self._main.header, "kind") == "subagent":
             notes.append("This is the chat of a sub-agent.")
         return Session(

@@ -7,7 +7,8 @@ from typing import Any
 from inspector.core.buffer import NOT_IN_FILE, Buffer, Prompt, Stretch
 from inspector.core.dialects.neutral import read_buffer, read_messages, write_message
 from inspector.core.errors import InspectorError
-from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.reading import ProblemList, note_shared_ids
+from inspector.core.identity import UniqueIds
 from inspector.core.message import Message
 from inspector.core.needs import Answer
 from inspector.core.outcome import Event
@@ -80,7 +81,9 @@ class ThreadBuilder:
         self.title = self.parent = self.parent_call = self.model = ""
         self._stretch = Stretch()
         self._messages: list[Message] = []
-        self._known = set[str]()
+        self._known = UniqueIds()
+        self._standing = set[str]()
+        """Ids of the messages in the buffer."""
         self._requests: list[Request] = []
         self._open: Request | None = None
         """The request that has no answer yet."""
@@ -88,6 +91,8 @@ class ThreadBuilder:
         self._events: list[RecordedEvent] = []
         self.running: dict[str, Any] = {}
         """The policy's running state as its last record left it."""
+        self.shared_ids = 0
+        """Messages that have the id of another one in the buffer."""
         self.turn = 0
         """Turns that are over."""
         self.begun: dict[str, int] = {}
@@ -137,9 +142,9 @@ class ThreadBuilder:
         before = self._stretch.view().messages()
         same, rest = read_shape(value.get("buffer"), before, line)
         known = {id(message) for message in before}
-        new = [replace(one, line=line, time=one.time or time) if id(one) not in known else one for one in rest]
-        for message in new:
-            self._know(message)
+        dated = [replace(one, line=line, time=one.time or time) if id(one) not in known else one for one in rest]
+        self._standing = {message.id for message in before[:same]}
+        new = [self._know(message) for message in dated]
         self._stretch = Stretch(self._stretch.view(same), new)
         if trigger:
             told = [message for message in new if id(message) not in known]
@@ -184,16 +189,24 @@ class ThreadBuilder:
             self._open = None
 
     def _append(self, message: Message) -> None:
-        self._know(message)
-        self._stretch.append(message)
+        self._stretch.append(self._know(message))
 
-    def _know(self, message: Message) -> None:
-        """It stood in the buffer; a result ends its call."""
-        if message.id not in self._known:
-            self._known.add(message.id)
+    def _know(self, message: Message) -> Message:
+        """Note a message that enters the buffer, and return it with an id that no other message there has.
+
+        A result ends its call.
+        """
+        if message.id in self._standing:
+            message = replace(message, id=self._known.claim(message.id))
+            self.shared_ids += 1
             self._messages.append(message)
+        elif message.id not in self._known:
+            self._known.claim(message.id)
+            self._messages.append(message)
+        self._standing.add(message.id)
         if message.result is not None:
             self.begun.pop(message.result.call_id, None)
+        return message
 
     def thread(self) -> Thread:
         """The thread so far."""
@@ -345,6 +358,7 @@ class JournalReader:
         """The session so far."""
         ordered = sorted(self.threads.values(), key=lambda thread: thread.id != MAIN)
         notes = [] if self.header else ["The file has no beginning: task, model and prompt are not known."]
+        notes += note_shared_ids(sum(thread.shared_ids for thread in ordered))
         return Session(
             NAME,
             tuple(thread.thread() for thread in ordered),

@@ -22,7 +22,7 @@ from inspector.core.formats.reading import iso_time
 from inspector.core.formats.stored import SessionRows, ThreadLayer
 from inspector.core.message import Message
 from inspector.core.session import Compaction
-from inspector.core.untyped import object_of
+from inspector.core.untyped import object_of, whole_of
 
 _REWRITES = 20_000_000
 """Messages that may be gone through because results were pruned: a damaged file must not take for ever."""
@@ -37,8 +37,8 @@ class FirstSession(SessionRows):
 
     def take_message(self, info: Mapping[str, Any], row: Mapping[str, Any]) -> None:
         """A stored message, new or once more."""
-        del row  # all is in the message
-        self._changed(string(info, "id")).info = info
+        stored = self._changed(string(info, "id"))
+        stored.info, stored.place = info, whole_of(row.get("place"))
 
     def take_part(self, part: Mapping[str, Any], message: str) -> None:
         """A part of a stored message, new or once more."""
@@ -51,7 +51,7 @@ class FirstSession(SessionRows):
 
     def _units(self) -> Sequence[MessageUnit]:
         told = [stored for stored in self._stored.values() if stored.info]
-        told.sort(key=lambda stored: (created(stored.info), string(stored.info, "id")))
+        told.sort(key=_StoredMessage.order)
         return [stored.read(last=n == len(told)) for n, stored in enumerate(told, 1)]
 
     def pruned_later(self) -> int:
@@ -74,14 +74,23 @@ class _StoredMessage:
 
     def __init__(self) -> None:
         self.info: Mapping[str, Any] = {}
+        self.place: int | None = None
+        """Its position in an export; None for a row of the database."""
         self.parts: dict[str, Mapping[str, Any]] = {}
         self.unit: tuple[MessageUnit, bool] | None = None
         """As it was read, and whether it was the last one then."""
 
+    def order(self) -> tuple[int, int, str]:
+        """Return the sort key of a message: an export lists messages in order, rows are ordered by time."""
+        if self.place is not None:
+            return self.place, 0, ""
+        return 0, created(self.info), string(self.info, "id")
+
     def read(self, *, last: bool) -> MessageUnit:
         """What it is to the model."""
         if self.unit is None or self.unit[1] != last:
-            parts = [self.parts[name] for name in sorted(self.parts)]  # ids grow with time
+            names = sorted(self.parts) if self.place is None else list(self.parts)  # ids of rows grow with time
+            parts = [self.parts[name] for name in names]
             is_answer = self.info.get("role") == "assistant"
             read = read_assistant(self.info, parts, last=last) if is_answer else read_user(self.info, parts)
             self.unit = self.unit[0] if self.unit and self.unit[0] == read else read, last

@@ -10,7 +10,9 @@ from typing import Any
 from inspector.core.formats.opencode.content import KINDS, string
 from inspector.core.formats.opencode.first import FirstSession
 from inspector.core.formats.opencode.second import SecondSession
+from inspector.core.formats.reading import note_shared_ids
 from inspector.core.formats.stored import StoredReader, parent_of
+from inspector.core.identity import UniqueIds
 from inspector.core.untyped import list_of, object_of, text_at
 
 NAME = "opencode"
@@ -25,6 +27,8 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
     def __init__(self) -> None:
         super().__init__(NAME, FirstSession)
         self._unknown: set[str] = set()
+        self._shared_ids = 0
+        """Messages and parts of an export that have the id of an earlier one."""
 
     def _take(self, line: int, value: Any, file: str) -> None:
         if not isinstance(value, dict):
@@ -68,22 +72,29 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
         self._main = string(info, "id")
         session = self._session(self._main)
         session.describe(info)
-        for n, one in enumerate(messages):
-            about = one.get("info") if isinstance(one, dict) else None
+        names, part_names = UniqueIds(), UniqueIds()
+        for place, message in enumerate(messages):
+            about = message.get("info") if isinstance(message, dict) else None
             if not isinstance(about, dict):
-                self._problems.note(line, "not a message of a session", one)
+                self._problems.note(line, "not a message of a session", message)
                 continue
-            name = string(about, "id") or f"message-{n:06}"
+            name = self._claim(names, string(about, "id") or f"message-{place:06}")
             self._problems.note_absurd(about.get("tokens"), line, about)
-            session.take_message({**about, "id": name}, {})
-            for m, part in enumerate(list_of(one.get("parts"))):
+            session.take_message({**about, "id": name}, {"place": place})
+            for part_place, part in enumerate(list_of(message.get("parts"))):
                 if isinstance(part, dict):
-                    self._take_part(line, session, {**part, "id": string(part, "id") or f"{name}-{m:06}"}, name)
+                    part_name = self._claim(part_names, string(part, "id") or f"{name}-{part_place:06}")
+                    self._take_part(line, session, {**part, "id": part_name}, name)
                 else:
                     self._problems.note(line, "not a part of a message", part)
 
+    def _claim(self, names: UniqueIds, name: str) -> str:
+        claimed = names.claim(name)
+        self._shared_ids += claimed != name
+        return claimed
+
     def _told_of(self, main: FirstSession | SecondSession) -> tuple[str, Sequence[str]]:
-        notes = []
+        notes = note_shared_ids(self._shared_ids, "messages and parts")
         if isinstance(main.about.get("revert"), dict):
             notes.append("The user has taken turns back: the next call sends what stands before them.")
         if parent := parent_of(main.about):

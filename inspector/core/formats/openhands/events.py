@@ -16,6 +16,7 @@ from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.reading import ProblemList
 from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import fields_of, list_of, object_of, text_at, text_of
+from inspector.core.usage import Usage
 
 NAME = "openhands"
 _SILENT = ("null", "agent_state_changed", "recall", "think_ack", "success")
@@ -85,7 +86,8 @@ class _EventList:
         self.thread = GrowingThread()
         self.is_bare = False
         """Is there an answer without what was reported of it?"""
-        self._answers: set[str] = set()
+        self._answers: set[tuple[str, Usage | None]] = set()
+        """Answers by their id and what was reported: ids may be redacted."""
         self._events: list[tuple[Any, str]] = []
         """Id of every event that was said, and the id of its message."""
 
@@ -115,12 +117,12 @@ class _EventList:
             return
         told = object_of(object_of(event, "tool_call_metadata"), "model_response")
         answer = CHAT.answer(told)
-        key = text_of(told.get("id"))
-        if answer and key and key in self._answers:
+        usage = measured(CHAT.usage(told.get("usage")))
+        key = text_of(told.get("id")), usage
+        if answer and key[0] and key in self._answers:
             return  # another call of the same answer
         if answer:
             self._answers.add(key)
-            usage = measured(CHAT.usage(told.get("usage")))
             self.thread.call(usage, text_of(told.get("model")), time, CHAT.finish(told), line)
             self.thread.hear(CHAT, answer, name, line, time)
             return

@@ -22,7 +22,7 @@ from inspector.core.formats.pi.messages import (
     with_content,
 )
 from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
-from inspector.core.formats.reading import ProblemList, RecordPosition, with_reasoning
+from inspector.core.formats.reading import ProblemList, RecordPosition, note_shared_ids, with_reasoning
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
@@ -48,6 +48,9 @@ class PiReader:
         self._lines: dict[int, EntryNode] = {}
         """By line: v1 names records by it."""
         self._nodes: dict[str, EntryNode] = {}
+        """By id; of several records with one id the latest."""
+        self._shared_ids = 0
+        """Records that have the id of an earlier one."""
         self._sources: dict[str, Message] = {}
         self._records: dict[str, tuple[Record, ...]] = {}
         self._made: set[str] = set()
@@ -78,11 +81,13 @@ class PiReader:
             node = self._node(line, value)
             self._take(kind, value, where, node)
             self._leaf = self._nodes[where.id] = self._lines[line] = node
+            if where.id != text_at(value, "id") and self._version >= 2:
+                self._nodes[text_at(value, "id")] = node
 
     def _where(self, line: int, value: Mapping[str, Any]) -> RecordPosition:
         name = "" if self._version < 2 else text_at(value, "id")
         if name and name in self._nodes:
-            self._problems.note(line, f"the id {name[:40]!r} was used before")
+            self._shared_ids += 1
             name = f"{name}@{line}"
         return RecordPosition(name or f"L{line}", line, text_of(value.get("timestamp")))
 
@@ -296,6 +301,7 @@ class PiReader:
             self._thread.thread(), end=end, prompt=leaf.system.prompt, records=self._records, trailing=leaf.loose
         )
         notes = [] if self._header else ["The file has no session header: it may begin in the middle."]
+        notes += note_shared_ids(self._shared_ids, "records")
         if origin := text_at(self._header, "parentSession") or text_at(self._header, "branchedFrom"):
             notes.append(f"Branched from {origin}.")
         return Session(

@@ -22,6 +22,7 @@ from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange, Reply
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.session import steps_and_singles
+from inspector.core.formats.reading import note_shared_ids
 from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.buffers import LOGGED, CallReader, SpokenCall
 from inspector.core.formats.traces.span import Span, SpanEvent, completed, parsed
@@ -69,6 +70,8 @@ class TraceReader(BuiltReader):
         self._tools: Any = None
         """Those of the last call that told some."""
         self._passed = 0
+        self._shared_ids = 0
+        """Spans that have the id of another one."""
         self._look: _TraceSession | None = None
         """The last look at the spans: it goes on where what came since only follows."""
 
@@ -80,7 +83,7 @@ class TraceReader(BuiltReader):
             if isinstance(span, SpanEvent):
                 self._events.setdefault(span.span, []).append(span.told)
                 continue
-            span.id = span.id or f"span {len(self._spans) + 1}"  # without a name nobody can tell it again
+            span.id = self._name_of(span)
             self._share(span)
             known = self._spans.get(span.id)
             if known is None or span.finished or not known.finished:
@@ -92,13 +95,24 @@ class TraceReader(BuiltReader):
             self._problems.note(line, "this is no span; it was left out", value)
         self._passed += not found and isinstance(value, dict) and value.get("object") != "trace"
 
+    def _name_of(self, span: Span) -> str:
+        """Return the id of a span; one that began at another time than the span of that id is another span."""
+        if not span.id:
+            return f"span {len(self._spans) + 1}"
+        known = self._spans.get(span.id)
+        if known is None or not span.start or not known.start or span.start == known.start:
+            return span.id
+        self._shared_ids += 1
+        return f"{span.id}@{span.start}"
+
     def _build(self) -> Session:
         """Goes on from the last look, else built anew from messages that are read once."""
         told = {name: self._with_events(self._spans[name]) for name in self._events if name in self._spans}
         tree = SpanTree({**self._spans, **told}.values())
         if self._look is None or not self._look.goes_on(tree):
             self._look = _TraceSession(self._calls)
-        return self._look.session(self._name, Prefix(self._problems), self._passed, tree)
+        session = self._look.session(self._name, Prefix(self._problems), self._passed, tree)
+        return replace(session, notes=(*session.notes, *note_shared_ids(self._shared_ids, "spans")))
 
     def _share(self, span: Span) -> None:
         """Most of what a call sent was sent by the one before it: it is kept once."""
