@@ -9,10 +9,12 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
+from inspector.cli.changes import sizes_document
 from inspector.cli.output import columns, note, number, picked, plain, pressure_document, write_json, write_lines
 from inspector.cli.select import add_options
 from inspector.core.errors import InspectorError
-from inspector.core.session import Request, Session, Thread, compaction_sizes
+from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
@@ -168,18 +170,17 @@ def _document(thread: Thread, at: int, pressures: Pressures, window: Window) -> 
         "window_source": window.source,
         "messages": len(request.view),
         **picked(request, "model time line"),
-        "compactions": list(_compactions(thread, at)),
+        "compactions": list(_compactions(thread, pressures, at)),
     }
 
 
-def _compactions(thread: Thread, at: int) -> Iterator[dict[str, Any]]:
+def _compactions(thread: Thread, pressures: Pressures, at: int) -> Iterator[dict[str, Any]]:
     """Those recorded between this request and the one before."""
     listed = thread.compactions
     first = bisect_left(listed, at, key=lambda one: one.before_request)
     for one in takewhile(lambda one: one.before_request == at, islice(listed, first, None)):
-        before, after = compaction_sizes(thread, one)
-        sizes = {"tokens_before": before, "tokens_after": after, "cleared": len(one.cleared)}
-        yield {**picked(one, "kind trigger"), **sizes}
+        sizes = sizes_document(compaction_sizes(thread, pressures, one))
+        yield {**picked(one, "kind trigger"), **sizes, "cleared": len(one.cleared)}
 
 
 def _line(told: dict[str, Any]) -> str:

@@ -6,9 +6,10 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from inspector.cli.changes import drop_document, sizes_document
 from inspector.cli.output import CellColumn, listing, number, pairs, picked, plain, write_answer
 from inspector.cli.select import Selection, add_options, add_selection, select
-from inspector.core.drops import session_drops
+from inspector.core.drops import Drop, session_drops
 from inspector.core.findings.answers import short_answers
 from inspector.core.findings.spending import ThreadBill, session_bills, sum_bills
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
@@ -16,7 +17,8 @@ from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.policies.start import believed_at
-from inspector.core.session import Compaction, Request, SideCall, Thread, compaction_sizes
+from inspector.core.session import Compaction, Request, SideCall, Thread
+from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import billed, side_model
@@ -75,9 +77,9 @@ def describe(
         "thread": thread.id,
         "requests": [_request(request, pressures, believed[n]) for n, request in enumerate(thread.requests)],
         "end": _pressure(pressures, None, believed[-1]) | {"messages": len(thread.end)},
-        "compactions": [_compaction(thread, compaction) for compaction in thread.compactions],
-        "observed_triggers": [asdict(one) for one in observed_triggers(thread, found.tokens)],
-        "drops": [asdict(drop) for drop in session_drops(session)],
+        "compactions": [_compaction(thread, pressures, compaction) for compaction in thread.compactions],
+        "observed_triggers": [asdict(one) for one in observed_triggers(thread, pressures, found.tokens)],
+        "drops": [_drop(session.thread(drop.thread), drop) for drop in session_drops(session)],
         "side_calls": [_side_call(call, threads.get(call.thread, session.main)) for call in session.side_calls],
         "totals": _totals(bills),
         "totals_by_thread": {one.thread.id: _totals([one]) for one in bills[:-1]},
@@ -124,12 +126,11 @@ def _request(request: Request, pressures: Pressures, believed: int) -> dict[str,
     }
 
 
-def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
-    before, after = compaction_sizes(thread, compaction)
+def _compaction(thread: Thread, pressures: Pressures, compaction: Compaction) -> dict[str, Any]:
+    sizes = compaction_sizes(thread, pressures, compaction)
     return {
         **picked(compaction, "before_request trigger kind"),
-        "tokens_before": before,
-        "tokens_after": after,
+        **sizes_document(sizes),
         **picked(compaction, "tokens_before_recorded=tokens_before tokens_after_recorded=tokens_after kept"),
         "cleared": len(compaction.cleared),
         "inferred": bool(compaction.evidence),
@@ -137,6 +138,10 @@ def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
         "summary_chars": len(compaction.summary.text) if compaction.summary else 0,
         **picked(compaction, "line time"),
     }
+
+
+def _drop(thread: Thread, drop: Drop) -> dict[str, Any]:
+    return drop_document(thread, known_pressures(thread, estimator("roku")), drop)
 
 
 def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:

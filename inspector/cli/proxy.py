@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.agent.tools.common import Question
 from inspector.agent.tools.writing import difference
 from inspector.cli.asking import forget_typed, show
+from inspector.cli.changes import drop_document
 from inspector.cli.output import note, number, picked, plain, pressure_document, write_json
 from inspector.cli.select import add_options
 from inspector.core.buffer import Buffer
@@ -174,7 +174,7 @@ class Exchanges:
         return {
             "messages": len(request.view),
             **pressure_document(pressures, request.index, window.tokens),
-            "drops": [asdict(drop) for drop in drops.found if drop.request == request.index],
+            "drops": [drop_document(thread, pressures, one) for one in drops.found if one.request == request.index],
         }
 
 

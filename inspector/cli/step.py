@@ -161,7 +161,7 @@ def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
     if change is None:
         place = "the end" if chosen.is_end else f"request {chosen.at}"
         raise InspectorError(f"The recording compacted and dropped nothing before {place}: see info for where it did.")
-    return change, recorded_sizes(change, known_pressures(thread, roku), roku)
+    return change, recorded_sizes(change, thread, known_pressures(thread, roku), roku)
 
 
 def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: argparse.Namespace) -> Any:
@@ -221,7 +221,7 @@ def describe(stepped: StepReport) -> dict[str, Any]:
         "before": {
             "messages": len(before.messages),
             **_size_document(stepped, before, measured),
-            **({"listed": steps.recorded.listed} if steps.recorded else {}),
+            **({"listed": stepped.sizer.pressure.tokens} if steps.recorded else {}),
         },
         "after": {
             "messages": [message_document(message, roku) for message in after.messages],
@@ -278,7 +278,4 @@ def _size(messages: int, side: dict[str, Any], policy: str) -> str:
     """`13 messages, 41,200 tokens reported (40,100 to 42,300); roku believes 40,950`."""
     band = f" ({number(side['band'][0])} to {number(side['band'][1])})" if side["band"] else ""
     shown = f"{messages} messages, {number(side['predicted'])} tokens {side['kind']}{band}"
-    listed = side.get("listed")
-    if listed is not None and listed != side["predicted"]:
-        shown += f" with the answer ({number(listed)} without)"
     return f"{shown}; {policy} believes {number(side['calibrated'])}"

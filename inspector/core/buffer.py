@@ -248,3 +248,14 @@ def _parting(one: View, other: View) -> int:
             return 0
         mine, here = base.stretch, min(here, base.length)
     return min(here, there)
+
+
+def is_prefix(shorter: View, longer: View) -> bool:
+    """Does `longer` begin with the very messages of `shorter`? By the stretches alone: O(stretches between them)."""
+    stretch, length = longer.stretch, longer.length
+    while stretch is not shorter.stretch:
+        if stretch.base is None or length < shorter.length:  # what lies below is shorter still
+            return False
+        length = min(length, stretch.base.length)
+        stretch = stretch.base.stretch
+    return shorter.length <= length

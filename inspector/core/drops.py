@@ -6,14 +6,18 @@ only what lies after the parting. Evidence: what became of the messages, the rec
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from inspector.core.arrivals import Arrival, arrivals, thread_before
 from inspector.core.buffer import View, shared
-from inspector.core.changes import HARMLESS, MessageChanges, compare
+from inspector.core.changes import HARMLESS, Change, MessageChanges, aligned, change, compare
 from inspector.core.message import Message
+from inspector.core.outcome import FateName
 from inspector.core.session import Compaction, Request, Session, Thread
+from inspector.core.tokens.change_sizes import BufferSize, ChangeSizes, change_sizes
+from inspector.core.tokens.pressure import Pressures
 
 DropKind: TypeAlias = Literal[
     "compaction",
@@ -178,20 +182,30 @@ class Drop:
     """A sentence."""
     marker: str
     """What tells so: a record, a placeholder, the provider's own word, the counts."""
-    lost: tuple[str, ...] = ()
-    """Ids of the messages that are gone."""
-    changed: tuple[str, ...] = ()
-    """Ids of the messages that read otherwise, as they were."""
+    fates: Mapping[str, FateName] = field(default_factory=dict)
+    """Fate by id, of the messages of the buffer before that did not stay as they were."""
     kept: int = 0
-    """Messages in front of the change, and after it word for word."""
-    tokens_before: int | None = None
-    """The last prompt that the provider counted before it; of a cut at the proxy, what the client sent."""
-    tokens_after: int | None = None
-    """The first that it counted with it."""
+    """Messages of the buffer before that stayed word for word."""
+    parent_tokens: int | None = None
+    """Of a sub-agent that begins: what the provider counted last of its parent's buffer."""
     compaction: int | None = None
     """Index of the recorded compaction."""
     line: int = 0
     time: str = ""
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Ids of the messages that are gone."""
+        return tuple(id_ for id_, fate in self.fates.items() if fate in GONE)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Ids of the messages that read otherwise, as they were."""
+        return tuple(id_ for id_, fate in self.fates.items() if fate not in GONE)
+
+
+GONE: tuple[FateName, ...] = ("summarised", "dropped")
+"""Fates of messages that are not in the buffer after the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +234,10 @@ def thread_drops(thread: Thread, session: Session | None = None, former: Drops |
 def _drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:
     requests = thread.requests
     start = former.count if former is not None and _holds(former, thread) else 0
-    found = list(former.found) if former is not None and start else _birth(thread, parents) + _cut_at_once(thread)
-    announced = _announced(thread.compactions)
+    whole = _Changes(thread)
+    found = list(former.found) if former is not None and start else _birth(thread, parents) + whole.at_once()
     for at in range(max(1, start), len(requests)):
-        if (drop := _between(thread, requests[at - 1], requests[at], announced.get(at))) is not None:
+        if (drop := whole.between(requests[at - 1], requests[at])) is not None:
             found.append(drop)
     return Drops(thread.id, tuple(found), tuple(requests[len(requests) - 1 :]), len(requests), len(thread.compactions))
 
@@ -284,51 +298,121 @@ def _birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
             False,
             f"A sub-agent of {thread.parent} begins with a buffer of its own; the parent's goes on unchanged.",
             f"call {thread.parent_call}" if thread.parent_call else "a thread of its own",
-            tokens_before=parents.told_before(thread.parent, first) if parents else None,
-            tokens_after=first.usage.prompt if first.usage else None,
+            parent_tokens=parents.told_before(thread.parent, first) if parents else None,
             line=first.line,
             time=first.time,
         )
     ]
 
 
-def _cut_at_once(thread: Thread) -> list[Drop]:
-    """The first request was cut at the proxy already."""
-    first = next(iter(thread.requests), None)
-    if first is None or first.asked is None or (announced := _announced(thread.compactions).get(0)) is None:
-        return []
-    drop = _between(thread, first, first, announced)
-    return [drop] if drop is not None else []
+class _Changes:
+    """Finds the changes of one thread. What arrived between requests is worked out when a change is found."""
+
+    def __init__(self, thread: Thread) -> None:
+        self._thread = thread
+        self._announced = _announced(thread.compactions)
+        self._arrivals: Sequence[Arrival] = ()
+
+    def at_once(self) -> list[Drop]:
+        """The first request, where it was cut at the proxy already."""
+        first = next(iter(self._thread.requests), None)
+        if first is None or first.asked is None or 0 not in self._announced:
+            return []
+        drop = self.between(first, first)
+        return [drop] if drop is not None else []
+
+    def between(self, former: Request, request: Request) -> Drop | None:
+        """What happened between two requests that follow one another; None where the buffer only grew."""
+        announced = self._announced.get(request.index)
+        cause = recorded(announced[1]) if announced is not None else _silent_cause(former, request)
+        if cause is None:
+            return None
+        before = thread_before(self._thread, request.index, self._arrival(request.index)).end
+        fates = self._fates_at(former, request, before, announced is not None and announced[1].kind == "summary")
+        changed = {id_: fate for id_, fate in fates.items() if fate != "kept"}
+        return Drop(
+            self._thread.id,
+            request.index,
+            *cause,
+            changed,
+            len(before) - len(changed),
+            compaction=announced[0] if announced else None,
+            line=request.line,
+            time=request.time,
+        )
+
+    def _fates_at(self, former: Request, request: Request, before: View, summarised: bool) -> Mapping[str, FateName]:
+        """Fates by id. Where only single messages were rewritten, those alone are compared."""
+        rewritten = request.view.rewritten_since(former.view) if before.length >= former.view.length else None
+        if rewritten is None or request.asked is not None:
+            return change_fates(before, request.view, summarised)[0]
+        places = sorted(rewritten)
+        old = [*(rewritten[at][0] for at in places), *before.tail(former.view.length)]
+        new = [*(rewritten[at][1] for at in places), *request.view.tail(former.view.length)]
+        return _fates(old, new, summarised)[0]
+
+    def _arrival(self, at: int) -> Arrival:
+        self._arrivals = self._arrivals or arrivals(self._thread)
+        return self._arrivals[at]
 
 
-def _between(thread: Thread, former: Request, request: Request, announced: _Announced | None) -> Drop | None:
-    """What happened between two requests that follow one another; None where the buffer only grew."""
-    was = former.view if announced is None or request.asked is None else request.asked
-    same, changes = parting(was, request.view)
-    if announced is not None:
-        cause: Cause | None = recorded(announced[1])
-    else:
-        cause = changed(changes, same, former, request) if changes is not _NOTHING else None
-        if cause is None or (cause.kind == "micro-compaction" and request.edits):
-            cause = counted(former, request) or cause
-    if cause is None:
-        return None
-    before = former.usage.prompt if former.usage else None
-    if was is request.asked and announced is not None:
-        before = announced[1].tokens_before
-    return Drop(
-        thread.id,
-        request.index,
-        *cause,
-        tuple(message.id for message in changes.lost) + tuple(message.id for message, _ in changes.faded),
-        tuple(message.id for message, _, _ in changes.changed),
-        same + changes.kept,
-        before,
-        request.usage.prompt if request.usage else None,
-        announced[0] if announced else None,
-        request.line,
-        request.time,
-    )
+def _silent_cause(former: Request, request: Request) -> Cause | None:
+    """What happened that nobody announced."""
+    same, changes = parting(former.view, request.view)
+    cause = changed(changes, same, former, request) if changes is not _NOTHING else None
+    if cause is None or (cause.kind == "micro-compaction" and request.edits):
+        cause = counted(former, request) or cause
+    return cause
+
+
+_FATES: Mapping[Change, FateName] = {"cleared": "cleared", "shortened": "cut"}
+"""Of messages that read otherwise; all other changes replace them."""
+
+
+def change_fates(before: View, after: View, summarised: bool) -> tuple[dict[str, FateName], dict[str, str]]:
+    """Work out what became of every message of the buffer before. O(messages after what both share).
+
+    Args:
+        before: The buffer that was cut.
+        after: The buffer that was sent instead.
+        summarised: There is a summary of what is gone, though it may be one that only the provider can read.
+
+    Returns:
+        Fate by id of the messages that both do not share at their beginning, and id after by id before of messages
+        that stand there under another one.
+    """
+    same = shared(before, after)
+    return _fates(before.tail(same), after.tail(same), summarised)
+
+
+def _fates(
+    old: Sequence[Message], new: Sequence[Message], summarised: bool
+) -> tuple[dict[str, FateName], dict[str, str]]:
+    changed: dict[str, FateName] = {}
+    renamed: dict[str, str] = {}
+    gone: list[str] = []
+    stands = {message.id for message in old}
+    for message, place in zip(old, aligned(old, new), strict=True):
+        then = new[place] if place >= 0 else None
+        if then is None or (then.id != message.id and message.summary):
+            gone.append(message.id)  # a new summary is not the old one, edited
+            continue
+        if then.id != message.id:
+            renamed[message.id] = then.id
+        how = change(message, then)
+        if how is not None or then != message:
+            changed[message.id] = "kept" if how is None else _FATES.get(how, "replaced")
+    summarised = summarised or any(message.summary and message.id not in stands for message in new)
+    return {**changed, **dict.fromkeys(gone, "summarised" if summarised else "dropped")}, renamed
+
+
+def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
+    """Return the sizes around a change of the thread's buffer.
+
+    Where a sub-agent begins, the size before is that of its parent's buffer, which does not change.
+    """
+    sizes = change_sizes(thread, pressures, drop.request)
+    return replace(sizes, before=BufferSize(drop.parent_tokens)) if drop.kind == "sub-agent" else sizes
 
 
 def parting(former: View, view: View) -> tuple[int, MessageChanges]:

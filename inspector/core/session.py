@@ -1,6 +1,5 @@
 """A transcript as it was read: threads of requests, recorded compactions, and what could not be read."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -85,9 +84,9 @@ class Compaction:
     """auto, manual, micro, ... in the harness's own word; empty where it does not say."""
     kind: CompactionKind = "summary"
     tokens_before: int | None = None
-    """As the file records it (of a cut at the proxy: what the client sent comes to so many); None where it does not."""
+    """As the harness records it; None where it does not."""
     tokens_after: int | None = None
-    """As the file records it: seldom the context of the next call (see `compaction_sizes`)."""
+    """As the harness records it: seldom the context of the next call (see `tokens.change_sizes`)."""
     summary: Message | None = None
     kept: int = 0
     """Messages from before that stay word for word."""
@@ -99,6 +98,9 @@ class Compaction:
     """What this client attaches anew without recording it; None where it records all that it sends."""
     evidence: str = ""
     """Why it must have happened, where the file does not record it and we infer it; empty where it does."""
+    predicted: tuple[int, int, int] | None = None
+    """(tokens, least, most) that we predicted of the buffer that was cut, where our own recording holds them: a held
+    request, a tier of a run. No provider ever counted that buffer."""
 
     @property
     def is_readable(self) -> bool:
@@ -307,34 +309,6 @@ def first_place(thread: Thread) -> int:
     """The first request in front of which there stood a buffer: the very first where the client asked otherwise than
     the model read."""
     return 0 if thread.requests and thread.requests[0].asked is not None else 1
-
-
-def compaction_sizes(thread: Thread, compaction: Compaction) -> tuple[int | None, int | None]:
-    """Context tokens (before, after) a compaction; None where nothing tells.
-
-    Before: as recorded, unless that is less than what the call before reported: then the harness counted otherwise.
-    After: what the next call reported - it holds the re-attached things as well -, else as recorded. Where several
-    stand in front of one call, the call before tells of the first, the call after it of the last.
-    """
-    at, listed = compaction.before_request, thread.compactions
-    start, end = (bisect(listed, at, key=lambda one: one.before_request) for bisect in (bisect_left, bisect_right))
-    first, last = (start == end or listed[n] == compaction for n in (start, end - 1))
-    earlier = _reported(thread.requests[at - 1]) if first and 0 < at <= len(thread.requests) else None
-    later = _reported(thread.requests[at]) if last and at < len(thread.requests) else None
-    before = compaction.tokens_before
-    if before is None or before < _ALIKE * (earlier or 0):
-        before = earlier
-    if earlier is None and later is not None and (before or 0) < later:
-        before = None  # an estimate of something else than was counted
-    return before, compaction.tokens_after if later is None and last else later
-
-
-_ALIKE = 0.98
-"""A harness that goes by what was reported comes as near as this, or nearer."""
-
-
-def _reported(request: Request) -> int | None:
-    return (request.usage.prompt or None) if request.usage else None
 
 
 def seconds_between(before: str, now: str) -> float | None:

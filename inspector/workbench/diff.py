@@ -49,8 +49,6 @@ class Sides:
     stands, so that gauge, buffer and diff show the same numbers of it."""
     whole: tuple[int, int] | None = None
     """Tokens of both by these two, what no file holds included."""
-    listed: int | None = None
-    """Tokens before without the last answer, where `whole` predicts them with it: what lists of compactions give."""
 
     @property
     def preview(self) -> bool:
@@ -91,9 +89,7 @@ def sides(state: State) -> Sides | None:
         return Sides(name, left, right, sizer_of(state), steps)
     earlier, later = sizer_at(state, steps.compared), sizer_of(state)
     whole = earlier.tokens(left), later.tokens(right)
-    starts = steps.compared == ORIGIN and earlier.pressure.kind == "predicted" and steps.recorded is not None
-    listed = steps.recorded.listed if starts and steps.recorded else None
-    return Sides(name, left, right, earlier, steps, None, later, whole, None if listed == whole[0] else listed)
+    return Sides(name, left, right, earlier, steps, None, later, whole)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -281,7 +281,7 @@ def reading(state: State) -> GaugeReading | None:
         by_itself=_by_itself(state, thread),
         late=_late(state, lines),
         before=before,
-        triggers=observed_triggers(thread, window.tokens),
+        triggers=observed_triggers(thread, pressures, window.tokens),
     )
 
 

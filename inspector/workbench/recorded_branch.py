@@ -114,5 +114,5 @@ def _branch(state: State) -> RecordedBranch | None:
         settings = settings_of(state)
     except InspectorError:  # impossible ones are for those to hear who take a step
         settings = by.settings()
-    sizes = recorded_sizes(change, pressures, estimator(state.estimator))
+    sizes = recorded_sizes(change, thread, pressures, estimator(state.estimator))
     return RecordedBranch(recorded_tree(thread, state.at, by, settings, change), sizes)

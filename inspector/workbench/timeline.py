@@ -9,7 +9,8 @@ from inspector.core.findings.breaks import cache_breaks
 from inspector.core.findings.pins import pin_findings
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
 from inspector.core.replay.pins import find_pins
-from inspector.core.session import Session, Thread, compaction_sizes
+from inspector.core.session import Session, Thread
+from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.words import plural
@@ -89,17 +90,17 @@ def series(state: State) -> Series | None:
         fresh=tuple(usage.cache_write + usage.input if usage else None for usage in usages),
         output=tuple(usage.output if usage else None for usage in usages),
         marks=_marks(state),
-        triggers=observed_triggers(thread, state.window.tokens if state.window else None),
+        triggers=observed_triggers(thread, pressures, state.window.tokens if state.window else None),
     )
 
 
 def _marks(state: State) -> tuple[Mark, ...]:
-    thread = state.thread
-    if thread is None:
+    thread, pressures = state.thread, state.pressures
+    if thread is None or pressures is None:
         return ()
     marks = []
     for compaction in thread.compactions:
-        before, after = compaction_sizes(thread, compaction)
+        before, after = compaction_sizes(thread, pressures, compaction).tokens
         sizes = f" {before:,} → {after:,}" if before is not None and after is not None else ""
         what = (
             f"{compaction.trigger} compaction"

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from inspector.core.drops import session_drops
+from inspector.core.drops import drop_sizes, session_drops
 from inspector.core.message import Message
 from inspector.core.session import Session, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import thread_pressures
 from inspector.transcripts.files import open_transcript
 from tests.clients.actor import Actor
 from tests.clients.bodies import Piece, of_buffer, of_messages
@@ -71,9 +73,10 @@ def test_what_a_cut_dropped(plays: Plays, actor: Actor, wire: str, scenario: Sce
         assert set(came - went) <= set(of_messages(gone)), "what is missing is told"
         assert gone
         assert all(_is_missing(message, came - went) for message in gone), "what is told is missing"
-        assert drop.tokens_before is not None
+        before, after = drop_sizes(thread, thread_pressures(thread, estimator("roku")), drop).tokens
+        assert before is not None
         assert request.usage is not None
-        assert drop.tokens_after == request.usage.prompt < drop.tokens_before
+        assert after == request.usage.prompt < before
     notes = [note for note in found.session.notes if "forwarded" in note]
     assert len(notes) == 1
 

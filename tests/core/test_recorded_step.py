@@ -16,6 +16,7 @@ from inspector.core.findings.recorded_step import (
 )
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Thread
+from inspector.core.tokens.change_sizes import change_sizes
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.usage import Usage
@@ -124,14 +125,14 @@ def test_sizes_are_the_files_own_where_it_has_them_else_predicted() -> None:
     found = compacted(before=4, after=3)
     pressures = thread_pressures(found, ROKU)
     (step,) = steps(found)
-    sizes = recorded_sizes(step, pressures, ROKU)
+    sizes = recorded_sizes(step, found, pressures, ROKU)
     assert sizes.before.pressure.kind == "predicted"
     assert sizes.tokens[1] == found.requests[4].usage.prompt if found.requests[4].usage else 0
     assert sizes.before.tokens(step.before) == sizes.tokens[0]
     made = Compaction(4, "auto", tokens_before=1_900, summary=found.compactions[0].summary)
     told = Thread("main", "", "m", found.requests, found.messages, found.end, compactions=(made,))
     (step,) = steps(told)
-    sizes = recorded_sizes(step, pressures, ROKU)
+    sizes = recorded_sizes(step, told, thread_pressures(told, ROKU), ROKU)
     assert (sizes.tokens[0], sizes.before.pressure.kind) == (1_900, "reported")
     assert sizes.before.tokens(step.before) == 1_900
 
@@ -141,6 +142,14 @@ def test_whether_it_paid_by_the_request_after_it() -> None:
     assert list(found) == [4]
     assert found[4].cost_usd is not None
     assert recorded_economics(thread([Stretch(), Stretch()], []), ()) == {}
+
+
+def check_counts(drops: Drops, step: RecordedStep) -> None:
+    """The list of compactions counts what the step shows."""
+    listed = [drop for drop in drops.found if drop.request == step.request and drop.kind != "sub-agent"]
+    for drop in listed:
+        shown = Counter(fate.name for fate in step.fates() if fate.name not in ("kept", "inserted"))
+        assert Counter(drop.fates.values()) == shown, (step.request, drop.kind)
 
 
 FILES = [path for path in transcripts("**/*") if path.is_file()]
@@ -160,7 +169,9 @@ def test_on_every_real_transcript_kept_changed_and_gone_are_the_messages_before(
             assert [step.request for step in listed] == list(places(one, drops))
             for step in listed:
                 check_adds_up(step)
-                sizes = recorded_sizes(step, pressures, ROKU)
+                sizes = recorded_sizes(step, one, pressures, ROKU)
+                assert sizes.tokens == tuple(size or 0 for size in change_sizes(one, pressures, step.request).tokens)
+                check_counts(drops, step)
                 assert sizes.before.tokens(step.before) == sizes.tokens[0]
                 assert sizes.tokens[1] == (pressures.at(step.request).tokens or 0)
                 found += 1

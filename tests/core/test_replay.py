@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.answering import offline
+from inspector.core.arrivals import arrivals
 from inspector.core.buffer import NOT_IN_FILE, Stretch
 from inspector.core.message import Message, Text, Thinking
 from inspector.core.needs import Answer, ProviderFailure, ReadFile, SaveText, Summarize
@@ -16,7 +17,7 @@ from inspector.core.policies.harness import Policy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.turn import AllDone
 from inspector.core.replay.costs import Sizes
-from inspector.core.replay.driver import Ground, RecordedFiles, Replayed, arrivals, replay
+from inspector.core.replay.driver import Ground, RecordedFiles, Replayed, replay
 from inspector.core.session import Request, Thread, additions
 from inspector.core.usage import Usage
 from tests.core.policies.build import build

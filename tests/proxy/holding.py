@@ -13,6 +13,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text
+from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.gate import Forward, PendingRequest
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
@@ -125,7 +126,7 @@ class GateLog:
         self.ways.append(f"held {why}")
         self.tokens = tokens
 
-    def released(self, how: str) -> None:
+    def released(self, how: str, size: Prediction | None = None) -> None:
         """It waits no longer."""
         self.ways.append(f"released {how}")
 

@@ -7,9 +7,12 @@ from typing import Any
 import httpx2
 
 from inspector.core.buffer import Buffer
-from inspector.core.drops import session_drops
+from inspector.core.drops import drop_sizes, session_drops
 from inspector.core.formats.proxy.reader import ProxyReader
-from inspector.core.session import compaction_sizes
+from inspector.core.tokens.change_sizes import compaction_sizes, promise_words
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import thread_pressures
+from inspector.core.tokens.windows import find_window
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.simulated.server import SimulatedServer
@@ -49,8 +52,10 @@ def _is_gone(gate: Holds, hold: HoldInfo) -> bool:
     return hold.id not in {one.id for one in gate.list()}
 
 
-def test_a_cut_is_told_with_what_the_client_sent_and_what_went_on(simulated: SimulatedServer, tmp_path: Path) -> None:
-    gate = Holds(Rule("each"))
+def test_cut_in_the_recording_is_between_what_was_held_and_what_was_promised(
+    simulated: SimulatedServer, tmp_path: Path
+) -> None:
+    gate, held, promised = Holds(Rule("each")), dict[int, int | None](), dict[int, int]()
     with held_by(gate, simulated.url, tmp_path) as server:
         agent = _Agent(server.url)
         work = Later(agent.work)
@@ -61,27 +66,37 @@ def test_a_cut_is_told_with_what_the_client_sent_and_what_went_on(simulated: Sim
             if n in CUT_AT:
                 turns = [at for at, one in enumerate(buffer.messages) if one.role == "assistant"]
                 after = Buffer((SUMMARY, *buffer.messages[turns[-2] :]), buffer.prompt)
+                held[n], promised[n] = hold.tokens, gate.predicted(hold.id, after)
             gate.release(hold.id, after, buffer)
             until(partial(_is_gone, gate, hold))
         work.result()
         lines = records(server)
-    counted = [
-        httpx2.post(f"{simulated.url}/v1/messages/count_tokens", json=body, timeout=60).json()["input_tokens"]
-        for body in agent.bodies
-    ]
+    first = agent.bodies[CUT_AT[0]]
+    counted = httpx2.post(f"{simulated.url}/v1/messages/count_tokens", json=first, timeout=60).json()["input_tokens"]
     reader = ProxyReader()
     for number, line in enumerate(lines, 1):
         reader.feed(number, line)
     session = reader.session()
     (thread,) = session.threads
+    pressures = thread_pressures(thread, estimator("roku"))
     assert [one.before_request for one in thread.compactions] == list(CUT_AT)
     for compaction, drop in zip(thread.compactions, session_drops(session), strict=True):
-        before, went_on = compaction_sizes(thread, compaction)
-        used, asked = thread.requests[compaction.before_request].usage, counted[compaction.before_request]
-        assert before is not None
-        assert used is not None
-        assert abs(before - asked) <= 0.03 * asked, (before, asked)
-        assert went_on == used.prompt < before
-        assert (drop.tokens_before, drop.tokens_after) == (before, used.prompt)
+        at = compaction.before_request
+        sizes, request = compaction_sizes(thread, pressures, compaction), thread.requests[at]
+        assert request.usage is not None
+        assert sizes.tokens == (held[at], request.usage.prompt)
+        assert (sizes.freed or 0) > 0
+        assert drop_sizes(thread, pressures, drop) == sizes
+        assert request.predicted is not None
+        assert request.predicted[0] == promised[at]
+        assert f"Promised about {promised[at]:,}" in promise_words(thread, compaction, sizes)
+        assert find_window(session, thread, at).warnings == ()
+        assert request.asked is not None
+        gone = {message.id for message in request.asked} - {message.id for message in request.view}
+        assert gone == {*drop.lost}
+    assert abs((held[CUT_AT[0]] or 0) - counted) <= 0.03 * counted
+    second = thread.requests[CUT_AT[1]]
+    assert second.asked is not None
+    assert SUMMARY.text in {message.text for message in second.asked}, "what was held had been cut before"
     (note,) = [note for note in session.notes if "forwarded" in note]
     assert note.startswith(f"{TURNS - CUT_AT[0]} requests")

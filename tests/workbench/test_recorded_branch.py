@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from inspector.core.buffer import Prompt
-from inspector.core.session import Session, compaction_sizes
+from inspector.core.session import Session
+from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.usage import Usage
 from inspector.gui.panels.diff.bar import headline
 from inspector.workbench.diff import compared, sides
@@ -104,14 +105,14 @@ def test_another_system_prompt_is_no_part_of_what_was_kept() -> None:
     assert found.delta + found.rest + found.prompt + found.anew == chosen.whole[1] - chosen.whole[0]
 
 
-def test_where_the_size_before_is_predicted_the_one_that_lists_give_is_named_too(bench: Workbench) -> None:
-    thread, chosen = bench.state.thread, sides(bench.state)
+def test_size_before_in_the_diff_where_it_is_predicted_is_that_of_the_lists(bench: Workbench) -> None:
+    thread, pressures, chosen = bench.state.thread, bench.state.pressures, sides(bench.state)
     assert thread is not None
+    assert pressures is not None
     assert chosen is not None
-    assert chosen.whole is not None
-    before, _ = compaction_sizes(thread, thread.compactions[0])
-    assert (chosen.listed, chosen.sizer.pressure.kind) == (before, "predicted")
-    assert f": {before:,}, with the answer ≈{chosen.whole[0]:,} → " in headline(compared(chosen))
+    sizes = compaction_sizes(thread, pressures, thread.compactions[0])
+    assert (chosen.whole, chosen.sizer.pressure.kind) == (sizes.tokens, "predicted")
+    assert f": ≈{sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in headline(compared(chosen))
 
 
 @pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"])

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Prompt, shared
+from inspector.core.buffer import Prompt, is_prefix, shared
 from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
 from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
-from inspector.core.tokens.pressure import is_prefix
 from inspector.core.tokens.prices import billed, named_models, sum_prices
 from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed
 

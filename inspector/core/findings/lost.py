@@ -20,6 +20,7 @@ from inspector.core.replay.economics import UNKNOWN, Economics
 from inspector.core.replay.regret import How, Loss
 from inspector.core.replay.report import recorded
 from inspector.core.session import Session, Thread, first_place
+from inspector.core.tokens.change_sizes import change_sizes
 
 LostFate: TypeAlias = Literal["lost", "paraphrased"]
 """paraphrased: it stands nowhere, but what came in its place says it in other words, or names the file."""
@@ -113,10 +114,11 @@ def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLos
         rows = ranked({**stood, **again}, told.__contains__, needed[at])
         kept = len(_standing_before(ground, at) - gone.keys() - again.keys())
         if (drop := silent.get(at)) is not None:
-            sizes, is_shown = (drop.tokens_before, drop.tokens_after), bool(drop.lost or drop.changed)
+            sizes = change_sizes(thread, ground.sizes.pressures, at).tokens
+            is_shown = bool(drop.lost or drop.changed)
             found.append(CompactionLoss(index, thread.id, at, "drop", drop.kind, *sizes, kept, rows, is_shown=is_shown))
             continue
-        step, sizes = steps[at], (steps[at].tokens_before, steps[at].tokens_after)
+        step, sizes = steps[at], change_sizes(thread, ground.sizes.pressures, at).tokens
         made = [one for one in thread.compactions if one.before_request == at]
         of = min(made, key=lambda one: one.kind != "summary")  # it says more than a clean-up
         made_by, paid = (of.kind, of.trigger), (step.economics, of.is_readable)

@@ -6,21 +6,21 @@ stood then. What is worked out at the end of a thread (a size, a policy's verdic
 there just as well.
 """
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from inspector.core.buffer import Buffer, Stretch, View, shared
-from inspector.core.changes import Change, aligned, change
-from inspector.core.drops import DropKind, Drops, recorded
+from inspector.core.arrivals import arrivals, thread_before
+from inspector.core.buffer import Buffer
+from inspector.core.drops import DropKind, Drops, change_fates, recorded
 from inspector.core.outcome import Fate, FateName, Outcome, fates
-from inspector.core.replay.driver import Arrival, Ground, arrivals
+from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Economics
 from inspector.core.replay.report import recorded as recorded_report
-from inspector.core.session import SideCall, Thread, compaction_sizes, first_place
+from inspector.core.session import SideCall, Thread, first_place
+from inspector.core.tokens.change_sizes import BufferSize, change_sizes
 from inspector.core.tokens.estimators import Estimator
-from inspector.core.tokens.prediction import scale
-from inspector.core.tokens.pressure import Pressures, thread_pressures
+from inspector.core.tokens.prediction import Prediction, scale
+from inspector.core.tokens.pressure import PressureKind, Pressures, thread_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
 
 
@@ -44,10 +44,6 @@ class RecordedStep:
     """Id after by id before, of messages that stand there under another one."""
     compactions: tuple[int, ...] = ()
     """Indices of the compactions that the thread records there; none for a silent drop."""
-    listed: int | None = None
-    """Tokens before, as lists of compactions and drops give them: as recorded, or what the last call reported."""
-    told: int | None = None
-    """The same, where the file records it."""
 
     @property
     def before(self) -> Buffer:
@@ -86,7 +82,7 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     before, here = thread_before(thread, at, arrivals(thread)[at]), thread.place(at)
     made = [(n, one) for n, one in enumerate(thread.compactions) if one.before_request == at]
     summarised = any(one.kind == "summary" for _, one in made)
-    changed, renamed = _changes(before.end, here.view, summarised)
+    changed, renamed = change_fates(before.end, here.view, summarised)
     drop = next((one for one in drops.found if one.request == at and one.kind != "sub-agent"), None)
     if made:  # of several, a summary says more than a clean-up
         one = next((one for _, one in made if one.kind == "summary"), made[0][1])
@@ -94,61 +90,8 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     else:
         assert drop is not None  # else it were no place
         kind, why, trigger = drop.kind, drop.why, ""
-    told = made[0][1].tokens_before if made else None
-    listed = compaction_sizes(thread, made[0][1])[0] if made else drop.tokens_before if drop else None
-    told = None if listed != told else told
-    return RecordedStep(
-        at, kind, trigger, why, before, here.buffer(), changed, renamed, tuple(n for n, _ in made), listed, told
-    )
-
-
-def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
-    """The thread as it stood right before its buffer was changed in front of request `at`."""
-    request = thread.requests[at] if at < len(thread.requests) else None
-    if request is not None and request.asked is not None and not (at and request.edits):
-        end = request.asked  # the client sends again what the provider had cleared before
-    else:
-        standing = thread.requests[at - 1].view
-        came = (*arrival.answer, *arrival.new)
-        end = Stretch(standing, came).view() if came else standing
-    last = thread.requests[at - 1] if at else request
-    earlier = bisect_left(thread.compactions, at, key=lambda one: one.before_request)
-    return replace(
-        thread,
-        requests=thread.requests[:at],
-        end=end,
-        prompt=last.prompt if last else thread.prompt,
-        model=(request.model if request else "") or thread.model,
-        compactions=thread.compactions[:earlier],
-        trailing=(),
-    )
-
-
-_FATES: Mapping[Change, FateName] = {"cleared": "cleared", "shortened": "cut"}
-"""Of messages that read otherwise; all other changes replace them."""
-
-
-def _changes(before: View, after: View, summarised: bool) -> tuple[dict[str, FateName], dict[str, str]]:
-    """What became of the messages that both buffers do not share at their beginning. O(these). `summarised`: there is a
-    summary of what is gone, though it may be one that only the provider can read."""
-    same = shared(before, after)
-    old, new = before.tail(same), after.tail(same)
-    changed: dict[str, FateName] = {}
-    renamed: dict[str, str] = {}
-    gone: list[str] = []
-    stands = {message.id for message in old}
-    for message, place in zip(old, aligned(old, new), strict=True):
-        then = new[place] if place >= 0 else None
-        if then is None or (then.id != message.id and message.summary):
-            gone.append(message.id)  # a new summary is not the old one, edited
-            continue
-        if then.id != message.id:
-            renamed[message.id] = then.id
-        how = change(message, then)
-        if how is not None or then != message:
-            changed[message.id] = "kept" if how is None else _FATES.get(how, "replaced")
-    summarised = summarised or any(message.summary and message.id not in stands for message in new)
-    return {**changed, **dict.fromkeys(gone, "summarised" if summarised else "dropped")}, renamed
+    numbers = tuple(n for n, _ in made)
+    return RecordedStep(at, kind, trigger, why, before, here.buffer(), changed, renamed, numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +107,34 @@ class RecordedSizes:
         return self.before.pressure.tokens or 0, self.after.pressure.tokens or 0
 
 
-def recorded_sizes(step: RecordedStep, pressures: Pressures, estimator: Estimator) -> RecordedSizes:
-    """`pressures`: of the whole thread, by that estimator. O(requests); weights are cached on the messages."""
-    earlier = thread_pressures(step.thread, estimator, pressures)
-    before, told = sizer(earlier, None), step.told
-    if told is not None:
-        known, counted = before.scale, before.pressure.estimated
-        pressure = replace(before.pressure, tokens=told, kind="reported", reported=told)
-        before = Sizer(estimator, pressure, scale(told, counted, known.unseen, known.slope, known.spread, known.around))
+def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures, estimator: Estimator) -> RecordedSizes:
+    """Return what measures both buffers: the sizes are those of `change_sizes`.
+
+    O(requests); weights are cached on the messages.
+
+    Args:
+        step: A change of the thread's buffer.
+        thread: The whole thread.
+        pressures: Those of the whole thread, by `estimator`.
+        estimator: What weighs messages.
+    """
+    before = sizer(thread_pressures(step.thread, estimator, pressures), None)
+    known = change_sizes(thread, pressures, step.request).before
+    if known.tokens is not None and known.tokens != before.pressure.tokens:
+        before = _resized(before, known)
     return RecordedSizes(before, sizer(pressures, step.request))
+
+
+def _resized(size: Sizer, known: BufferSize) -> Sizer:
+    """The same measure where the buffer is known to have another size: recorded, or predicted when it was held."""
+    tokens, scaled = known.tokens or 0, size.scale
+    predicted = Prediction(tokens, *known.band) if known.band is not None else None
+    reported = None if predicted is not None else tokens
+    kind: PressureKind = "reported" if predicted is None else "predicted"
+    pressure = replace(size.pressure, tokens=tokens, kind=kind, reported=reported, predicted=predicted)
+    counted = size.pressure.estimated
+    fitted = scale(tokens, counted, scaled.unseen, scaled.slope, scaled.spread, scaled.around)
+    return Sizer(size.estimator, pressure, fitted)
 
 
 def recorded_economics(thread: Thread, calls: Sequence[SideCall]) -> Mapping[int, Economics]:

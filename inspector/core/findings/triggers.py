@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from inspector.core.identity import SameObject
-from inspector.core.session import Thread, compaction_sizes
+from inspector.core.session import Thread
+from inspector.core.tokens.change_sizes import compaction_sizes
+from inspector.core.tokens.pressure import Pressures
 
 BY_HAND = "manual"
 _FEW = 2
@@ -19,24 +21,26 @@ class ObservedTrigger:
 
     before_request: int
     tokens: int
-    """Of the buffer before it: as recorded, else as reported for the call before."""
+    """Of the buffer that was compacted: as recorded, else as predicted (`change_sizes`)."""
     ratio: float | None
     """Of the window; None where that is not known."""
 
 
-def observed_triggers(thread: Thread, window: int | None) -> tuple[ObservedTrigger, ...]:
-    """In order. `window`: tokens. Those without a size are left out; so are those by hand, and results cleared."""
-    return _observed(SameObject(thread), window)
+def observed_triggers(thread: Thread, pressures: Pressures, window: int | None) -> tuple[ObservedTrigger, ...]:
+    """In order. `pressures`: those of the thread; `window`: tokens. Those without a size are left out; so are those by
+    hand, and results cleared."""
+    return _observed(SameObject(thread), SameObject(pressures), window)
 
 
 @lru_cache(maxsize=1)
-def _observed(same: SameObject, window: int | None) -> tuple[ObservedTrigger, ...]:
+def _observed(same: SameObject, measured: SameObject, window: int | None) -> tuple[ObservedTrigger, ...]:
     """Remembered of one thread: gauge and timeline ask at every step along a session, which may hold thousands."""
     thread: Thread = same.held
     found = []
     for one in thread.compactions:
-        tokens = compaction_sizes(thread, one)[0] if one.kind == "summary" and one.trigger != BY_HAND else None
-        if tokens:
+        if one.kind != "summary" or one.trigger == BY_HAND:
+            continue
+        if tokens := compaction_sizes(thread, measured.held, one).before.tokens:
             found.append(ObservedTrigger(one.before_request, tokens, tokens / window if window else None))
     return tuple(found)
 

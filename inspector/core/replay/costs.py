@@ -21,13 +21,13 @@ from itertools import pairwise
 from typing import Any
 
 from inspector.core.answering import AnsweredNeed
-from inspector.core.buffer import Buffer, Prompt, View, shared
+from inspector.core.buffer import Buffer, Prompt, View, is_prefix, shared
 from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
 from inspector.core.session import Request, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.estimators import Estimator, estimator, messages_weight, prompt_tokens
-from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
+from inspector.core.tokens.pressure import PressureKind, known_pressures
 from inspector.core.tokens.prices import cost, named_models, sum_prices
 from inspector.core.usage import MINUTES, Usage, cache_missed, cache_ttl, cache_written
 
@@ -39,11 +39,11 @@ class Sizes:
 
     def __init__(self, thread: Thread, by: Estimator | None = None) -> None:
         self._estimator = by or estimator("roku")
-        self._pressures = known_pressures(thread, self._estimator)
+        self.pressures = known_pressures(thread, self._estimator)
         self._recent = deque[tuple[tuple[Message, ...], int]]([((), 0)], _RECENT)
-        self.slope = self._pressures.scale(None).slope
+        self.slope = self.pressures.scale(None).slope
         """Tokens that a counted token of this session weighs."""
-        self.end = self._pressures.end.tokens or 0
+        self.end = self.pressures.end.tokens or 0
         """Tokens of the buffer after the last record."""
 
     def weigh(self, messages: View | Iterable[Message]) -> int:
@@ -74,12 +74,12 @@ class Sizes:
     def size(self, index: int, weight: int, prompt: Prompt, recorded: bool) -> tuple[int, PressureKind]:
         """(tokens, how we know) of messages of that weight with that prompt, sent at request `index`. `recorded`: it is
         the very buffer that was."""
-        pressure = self._pressures[index]
+        pressure = self.pressures[index]
         if recorded and pressure.tokens is not None:
             return pressure.tokens, pressure.kind
         counted = self._estimator.tokens(weight) + sum(prompt_tokens(self._estimator, prompt))
         known = pressure.kind in ("reported", "predicted")
-        return self._pressures.scale(index).tokens(counted), "predicted" if known else self._estimator.kind
+        return self.pressures.scale(index).tokens(counted), "predicted" if known else self._estimator.kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ A buffer larger than the window is refused: the policy takes its step after an o
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.answering import RECORDING, AnsweredNeed, Answerer, AnswerLog, missing_file, rehearsed
-from inspector.core.buffer import Buffer, View
+from inspector.core.arrivals import Arrival, arrivals
+from inspector.core.buffer import Buffer
 from inspector.core.calls import path_of, writes
 from inspector.core.facts.index import FactIndex
 from inspector.core.message import Message, ToolCall
@@ -33,80 +34,8 @@ from inspector.core.replay.costs import Sizes, cache_facts
 from inspector.core.replay.pins import PinIndex, find_pins
 from inspector.core.session import Request, Thread, seconds_between
 from inspector.core.tokens.calibration import MAX_SAMPLES
-from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
+from inspector.core.tokens.pressure import PressureKind, known_pressures
 from inspector.core.usage import Usage
-
-_OURS = ("assistant", "tool")
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """What comes between a request and the one before it."""
-
-    answer: tuple[Message, ...] = ()
-    """The answer of the call before and the results of its tools."""
-    new: tuple[Message, ...] = ()
-    """All else: what the user typed, what the client added."""
-    swapped: Mapping[str, Message] = field(default_factory=dict)
-    """Messages by id that read otherwise from here on, though nothing was compacted."""
-    gone: frozenset[str] = frozenset()
-    """Ids of messages that are not sent any more, though nothing was compacted."""
-    compacted: bool = False
-    """The recorded harness compacted here: its buffer and a policy's go different ways."""
-    grown: bool = True
-    """The recorded buffer is the one before with more at its end."""
-
-
-def arrivals(thread: Thread) -> tuple[Arrival, ...]:
-    """One a request, and one for what came after the last. O(messages), and a walk over the buffer where it was not
-    merely appended to."""
-    return tuple(_arrivals(thread))
-
-
-def _arrivals(thread: Thread) -> Iterator[Arrival]:
-    order, place = thread.messages, {message.id: at for at, message in enumerate(thread.messages)}
-    made = [one for one in thread.compactions if one.before_request]
-    compacted_at = {one.before_request for one in made}
-    rewritten = {one.before_request for one in made if one.kind == "summary"}
-    known = set[str]()
-    upto = -1  # place of the last message that came
-    last: View | None = None
-    for index, view in enumerate([*(request.view for request in thread.requests), thread.end]):
-        compacted = index in compacted_at
-        grown = last is not None and is_prefix(last, view)
-        seen = view.tail(len(last)) if grown and last is not None else view.messages()
-        fresh = [message for message in seen if message.id not in known]
-        known.update(message.id for message in fresh)
-        if index in rewritten:  # what of the recording came before the summary was never sent
-            places = [place[message.id] for message in fresh if message.id in place]
-            border = min(places) if places else upto + 1 + _one_answer(order[upto + 1 :])
-            swallowed = [message for message in order[upto + 1 : border] if message.id not in known]
-            known.update(message.id for message in swallowed)
-            fresh = [*swallowed, *(message for message in fresh if not message.mark)]
-        came = [message for message in fresh if not message.summary] if index else fresh
-        upto = max([upto, *(place.get(message.id, -1) for message in fresh)])
-        swapped, gone = ({}, frozenset[str]()) if grown or compacted or last is None else _edits(last, seen)
-        ours = [message.role in _OURS for message in came]
-        at = [*ours, False].index(False) if index else 0
-        yield Arrival(tuple(came[:at]), tuple(came[at:]), swapped, gone, compacted, grown or last is None)
-        last = view
-
-
-def _one_answer(messages: Sequence[Message]) -> int:
-    """Length of one answer with its results: what comes before the next answer or anybody else's word."""
-    results = False
-    for at, message in enumerate(messages):
-        if message.role not in _OURS or (results and message.role == "assistant"):
-            return at
-        results = results or message.role == "tool"
-    return len(messages)
-
-
-def _edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], frozenset[str]]:
-    standing = {message.id: message for message in now}
-    before = last.messages()
-    swapped = {m.id: new for m in before if (new := standing.get(m.id)) is not None and new is not m and new != m}
-    return swapped, frozenset(message.id for message in before if message.id not in standing)
 
 
 class RecordedFiles:

@@ -34,10 +34,10 @@ from inspector.core.session import (
     Compaction,
     Request,
     SideCall,
-    compaction_sizes,
     first_place,
     seconds_between,
 )
+from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind
 from inspector.core.tokens.prices import side_model
 from inspector.core.usage import Usage
@@ -365,13 +365,9 @@ class _RecordedBook(_ReportBook):
 
     def _compacted(self, index: int, one: Compaction) -> Compacted:
         requests, then = self._thread.requests, self._thread.place(index).view
-        before, after = compaction_sizes(self._thread, one)
+        before, after = compaction_sizes(self._thread, self._sizes.pressures, one).tokens
         if before is None:
-            if index:
-                before = self.rows[index - 1].tokens
-            else:  # what the client asked first, where the model read something else
-                weight = self._sizes.weigh(requests[0].asked or ())
-                before, _ = self._sizes.size(0, weight, requests[0].prompt, False)
+            before = self.rows[index - 1].tokens if index else self.rows[0].tokens
         if after is None:
             known = index < len(self.rows)
             after = self.rows[index].tokens if known else self._sizes.end
@@ -397,7 +393,7 @@ class _RecordedBook(_ReportBook):
     def _summary(self, index: int, one: Compaction) -> Usage | None:
         if one.kind != "summary" or one.trigger == SERVER_SIDE or not index:
             return None
-        sent, _ = compaction_sizes(self._thread, one)
+        sent = compaction_sizes(self._thread, self._sizes.pressures, one).before.tokens
         last = self.rows[index - 1].tokens
         pause = seconds_between(self._thread.requests[index - 1].time, one.time)
         expired = pause is not None and pause > self._cache[index - 1].ttl_s

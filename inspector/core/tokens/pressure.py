@@ -7,12 +7,12 @@ cost O(messages) once, and only what is new when the thread has grown.
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Prompt, View
+from inspector.core.buffer import Prompt, is_prefix
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.calibration import Belief, Beliefs
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weight
@@ -81,6 +81,8 @@ class Pressures:
     _prompt: Prompt
     """Of the buffer after the last record."""
     _course: "_Course"
+    before: dict[int, Pressure] = field(default_factory=dict)
+    """Predicted for the buffer in front of a change, by request, as far as it was asked for (see `change_sizes`)."""
     _last: dict[int, _RequestState] = field(init=False)
     """The last request of each stretch."""
 
@@ -142,11 +144,30 @@ def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | N
             course = _Course(estimator)
             for one in known:
                 course.follow(thread, one.request)
-        known += [course.follow(thread, request) for request in thread.requests[len(known) :]]
+        same = len(known)
+        known += [course.follow(thread, request) for request in thread.requests[same:]]
         last = thread.requests[-1] if thread.requests else None
         predicted = last.predicted if last is not None and last.usage is None and last.view == thread.end else None
         end, belief = course.look(thread, Request(len(thread.requests), thread.end, thread.prompt, predicted=predicted))
-    return Pressures(estimator.name, tuple(known), end, belief, thread.prompt, course)
+    before = {at: one for at, one in former.before.items() if at < same} if former is not None else {}
+    return Pressures(estimator.name, tuple(known), end, belief, thread.prompt, course, before)
+
+
+def predict_ends(thread: Thread, estimator: Estimator, shorter: Mapping[int, Thread]) -> dict[int, Pressure]:
+    """Predict the size of the buffer at the end of `thread` as it stood earlier. O(requests) for all of them.
+
+    Args:
+        thread: The whole thread.
+        estimator: What weighs the messages.
+        shorter: The thread as it stood before a request, by the index of that request.
+    """
+    course, found = _Course(estimator), dict[int, Pressure]()
+    for at in range(len(thread.requests) + 1):
+        if (then := shorter.get(at)) is not None:
+            found[at], _ = course.look(then, Request(at, then.end, then.prompt))
+        if at < len(thread.requests):
+            course.follow(thread, thread.requests[at])
+    return found
 
 
 _KEPT = 8
@@ -297,17 +318,6 @@ class _Course:
         self._beliefs.report(own, usage.prompt, request.model or thread.model, grown, fresh=fresh)
         self._stretch += fresh or bool(fallen)
         self._anchor, self._own = request, own
-
-
-def is_prefix(shorter: View, longer: View) -> bool:
-    """Does `longer` begin with the very messages of `shorter`? By the stretches alone: O(stretches between them)."""
-    stretch, length = longer.stretch, longer.length
-    while stretch is not shorter.stretch:
-        if stretch.base is None or length < shorter.length:  # what lies below is shorter still
-            return False
-        length = min(length, stretch.base.length)
-        stretch = stretch.base.stretch
-    return shorter.length <= length
 
 
 class _PromptWeight:

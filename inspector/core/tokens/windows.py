@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.core.session import Session, Thread, compaction_sizes
+from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import catalogue_window, client_window, offered_windows
+from inspector.core.tokens.change_sizes import counted_before
 
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
 
@@ -51,7 +52,7 @@ def find_window(
 ) -> Window:
     """The window at request `at` (None = the end of the thread). `user`: the user's choice; `models`: their table."""
     model = model_at(thread, at)
-    evidence = _evidence(thread, model, reckoned=session.format == "journal")
+    evidence = _evidence(thread, model)
     recorded = _recorded(thread, at)
     if user is not None:
         return Window(user, "user", _against(user, evidence, recorded, "You chose"))
@@ -85,14 +86,15 @@ def _recorded(thread: Thread, at: int | None) -> int | None:
     return next((window for n in order if (window := requests[n].window)), None)
 
 
-def _evidence(thread: Thread, model: str, reckoned: bool) -> _Evidence:
-    """`reckoned`: the sizes at compactions are a policy's own estimate, of buffers that were perhaps never sent."""
+def _evidence(thread: Thread, model: str) -> _Evidence:
     largest = max(
         (r.usage.prompt for r in thread.requests if r.usage is not None and r.model in (model, "")), default=0
     )
     compacted_at = 0
-    for compaction in () if reckoned else thread.compactions:
-        before = compaction_sizes(thread, compaction)[0] or 0
+    for compaction in thread.compactions:
+        if compaction.predicted is not None:  # of a buffer that was perhaps never sent
+            continue
+        before = counted_before(thread, compaction) or 0
         if model_at(thread, max(0, compaction.before_request - 1)) == model:
             largest = max(largest, before)
             by_itself = compaction.trigger == "auto" and compaction.kind == "summary"  # clearing results comes earlier

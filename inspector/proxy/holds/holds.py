@@ -325,10 +325,11 @@ class Holds(Gate):
             state.cuts.append(choice.cut)
             state.lost = 0
         counted = await asyncio.to_thread(lambda: self._memory.counts(buffer_of(call, choice.items or ())))
-        self._at_mark(call, state, self._memory.predicted(call, state, counted))
-        return self._forward(replace(request, items=choice.items, counted=counted), "changed")
+        promised = self._memory.predicted(call, state, counted)
+        self._at_mark(call, state, promised)
+        return self._forward(replace(request, items=choice.items, counted=counted), "changed", promised)
 
-    def _forward(self, request: GateRequest, how: Any) -> Decision:
+    def _forward(self, request: GateRequest, how: Any, promised: Prediction | None = None) -> Decision:
         self._memory.forwarded(request)
         try:
             body = _body_with(request.call, request.items)
@@ -336,7 +337,7 @@ class Holds(Gate):
             self.note(f"Exchange {request.pending.exchange}: {why}")
             body, how = None, how and "as it was"
         if how:
-            request.pending.log.released(how)
+            request.pending.log.released(how, promised if how == "changed" else None)
         return Forward(body)
 
 

@@ -274,12 +274,12 @@ class ExchangeLog:
 
     def held(self, why: HoldReason, size: Prediction | None = None) -> None:
         self.is_held = True
-        size_fields = {} if size is None else {"tokens": size.tokens, "band": size.band}
-        self.recorder.put(PlainRecord.now("held", exchange=self.head.exchange, why=why, **size_fields))
+        self.recorder.put(PlainRecord.now("held", exchange=self.head.exchange, why=why, **_size_fields(size)))
 
-    def released(self, how: ReleaseKind) -> None:
+    def released(self, how: ReleaseKind, size: Prediction | None = None) -> None:
+        """It waits no longer. `size`: what was promised of what goes on, where that is another request than waited."""
         self.is_held = False
-        self.recorder.put(PlainRecord.now("released", exchange=self.head.exchange, how=how))
+        self.recorder.put(PlainRecord.now("released", exchange=self.head.exchange, how=how, **_size_fields(size)))
 
     def answered(self, status: int, headers: Pairs) -> None:
         """The head of the answer is here."""
@@ -306,3 +306,7 @@ class ExchangeLog:
         )  # fmt: skip
         self.answered_by(self.head, record)  # before it is recorded: what is recorded is kept no longer
         self.recorder.put(record)
+
+
+def _size_fields(size: Prediction | None) -> dict[str, Any]:
+    return {} if size is None else {"tokens": size.tokens, "band": size.band}

@@ -5,6 +5,8 @@ import pytest
 from inspector.core.buffer import Stretch
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.session import Compaction, Request, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import known_pressures
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript
 from tests.shared import transcripts
@@ -17,8 +19,12 @@ def thread(*compactions: Compaction) -> Thread:
     return Thread("main", requests=requests, compactions=compactions)
 
 
+def triggers(of: Thread, window: int | None) -> tuple[ObservedTrigger, ...]:
+    return observed_triggers(of, known_pressures(of, estimator("roku")), window)
+
+
 def test_only_what_the_agent_did_by_itself_and_only_summaries() -> None:
-    found = observed_triggers(
+    found = triggers(
         thread(
             Compaction(2, "auto", tokens_before=2_400),
             Compaction(3, "manual", tokens_before=3_400),
@@ -29,16 +35,16 @@ def test_only_what_the_agent_did_by_itself_and_only_summaries() -> None:
         10_000,
     )
     assert found == (ObservedTrigger(2, 2_400, 0.24), ObservedTrigger(5, 5_000, 0.5))
-    assert observed_triggers(thread(Compaction(2, "auto")), None) == (ObservedTrigger(2, 2_000, None),)
+    assert triggers(thread(Compaction(2, "auto")), None) == (ObservedTrigger(2, 2_000, None),)
 
 
 def test_they_are_worked_out_once_a_thread() -> None:
     """A window asks at every step along a session, which may hold thousands."""
     one = thread(Compaction(2, "auto"))
-    assert observed_triggers(one, 10_000) is observed_triggers(one, 10_000)
-    assert observed_triggers(one, 20_000)[0].ratio == 0.1
+    assert triggers(one, 10_000) is triggers(one, 10_000)
+    assert triggers(one, 20_000)[0].ratio == 0.1
     other = thread(Compaction(2, "auto", tokens_before=2_500))
-    assert [observed_triggers(of, 10_000)[0].tokens for of in (one, other, one)] == [2_000, 2_500, 2_000]
+    assert [triggers(of, 10_000)[0].tokens for of in (one, other, one)] == [2_000, 2_500, 2_000]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +74,6 @@ def test_real_sessions_tell_their_line() -> None:
     for path in paths:
         main = open_transcript(path).main
         automatic = [one for one in main.compactions if one.trigger == "auto" and one.kind == "summary"]
-        found = observed_triggers(main, 200_000)
+        found = triggers(main, 200_000)
         assert [one.before_request for one in found] == [one.before_request for one in automatic]
         assert all(one.ratio is not None and one.ratio > 0.75 for one in found)

@@ -4,12 +4,15 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.dialects.anthropic import ANTHROPIC
-from inspector.core.drops import session_drops, thread_drops
+from inspector.core.drops import drop_sizes, session_drops, thread_drops
 from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.findings.recorded_step import recorded_step
 from inspector.core.replay import report
 from inspector.core.replay.driver import Ground
-from inspector.core.session import Session, Thread, compaction_sizes
+from inspector.core.session import Session, Thread
+from inspector.core.tokens.change_sizes import compaction_sizes
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.prices import cost, rates
 from tests.core.formats.recordings import CLAUDE, Recording, assistant, body, call, result, said, text, turns, user
 from tests.core.sessions import MODEL
@@ -38,12 +41,14 @@ def test_a_cut_is_the_clients_buffer_against_the_one_that_was_forwarded() -> Non
     _cut(recording, messages, [SHORT, *messages[-2:]], tokens=125)
     session = recording.session()
     assert _told(session) == [(3, "proxy", "edit", 2)]
-    before, after = compaction_sizes(session.main, session.main.compactions[0])
+    pressures = thread_pressures(session.main, estimator("roku"))
+    before, after = compaction_sizes(session.main, pressures, session.main.compactions[0]).tokens
     assert after == 125
     assert before is not None
     assert abs(before - 130) < 3  # as the three before grew
     (drop,) = session_drops(session)
-    assert (drop.request, drop.compaction, drop.tokens_before, drop.tokens_after) == (3, 0, before, 125)
+    assert (drop.request, drop.compaction) == (3, 0)
+    assert drop_sizes(session.main, pressures, drop).tokens == (before, 125)
     gone = [message.id for message in session.main.requests[3].asked or ()][:5]
     assert [*drop.lost] == gone
 
@@ -56,9 +61,8 @@ def test_the_first_request_may_be_cut() -> None:
     assert _told(session) == [(0, "proxy", "edit", 1)]
     (drop,) = session_drops(session)
     assert (drop.request, drop.kind, drop.compaction, len(drop.lost)) == (0, "edit", 0, 2)
-    assert drop.tokens_before is not None
-    assert drop.tokens_after is not None
-    assert drop.tokens_before > drop.tokens_after
+    sizes = drop_sizes(session.main, thread_pressures(session.main, estimator("roku")), drop)
+    assert (sizes.freed or 0) > 0
 
 
 def test_a_cut_that_is_only_made_again_is_no_other_one() -> None:
@@ -84,8 +88,9 @@ def test_a_second_cut_is_told_in_full() -> None:
     _cut(recording, messages, [user("In short, again."), *messages[-2:]], tokens=90)
     session = recording.session()
     assert _told(session) == [(3, "proxy", "edit", 2), (4, "proxy", "edit", 2)]
-    sizes = [compaction_sizes(session.main, one) for one in session.main.compactions]
-    assert all(before is not None and after is not None and before > after for before, after in sizes)
+    pressures = thread_pressures(session.main, estimator("roku"))
+    sizes = [compaction_sizes(session.main, pressures, one) for one in session.main.compactions]
+    assert all((one.freed or 0) > 0 for one in sizes)
 
 
 def test_what_the_client_compacts_itself_is_not_the_proxys() -> None:
@@ -132,7 +137,8 @@ def test_a_compaction_that_the_provider_makes_inside_a_call_is_a_step() -> None:
     session = recording.session()
     thread = session.main
     assert _told(session) == [(3, "server-side", "summary", 0)]
-    assert compaction_sizes(thread, thread.compactions[0]) == (700, 60)
+    pressures = thread_pressures(thread, estimator("roku"))
+    assert compaction_sizes(thread, pressures, thread.compactions[0]).tokens == (700, 60)
     assert [len(request.view) for request in thread.requests] == [1, 3, 5, 1, 3]
     summary, said_after, asked = thread.requests[4].view
     assert summary is thread.requests[3].view.messages()[0]

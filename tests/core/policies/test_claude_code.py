@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from inspector.core.arrivals import arrivals
 from inspector.core.buffer import Buffer, Stretch
 from inspector.core.formats.claude_code.unrecorded import client_tokens
 from inspector.core.message import Message
@@ -25,7 +26,6 @@ from inspector.core.policies.claude_code import (
 from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.start import believed_at, buffer_at, moment_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
-from inspector.core.replay.driver import arrivals
 from inspector.core.session import Compaction, Session, Thread
 from inspector.core.tokens.windows import find_window
 from inspector.core.usage import Usage

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool, View
+from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool, View, is_prefix
 from inspector.core.message import Message, Text
 from inspector.core.session import Attached, Compaction, Request, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator, prompt_tokens
 from inspector.core.tokens.harnesses import Roku
 from inspector.core.tokens.prediction import prior
-from inspector.core.tokens.pressure import Pressures, is_prefix, known_pressures, thread_pressures
+from inspector.core.tokens.pressure import Pressures, known_pressures, thread_pressures
 from inspector.core.usage import Usage
 
 ROKU = Roku()

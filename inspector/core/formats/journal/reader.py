@@ -163,7 +163,8 @@ class ThreadBuilder:
             kind = "micro"
         cleared = tuple(key for key, fate in changed.items() if fate not in ("summarised", "kept"))
         before, after = (whole_of(value.get(key)) for key in ("tokens_before", "tokens_after"))
-        return Compaction(len(self._requests), trigger, kind, before, after, summary, kept, cleared, line, time)
+        made = Compaction(len(self._requests), trigger, kind, None, after, summary, kept, cleared, line, time)
+        return made if before is None else replace(made, predicted=(before, before, before))
 
     def hear(self, value: Mapping[str, Any], line: int, tier: str) -> None:
         """The events of a tier that fired, whether or not it changed the buffer."""

@@ -5,8 +5,6 @@ What was handed out is never changed: a list of which somebody holds a beginning
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from statistics import median
 from typing import TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, shared
@@ -17,49 +15,6 @@ from inspector.core.formats.proxy.pool import extended
 from inspector.core.message import Message, Text
 from inspector.core.prefix import Prefix
 from inspector.core.session import SERVER_SIDE, Compaction, CompactionKind, Request, Thread
-from inspector.core.tokens.estimators import buffer_tokens, estimator
-
-_ESTIMATOR = estimator("roku")
-_BACK = 24
-"""Steps from which the rate is learned."""
-_LEAST = 20
-"""Tokens by which a buffer must have grown to count."""
-
-
-def asked_tokens(steps: Sequence[Exchange], at: int) -> int | None:
-    """Tokens of the body that the client sent for that step; None where nothing was reported yet."""
-    one = steps[at]
-    near = [one, *steps[max(0, at - 1) : at], *[each for each in steps[max(0, at - _BACK) : at] if each.sent is None]]
-    asked = buffer_tokens(_ESTIMATOR, one.asked.view, one.asked.prompt)
-    known = [(abs(asked - _raw(each)), -n, each) for n, each in enumerate(near) if _reported(each)]
-    if not known:
-        return None
-    *_, nearest = min(known)
-    found = _reported(nearest) + round((asked - _raw(nearest)) * _rate(steps[max(0, at - _BACK) : at + 1]))
-    return max(found, _reported(one) if asked >= _raw(one) else 0)
-
-
-def _rate(steps: Sequence[Exchange]) -> float:
-    """Reported tokens a counted one."""
-    told = [each for each in steps if _reported(each)]
-    grown = counted = 0
-    for former, each in pairwise(told):
-        if shared(former.body.view, each.body.view) == former.body.view.length:
-            grown += _reported(each) - _reported(former)
-            counted += _raw(each) - _raw(former)
-    if counted >= _LEAST and grown > 0:
-        return grown / counted
-    whole = [_reported(each) / raw for each in told if (raw := _raw(each))]
-    return median(whole) if whole else 1.0
-
-
-def _reported(one: Exchange) -> int:
-    return one.reply.usage.prompt if one.reply is not None and one.reply.usage is not None else 0
-
-
-def _raw(one: Exchange) -> int:
-    return buffer_tokens(_ESTIMATOR, one.body.view, one.body.prompt)
-
 
 _MACHINE = ("<", "# AGENTS.md instructions")
 """How texts begin that travel in the user's name."""
@@ -255,19 +210,21 @@ class Conversation:
             at,
             made.trigger,
             made.kind,
-            self._compacted(made, at),
+            self._compacted_inside(made, at),
             summary=made.summary,
             kept=made.kept,
             line=line or made.by.line,
             time=time or made.by.time,
+            predicted=made.by.predicted if made.trigger == _PROXY else None,
         )
 
-    def _compacted(self, made: ShownCompaction, at: int) -> int | None:
-        """Tokens before it, where something tells: of a cut, or of one that the provider made inside the call."""
-        if made.trigger == _PROXY:
-            return asked_tokens(self.steps, at)
-        usage = made.by.reply.usage if made.by.reply is not None and made.trigger == SERVER_SIDE else None
-        return (usage.compacted or None) if usage is not None else None
+    def _compacted_inside(self, made: ShownCompaction, at: int) -> int | None:
+        """Return the tokens before a compaction that the provider made inside the call, or in one that only did so."""
+        if made.trigger != SERVER_SIDE:
+            return None
+        replies = (one.reply for one in (made.by, *self.steps[max(0, at - 1) : at]))
+        counts = (one.usage.compacted for one in replies if one is not None and one.usage is not None)
+        return next((count for count in counts if count), None)
 
     def is_prompted(self, one: Exchange) -> bool:
         """Has the request its system prompt?"""
@@ -306,7 +263,7 @@ def _cut(one: Exchange, view: View, fresh: Message | None) -> ShownCompaction | 
     requests that were only made again are none."""
     if one.sent is None or one.released == "cut again":
         return None
-    asked, sent = one.asked.view, {message.id for message in view}
+    asked, sent = one.uncut.view, {message.id for message in view}
     theirs = {message.id for message in asked}
     if theirs <= sent or (fresh is not None and fresh.id in theirs):
         return None

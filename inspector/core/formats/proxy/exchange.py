@@ -152,6 +152,10 @@ class Exchange:
     held_at: str = ""
     predicted: tuple[int, int, int] | None = None
     """(tokens, least, most) that the proxy predicted of what it held."""
+    promised: tuple[int, int, int] | None = None
+    """The same of what it forwarded instead."""
+    recut: Body | None = None
+    """What was held, where earlier cuts had been made again for it and it was cut once more."""
     released: str = ""
     said: str = ""
     """How the answer of a call for a summary begins."""
@@ -205,6 +209,11 @@ class Exchange:
         return self.sent or self.asked
 
     @property
+    def uncut(self) -> Body:
+        """What would have been sent, had nobody cut it: what was held."""
+        return self.recut or self.asked
+
+    @property
     def model(self) -> str:
         """Named by the answer, else by the request, else by the path."""
         asked = self.asked.fields.get("model")
@@ -224,8 +233,8 @@ class Exchange:
             self.line,
             self.window,
             reply.edits,
-            self.asked.view if self.sent is not None else None,
-            None if self.released == "changed" else self.predicted,
+            self.uncut.view if self.sent is not None else None,
+            self.promised if self.released == "changed" else self.predicted,
             self.noted.get("elapsed_ms"),
             self.noted.get("first_byte_ms"),
         )

@@ -97,6 +97,8 @@ class ProxyReader:
         match kind:
             case "sent":
                 sent, _ = self._body(line, value, one.endpoint, one.asked)
+                if one.released == "changed" and one.sent is not None:
+                    one.recut = one.sent
                 one.sent = read_by_model(sent) or sent
                 self._changed(one)
             case "response":
@@ -104,12 +106,10 @@ class ProxyReader:
                 return
             case "held":
                 one.held = text_of(value.get("why")) or "by hand"
-                match value:
-                    case {"tokens": int(tokens), "band": [int(low), int(high)]} if 0 <= low <= tokens <= high <= MOST:
-                        one.predicted = tokens, low, high
+                one.predicted = _prediction(value)
                 self._know(one)
             case "released":
-                one.released = text_of(value.get("how"))
+                one.released, one.promised = text_of(value.get("how")), _prediction(value)
                 self._know(one)  # another request may be sent than the one whose size was predicted
                 if one.released in ("dropped", "client gone") and one.reply is None:
                     self._away(one, DROPPED)
@@ -267,6 +267,14 @@ class ProxyReader:
         if thread is not None:
             thread.remove(one)
         self._conversations.aside(one, thread)
+
+
+def _prediction(value: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    """(tokens, least, most) that a record predicts; None where it predicts nothing."""
+    match value:
+        case {"tokens": int(tokens), "band": [int(low), int(high)]} if 0 <= low <= tokens <= high <= MOST:
+            return tokens, low, high
+    return None
 
 
 _MILLION = 1_000_000

@@ -9,12 +9,12 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from inspector.core.buffer import is_prefix
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.prediction import UNSCALED, Scale
-from inspector.core.tokens.pressure import is_prefix
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.commands import WINDOW_KEYS

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from inspector.core.buffer import is_prefix
 from inspector.core.errors import Cancelled
 from inspector.core.findings.composition import Category, composition
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, weight
 from inspector.core.tokens.fit import Fit, Sample, fit
-from inspector.core.tokens.pressure import is_prefix, thread_pressures
+from inspector.core.tokens.pressure import thread_pressures
 from inspector.gui.bridge import Task
 
 MEANT, MOSTLY = 50, 0.6

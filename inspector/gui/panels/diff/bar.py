@@ -150,8 +150,7 @@ def _offer(sides: Sides) -> tuple[str, str]:
 def headline(comparison: Diff) -> str:
     """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below.
 
-    Of what was recorded the whole, `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not in this file`,
-    and where the one before is predicted with the last answer, what lists give without it.
+    Of what was recorded the whole: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not in this file`.
     """
     parts = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
     if comparison.sides.whole is not None:
@@ -160,9 +159,7 @@ def headline(comparison: Diff) -> str:
         parts += [f"{signed(comparison.prompt)} in system prompt and tools"] * bool(comparison.prompt)
         least = max(_ROUNDING, comparison.sides.whole[1] // 100)
         parts += [f"{signed(comparison.anew)} as the kept are measured anew"] * (abs(comparison.anew) > least)
-        listed = comparison.sides.listed
-        first = f"{grouped(listed)}, with the answer " if listed is not None else ""
-        return f"{_name(comparison)}: {first}{_sizes(comparison)} tokens, {', '.join(parts)}"
+        return f"{_name(comparison)}: {_sizes(comparison)} tokens, {', '.join(parts)}"
     if not parts:
         return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
     unseen = comparison.sides.sizer.scale.unseen

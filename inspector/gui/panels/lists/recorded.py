@@ -1,20 +1,24 @@
 """What is recorded besides messages: compactions and silent drops, events of tiers, lines that could not be read."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from inspector.core.drops import Drop, Drops
+from inspector.core.drops import Drop, Drops, drop_sizes
 from inspector.core.jsontext import dumps
 from inspector.core.message import Text
 from inspector.core.outcome import Event
-from inspector.core.session import Compaction, Problem, Session, Thread, compaction_sizes
+from inspector.core.session import Compaction, Problem, Session, Thread
+from inspector.core.tokens.change_sizes import BufferSize, ChangeSizes, compaction_sizes, promise_words
+from inspector.core.tokens.pressure import Pressures
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
+from inspector.workbench.diff import FATES
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
@@ -26,8 +30,7 @@ class CompactionRow:
     request: int
     kind: str
     trigger: str
-    before: int | None
-    after: int | None
+    sizes: ChangeSizes
     stayed: str
     evidence: str
     line: int
@@ -36,38 +39,38 @@ class CompactionRow:
     """Id of the message to look at, if any."""
 
 
-def compaction_rows(thread: Thread, drops: Drops | None) -> list[CompactionRow]:
-    """The rows: what is recorded and what is not, in the order of the requests."""
+def compaction_rows(thread: Thread, pressures: Pressures, drops: Drops | None) -> list[CompactionRow]:
+    """The rows: what is recorded and what is not, in the order of the requests. `pressures`: those of the thread."""
     found = drops.found if drops is not None and drops.thread == thread.id else ()
     by_record = {drop.compaction: drop for drop in found if drop.compaction is not None}
-    rows = [_recorded(thread, one, by_record.get(n)) for n, one in enumerate(thread.compactions)]
-    rows += [_silent(drop) for drop in found if drop.compaction is None]
+    rows = [_recorded(thread, pressures, one, by_record.get(n)) for n, one in enumerate(thread.compactions)]
+    rows += [_silent(drop, drop_sizes(thread, pressures, drop)) for drop in found if drop.compaction is None]
     return sorted(rows, key=lambda one: one.request)
 
 
-def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> CompactionRow:
-    before, after = compaction_sizes(thread, one)
+def _recorded(thread: Thread, pressures: Pressures, one: Compaction, drop: Drop | None) -> CompactionRow:
+    sizes = compaction_sizes(thread, pressures, one)
+    evidence = f"inferred{_counts(drop)}. {one.evidence}" if one.evidence else f"recorded{_counts(drop)}"
+    promised = promise_words(thread, one, sizes)
     return CompactionRow(
         one.before_request,
         one.kind,
         one.trigger or "unknown",
-        before,
-        after,
+        sizes,
         _stayed(one),
-        f"inferred{_counts(drop)}. {one.evidence}" if one.evidence else f"recorded{_counts(drop)}",
+        f"{evidence}. {promised}" if promised else evidence,
         one.line,
         one.time,
         one.summary.id if one.summary else "",
     )
 
 
-def _silent(drop: Drop) -> CompactionRow:
+def _silent(drop: Drop, sizes: ChangeSizes) -> CompactionRow:
     return CompactionRow(
         drop.request,
         drop.kind,
         "silent" if drop.loss else "no loss",
-        drop.tokens_before,
-        drop.tokens_after,
+        sizes,
         plural(drop.kept, "message") if drop.kept else "",
         f"{drop.marker}{_counts(drop)}. {drop.why}",
         drop.line,
@@ -78,8 +81,8 @@ def _silent(drop: Drop) -> CompactionRow:
 def _counts(drop: Drop | None) -> str:
     if drop is None:
         return ""
-    words = [f"{plural(len(drop.lost), 'message')} gone"] * bool(drop.lost)
-    words += [f"{plural(len(drop.changed), 'message')} changed"] * bool(drop.changed)
+    counts = Counter(drop.fates.values())
+    words = [f"{counts[fate]:,} {fate}" for fate in FATES if counts[fate]]
     return f": {', '.join(words)}" if words else ""
 
 
@@ -93,9 +96,9 @@ class CompactionsPanel(ListPanel[CompactionRow]):
         Column("request", lambda one: grouped(one.request), 6, figures=True),
         Column("trigger", lambda one: one.trigger, 7, least=8),
         Column("kind", lambda one: one.kind, 9, least=9),
-        Column("before", lambda one: _tokens(one.before), 7, figures=True),
-        Column("after", lambda one: _tokens(one.after), 6, figures=True),
-        Column("freed", lambda one: _freed(one), 7, figures=True),
+        Column("before", lambda one: _tokens(one.sizes.before), 8, figures=True),
+        Column("after", lambda one: _tokens(one.sizes.after), 8, figures=True),
+        Column("freed", lambda one: _freed(one.sizes), 8, figures=True),
         Column("what stayed", lambda one: one.stayed, 24, least=14, lines=3),
         Column("evidence", lambda one: one.evidence, least=13, lines=3),
         Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
@@ -110,7 +113,8 @@ class CompactionsPanel(ListPanel[CompactionRow]):
 
     def show_state(self, state: State) -> None:
         if self.is_new("rows", thread := state.thread, state.drops):
-            rows = compaction_rows(thread, state.drops) if thread else []
+            pressures = state.pressures
+            rows = compaction_rows(thread, pressures, state.drops) if thread and pressures else []
             self.show_rows(rows, _compaction_words(thread, rows))
 
     def counted(self, state: State) -> int:
@@ -129,12 +133,16 @@ class CompactionsPanel(ListPanel[CompactionRow]):
             self.desk.show_panel("Message")
 
 
-def _tokens(tokens: int | None) -> str:
-    return "unknown" if tokens is None else grouped(tokens)
+def _tokens(size: BufferSize) -> str:
+    if size.tokens is None:
+        return "unknown"
+    return grouped(size.tokens) if size.is_exact else f"≈{grouped(size.tokens)}"
 
 
-def _freed(one: CompactionRow) -> str:
-    return "" if one.before is None or one.after is None else grouped(one.before - one.after)
+def _freed(sizes: ChangeSizes) -> str:
+    if sizes.freed is None:
+        return ""
+    return grouped(sizes.freed) if sizes.before.is_exact and sizes.after.is_exact else f"≈{grouped(sizes.freed)}"
 
 
 def _stayed(compaction: Compaction) -> str:

@@ -1,0 +1,199 @@
+"""How large a thread's buffer was right before and right after a change of it: one pair of numbers for every face.
+
+Before is the buffer that was cut: what was sent with the request before, its answer, and all that came since. It is the
+buffer that was held, paused or stepped. No provider ever counted it, so its size is what the file records of it, else
+what was predicted of it. After is the buffer of the first request that follows, with all that it brought.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from inspector.core.arrivals import arrivals, thread_before
+from inspector.core.buffer import Buffer, is_prefix
+from inspector.core.session import Compaction, Request, Thread, first_place
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures, predict_ends
+from inspector.core.tokens.sizing import sizer
+
+_ALIKE = 0.98
+"""A harness that goes by what was reported comes as near as this to the last report, or nearer."""
+_BISECTS = bisect_left, bisect_right
+_LOCK = Lock()
+"""Two callers at once would both predict the same buffers."""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSize:
+    """Tokens of one buffer; None where nothing tells."""
+
+    tokens: int | None
+    kind: PressureKind | None = None
+    """None: as the harness records it."""
+    band: tuple[int, int] | None = None
+    """Of a prediction: between which bounds the true number most likely lies."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Is it recorded or reported, not predicted or estimated?"""
+        return self.tokens is not None and self.kind in (None, "reported")
+
+
+UNKNOWN_SIZE = BufferSize(None)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSizes:
+    """Of one change."""
+
+    before: BufferSize
+    after: BufferSize
+
+    @property
+    def tokens(self) -> tuple[int | None, int | None]:
+        """(before, after)."""
+        return self.before.tokens, self.after.tokens
+
+    @property
+    def freed(self) -> int | None:
+        """Tokens by which the buffer became smaller; negative where it grew."""
+        before, after = self.tokens
+        return None if before is None or after is None else before - after
+
+
+def change_sizes(thread: Thread, pressures: Pressures, at: int) -> ChangeSizes:
+    """Return the sizes around the change in front of request `at` (== number of requests: after the last one).
+
+    O(messages) the first time it is asked of a thread, O(1) after. `pressures`: those of the thread.
+    """
+    after = _shown(pressures.at(at))
+    before = _before(thread, pressures, at)
+    if not before.is_exact and before.kind != "predicted" and after.is_exact:
+        before = before if (before.tokens or 0) > (after.tokens or 0) else UNKNOWN_SIZE
+    return ChangeSizes(before, after)
+
+
+def compaction_sizes(thread: Thread, pressures: Pressures, compaction: Compaction) -> ChangeSizes:
+    """Return the sizes around one recorded compaction.
+
+    Where several stand in front of one request, the first has the size before, the last the size after. Between them
+    only what the file records is known.
+    """
+    at = compaction.before_request
+    together = _compactions_at(thread, at)
+    sizes = change_sizes(thread, pressures, at)
+    if not together or together[0] == compaction:
+        before = sizes.before
+    else:
+        before = BufferSize(_recorded(thread, compaction))
+    return ChangeSizes(before, sizes.after if not together or together[-1] == compaction else UNKNOWN_SIZE)
+
+
+def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) -> str:
+    """Say what was promised of a held request that was cut, and what the provider reported then.
+
+    Empty where no promise is recorded. Where the report lies outside the promised range, the words say why that can be.
+    """
+    at = compaction.before_request
+    if compaction.predicted is None or at >= len(thread.requests) or thread.requests[at].predicted is None:
+        return ""
+    tokens, low, high = thread.requests[at].predicted or (0, 0, 0)
+    words = f"Promised about {tokens:,} ({low:,} to {high:,})"
+    reported = _reported(thread.requests[at])
+    if reported is None:
+        return f"{words}; no size was reported."
+    words += f", reported {reported:,}"
+    if low <= reported <= high:
+        return f"{words}: within the range."
+    beyond = f"{reported - high:,} above" if reported > high else f"{low - reported:,} below"
+    held = sizes.before.tokens or 0
+    why = f"about {held - tokens:,} tokens were to be freed, and {held - reported:,} were"
+    return f"{words}: {beyond} the range, because {why}."
+
+
+def counted_before(thread: Thread, compaction: Compaction) -> int | None:
+    """Return what the harness counted before a compaction, else what was reported for the request before it.
+
+    Evidence for the window: nothing of it is predicted.
+    """
+    recorded, at = _recorded(thread, compaction), compaction.before_request
+    if recorded is None and 0 < at <= len(thread.requests):
+        return _reported(thread.requests[at - 1])
+    return recorded
+
+
+def _before(thread: Thread, pressures: Pressures, at: int) -> BufferSize:
+    first = next(iter(_compactions_at(thread, at)), None)
+    if first is not None and first.predicted is not None:
+        tokens, low, high = first.predicted
+        return BufferSize(tokens, "predicted", (low, high))
+    recorded = _recorded(thread, first) if first is not None else None
+    if recorded is not None:
+        return BufferSize(recorded)
+    if at < first_place(thread) or at > len(thread.requests):
+        return UNKNOWN_SIZE
+    predicted = _predicted(thread, pressures, at)
+    asked = thread.requests[at].asked if at < len(thread.requests) else None
+    if asked is None or predicted.kind == "predicted":
+        return _shown(predicted)
+    # nothing was reported before: what the client sent, by the measure of the request that was forwarded instead
+    return _shown(sizer(pressures, at).pressure_of(Buffer(asked.messages(), thread.requests[at].prompt)))
+
+
+def _shown(pressure: Pressure) -> BufferSize:
+    return BufferSize(pressure.tokens, pressure.kind, pressure.band)
+
+
+def _compactions_at(thread: Thread, at: int) -> Sequence[Compaction]:
+    start, end = (bisect(thread.compactions, at, key=lambda one: one.before_request) for bisect in _BISECTS)
+    return thread.compactions[start:end]
+
+
+def _recorded(thread: Thread, compaction: Compaction) -> int | None:
+    """As the file records it, unless that is less than what was reported last: then the harness counted otherwise."""
+    at, tokens = compaction.before_request, compaction.tokens_before
+    if tokens is None:
+        return None
+    earlier = _reported(thread.requests[at - 1]) if 0 < at <= len(thread.requests) else None
+    if earlier is not None:
+        return tokens if tokens >= _ALIKE * earlier else None
+    later = _reported(thread.requests[at]) if at < len(thread.requests) else None
+    return tokens if later is None or tokens >= later else None
+
+
+def _reported(request: Request) -> int | None:
+    return (request.usage.prompt or None) if request.usage else None
+
+
+def _predicted(thread: Thread, pressures: Pressures, at: int) -> Pressure:
+    if at not in pressures.before:
+        with _LOCK:
+            missing = {one for one in (*changed_places(thread), at) if one not in pressures.before}
+            pressures.before.update(_predict_before(thread, pressures, missing))
+    return pressures.before[at]
+
+
+def _predict_before(thread: Thread, pressures: Pressures, places: set[int]) -> Mapping[int, Pressure]:
+    if not places:
+        return {}
+    came = arrivals(thread)
+    shorter = {at: thread_before(thread, at, came[at]) for at in places}
+    return predict_ends(thread, estimator(pressures.estimator), shorter)
+
+
+def changed_places(thread: Thread) -> list[int]:
+    """Return the requests in front of which the buffer did not merely grow, or the provider counted less than before.
+
+    The number of requests stands for the buffer after the last record. O(requests).
+    """
+    first, end = first_place(thread), len(thread.requests)
+    announced = {one.before_request for one in thread.compactions}
+    return [at for at in range(first, end + 1) if at in announced or (0 < at < end and _is_changed(thread, at))]
+
+
+def _is_changed(thread: Thread, at: int) -> bool:
+    former, request = thread.requests[at - 1], thread.requests[at]
+    if request.edits or not is_prefix(former.view, request.view):
+        return True
+    return (_reported(request) or 0) < (_reported(former) or 0)
