@@ -16,7 +16,7 @@ from inspector.core.changes import HARMLESS, Change, MessageChanges, aligned, ch
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.core.tokens.change_sizes import BufferSize, ChangeSizes, change_sizes
+from inspector.core.tokens.change_sizes import UNKNOWN_SIZE, BufferSize, ChangeSizes, change_sizes
 from inspector.core.tokens.pressure import Pressures
 
 DropKind: TypeAlias = Literal[
@@ -412,7 +412,11 @@ def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
     Where a sub-agent begins, the size before is that of its parent's buffer, which does not change.
     """
     sizes = change_sizes(thread, pressures, drop.request)
-    return replace(sizes, before=BufferSize(drop.parent_tokens)) if drop.kind == "sub-agent" else sizes
+    if drop.kind != "sub-agent":
+        return sizes
+    return replace(
+        sizes, before=UNKNOWN_SIZE if drop.parent_tokens is None else BufferSize(drop.parent_tokens, "reported")
+    )
 
 
 def parting(former: View, view: View) -> tuple[int, MessageChanges]:

@@ -103,6 +103,11 @@ class Compaction:
     request, a tier of a run. No provider ever counted that buffer."""
 
     @property
+    def name(self) -> str:
+        """The harness's own word for it, else its kind."""
+        return self.trigger or self.kind
+
+    @property
     def is_readable(self) -> bool:
         """Is what came in place of the messages there to be read? A summary may be encrypted, or not in the file."""
         return self.kind != "summary" or (self.summary is not None and bool(self.summary.text.strip()))
@@ -309,6 +314,16 @@ def first_place(thread: Thread) -> int:
     """The first request in front of which there stood a buffer: the very first where the client asked otherwise than
     the model read."""
     return 0 if thread.requests and thread.requests[0].asked is not None else 1
+
+
+def compaction_count(thread: Thread) -> int:
+    """Count the compactions that a thread records after its beginning.
+
+    Several of one name in front of one request (messages edited one by one) are one. What was compacted before the
+    first request is where the file begins, and does not count.
+    """
+    first = first_place(thread)
+    return len({(one.before_request, one.name) for one in thread.compactions if one.before_request >= first})
 
 
 def seconds_between(before: str, now: str) -> float | None:

@@ -324,7 +324,7 @@ class _RecordedBook(_ReportBook):
         self.ledger.arrive(arrival.new, index)
         if made and not index and request.asked is not None:
             self.ledger.arrive(request.asked, index)
-        name = _name(made[-1][1]) if made else self._drops.get(index, "")
+        name = made[-1][1].name if made else self._drops.get(index, "")
         if name or arrival.swapped or arrival.gone:
             self.ledger.change(request.view.messages(), At(index, name, _is_readable(made)) if name else None)
         tokens, kind = self._sizes.size(index, self._sizes.weigh(request.view), request.prompt, True)
@@ -335,7 +335,7 @@ class _RecordedBook(_ReportBook):
         called = self._summaries(index, request.time)
         cost = total((cost, called)) if called.summariser_calls else cost
         self._model = request.model or self._model
-        fired = tuple(dict.fromkeys(_name(one) for _, one in made))
+        fired = tuple(dict.fromkeys(one.name for _, one in made))
         self.rows.append(RequestRow(index, tokens, kind, len(request.view), fired, 0, cost))
         self._enter_compactions(index, called)
 
@@ -349,7 +349,7 @@ class _RecordedBook(_ReportBook):
         self.ledger.arrive(last.answer, max(0, end - 1))
         self.ledger.arrive(last.new, end)
         if made:
-            self.ledger.change(self._thread.end.messages(), At(end, _name(made[-1][1]), _is_readable(made)))
+            self.ledger.change(self._thread.end.messages(), At(end, made[-1][1].name, _is_readable(made)))
         if self.rows:
             called = self._summaries(end, self._thread.requests[-1].time)
             self.rows[-1] = replace(self.rows[-1], spent=total((self.rows[-1].spent, called)))
@@ -359,8 +359,8 @@ class _RecordedBook(_ReportBook):
         """Those before a request; several of one name there (messages edited one by one) are one step."""
         steps = dict[str, Compacted]()
         for _, one in self._made[index]:
-            new, known = self._compacted(index, one), steps.get(_name(one))
-            steps[_name(one)] = new if known is None else replace(new, tokens_before=known.tokens_before)
+            new, known = self._compacted(index, one), steps.get(one.name)
+            steps[one.name] = new if known is None else replace(new, tokens_before=known.tokens_before)
         self._add_compactions(steps.values(), called)
 
     def _compacted(self, index: int, one: Compaction) -> Compacted:
@@ -373,7 +373,7 @@ class _RecordedBook(_ReportBook):
             after = self.rows[index].tokens if known else self._sizes.end
         kind: CompactedKind = "summary" if one.kind == "summary" else "micro"
         stood = len(requests[index - 1].view) if index else len(requests[0].asked or ())
-        return Compacted(At(index, _name(one), one.is_readable), kind, before, after, stood, len(then))
+        return Compacted(At(index, one.name, one.is_readable), kind, before, after, stood, len(then))
 
     def _summaries(self, index: int, time: str) -> Spending:
         """The calls for the recorded summaries before a request; none for what no model wrote."""
@@ -405,7 +405,3 @@ class _RecordedBook(_ReportBook):
 
 def _is_readable(made: Iterable[tuple[int, Compaction]]) -> bool:
     return all(one.is_readable for _, one in made)
-
-
-def _name(one: Compaction) -> str:
-    return one.trigger or one.kind

@@ -81,8 +81,8 @@ class Panel(Guarded, QWidget):
         known, self._compared[what] = self._compared.get(what), of
         return known is None or not all(map(_is_same, known, of))
 
-    def counted(self, state: State) -> int | None:
-        """How many there are of what the panel lists: for its title, seen or not. None: the title says nothing."""
+    def counted(self, state: State) -> int | str | None:
+        """Return how many there are of what the panel lists, for its title, seen or not. None: the title has none."""
         return None
 
     def take(self, text: str) -> None:
@@ -119,7 +119,8 @@ class Panel(Guarded, QWidget):
     def receive(self, state: State) -> None:
         """Called by the window: shows the state now, or as soon as the panel can be seen. Nothing is raised."""
         if (many := self.counted(state)) is not None:
-            self.setWindowTitle(f"{self.TITLE} ({many:,})" if many else self.TITLE)
+            count = f"{many:,}" if isinstance(many, int) else many
+            self.setWindowTitle(f"{self.TITLE} ({count})" if many else self.TITLE)
         if not self.seen and _path(self.shown) not in ("", _path(state)):
             self.attempt(State())  # what nobody sees keeps no other session in memory
         self._waiting = state

@@ -9,7 +9,7 @@ from inspector.core.drops import Drop, Drops, drop_sizes
 from inspector.core.jsontext import dumps
 from inspector.core.message import Text
 from inspector.core.outcome import Event
-from inspector.core.session import Compaction, Problem, Session, Thread
+from inspector.core.session import Compaction, Problem, Session, Thread, compaction_count
 from inspector.core.tokens.change_sizes import BufferSize, ChangeSizes, compaction_sizes, promise_words
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.words import plural
@@ -82,7 +82,7 @@ def _counts(drop: Drop | None) -> str:
     if drop is None:
         return ""
     counts = Counter(drop.fates.values())
-    words = [f"{counts[fate]:,} {fate}" for fate in FATES if counts[fate]]
+    words = [f"{plural(counts[fate], 'message')} {fate}" for fate in FATES if counts[fate]]
     return f": {', '.join(words)}" if words else ""
 
 
@@ -117,9 +117,12 @@ class CompactionsPanel(ListPanel[CompactionRow]):
             rows = compaction_rows(thread, pressures, state.drops) if thread and pressures else []
             self.show_rows(rows, _compaction_words(thread, rows))
 
-    def counted(self, state: State) -> int:
-        silent = [drop for drop in state.drops.found if drop.loss and drop.compaction is None] if state.drops else []
-        return len(silent) + (len(state.thread.compactions) if state.thread else 0)
+    def counted(self, state: State) -> str:
+        """`3`, `3 + 1 silent`: recorded compactions, and silent drops that lost something."""
+        recorded = compaction_count(state.thread) if state.thread is not None else 0
+        silent = sum(drop.loss and drop.compaction is None for drop in state.drops.found) if state.drops else 0
+        counts = [f"{recorded:,}"] * bool(recorded) + [f"{silent:,} silent"] * bool(silent)
+        return " + ".join(counts)
 
     def choose(self, place: int, column: int = -1) -> None:
         one = self.table.rows[place]
@@ -163,8 +166,8 @@ def _compaction_words(thread: Thread | None, rows: Sequence[CompactionRow]) -> s
     if not rows:
         return "This thread records no compaction, and its buffer only grew."
     inferred = sum(bool(one.evidence) for one in thread.compactions)
-    recorded = len(thread.compactions) - inferred
-    silent = len(rows) - recorded - inferred
+    recorded = max(0, compaction_count(thread) - inferred)
+    silent = len(rows) - len(thread.compactions)
     many = plural(recorded, "recorded compaction") if recorded else "No recorded compaction"
     more = f", {inferred:,} that must have happened" if inferred else ""
     more += f", {plural(silent, 'change')} that no record announces" if silent else ""
