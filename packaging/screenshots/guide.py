@@ -164,7 +164,7 @@ def compare(stage: Stage) -> None:
     stage.stepping.choose(settings=())
     stage.set_up("dark")
     stage.bring("Compare")
-    stage.click(stage.panel("Compare", ComparePanel).bar.button)
+    stage.rest(lambda: stage.panel("Compare", ComparePanel).is_complete)
 
 
 def cost(stage: Stage) -> None:

@@ -1,6 +1,6 @@
 """The comparison as a user meets it: chips, run, cancel, curves, the table, the regrets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -17,7 +17,17 @@ from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.compare.plot import spread
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
-from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, PolicyRun, compare, sweepable
+from inspector.workbench.compare import (
+    BASE,
+    DEFAULT,
+    FIGURES,
+    NAMES,
+    PLAIN,
+    ComparisonProgress,
+    PolicyRun,
+    compare,
+    sweepable,
+)
 from tests.core.findings.test_lost import thread as sealed
 from tests.core.policies.build import assistant
 from tests.core.sessions import said
@@ -35,6 +45,23 @@ SHORT = said(("user", "go"), ("read", "a.py x"), ("answer", "done"))
 
 def session(thread: Thread = LONG, path: str = "compared.jsonl") -> Session:
     return Session("test", (thread,), path=path)
+
+
+class Clock:
+    """Stands still, however busy the machine is, unless a test moves it on."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """By which the panel measures how long runs take."""
+    made = Clock()
+    monkeypatch.setattr("inspector.gui.panels.compare.panel.monotonic", made)
+    return made
 
 
 @pytest.fixture
@@ -60,8 +87,9 @@ def compared(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> ComparePanel:
 
 
 def run(panel: ComparePanel, qtbot: QtBot) -> None:
-    assert panel.bar.button.text().startswith("Run")
-    click(panel.bar.button)
+    """Have every chosen policy run: most are under way unasked."""
+    if panel.bar.button.text().startswith("Run") and panel.bar.button.isEnabled():
+        click(panel.bar.button)
     qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
 
 
@@ -103,18 +131,68 @@ def test_each_empty_state_is_one_sentence(panel: ComparePanel, desk: Desk) -> No
     assert panel._empty.text() == "Session as recorded: 0 of 32 requests …"
     assert panel._empty.isVisible()
     assert panel.bar.button.isEnabled()
-    assert panel.bar.button.text() == "Run 5 policies"
+    assert panel.bar.button.text() == "Cancel"
 
 
-def test_what_happened_stands_there_unasked(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+def test_comparison_when_the_thread_is_short_runs_all_chosen_policies_unasked(
+    panel: ComparePanel, desk: Desk, qtbot: QtBot
+) -> None:
+    desk.workbench.open(session())
+    qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
+    assert set(names(panel)) == set(DEFAULT)
+    assert not panel.bar.button.isEnabled()
+    click(panel.bar.chips["codex"])
+    qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
+    assert "codex" in names(panel)
+
+
+def test_comparison_when_it_takes_longer_than_three_seconds_says_how_long_and_waits_for_the_button(
+    panel: ComparePanel, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    real = compare
+
+    def slow(
+        thread: Thread,
+        wanted: Sequence[PolicyRun],
+        arrived: Callable[..., None],
+        underway: Callable[[ComparisonProgress], None],
+        cancelled: Callable[[], bool],
+        calls: object = (),
+    ) -> None:
+        """Each policy takes two seconds for its 32 requests, what happened no time."""
+
+        def after_a_while(progress: ComparisonProgress) -> None:
+            if progress.policy != BASE:
+                clock.now += 2 / 32
+            underway(progress)
+
+        real(thread, wanted, arrived, after_a_while, cancelled)
+
+    monkeypatch.setattr("inspector.gui.panels.compare.panel.compare", slow)
     desk.workbench.open(session())
     qtbot.waitUntil(lambda: names(panel) == [BASE] and not panel._job.busy)
-    assert panel.says.whole.endswith("5 policies not run yet.")
     assert panel.bar.button.text() == "Run 5 policies"
-    desk.workbench.open(session(replace(LONG, requests=[*LONG.requests] * 100), "long.jsonl"))
-    assert panel._empty.text() == "Run drives 5 policies over the 3,200 requests of this thread, offline."
-    desk.workbench.open(session(path="again.jsonl"))
-    click(panel.bar.button)  # while what happened is still being worked out
+    assert panel.bar.button.isEnabled()
+    assert panel.says.whole.endswith("Run drives 5 policies more. This takes about 10 seconds.")
+    desk.workbench.move(3)
+    qtbot.wait(100)
+    assert not panel._job.busy, "what was stopped does not start again by itself"
+    for name in set(DEFAULT) - {BASE, "roku"}:
+        click(panel.bar.chips[name])
+    qtbot.waitUntil(lambda: not panel._job.busy and set(names(panel)) == {BASE, "roku"})
+    assert not panel._found.missing, "one policy takes less than three seconds"
+
+
+def test_comparison_when_the_user_cancels_it_waits_for_the_button(
+    panel: ComparePanel, desk: Desk, qtbot: QtBot
+) -> None:
+    desk.workbench.open(session())
+    click(panel.bar.button)
+    desk.workbench.move(3)
+    qtbot.wait(100)
+    assert not panel._job.busy
+    assert panel.bar.button.text() == "Run 5 policies"
+    click(panel.bar.button)
     qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
     assert set(names(panel)) == set(DEFAULT)
 
@@ -156,7 +234,6 @@ def test_another_chip_runs_only_what_is_missing(compared: ComparePanel, qtbot: Q
     before = {one.policy: one for one in compared._found.reports}
     click(compared.bar.chips["codex"])
     assert "codex" not in names(compared)
-    assert compared.says.whole.endswith("1 policy not run yet.")
     run(compared, qtbot)
     assert "codex" in names(compared)
     assert all(compared._found.report(name) is one for name, one in before.items())
@@ -216,7 +293,6 @@ def test_cancel_keeps_what_is_there(
 
     monkeypatch.setattr("inspector.gui.panels.compare.panel.compare", slow)
     desk.workbench.open(session())
-    click(panel.bar.button)
     assert panel.bar.button.text() == "Cancel"
     assert panel.progress.isVisible()
     qtbot.waitUntil(lambda: names(panel) == [BASE])
@@ -227,7 +303,7 @@ def test_cancel_keeps_what_is_there(
     assert panel.bar.button.text().startswith("Run ")
     assert not panel.progress.isVisible()
     assert names(panel) == [BASE]
-    assert panel.says.whole.endswith("5 policies not run yet.")
+    assert "Run drives 5 policies more." in panel.says.whole
 
 
 # -- the sweep ---------------------------------------------------------------------------------------------------------
@@ -300,6 +376,22 @@ def test_the_policy_of_the_session_is_compared_and_swept(panel: ComparePanel, de
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def test_policy_whose_requests_exceed_the_window_is_marked_infeasible(compared: ComparePanel) -> None:
+    rows = {row.name: row for row in compared.table.rows}
+    assert compared._found.base is not None
+    assert compared._found.base.over > 0
+    assert rows[BASE].mark == "", "what happened did happen: its window is at fault"
+    plain = rows[PLAIN].report
+    assert rows[PLAIN].mark == f"infeasible: {plain.over} too large"
+    assert rows["roku"].report.over == 0
+    assert rows["roku"].mark == ""
+    place = [row.name for row in compared.table.rows].index(PLAIN)
+    assert rows[PLAIN].mark in compared.table.model().index(place, 0).data()
+    click(compared.table.viewport(), compared.table.visualRect(compared.table.model().index(place, 0)).center())
+    sentence = f"No compaction is infeasible: {plain.over} of 32 requests exceed the window of 20,000 tokens."
+    assert sentence in compared.says.whole
 
 
 def test_a_click_on_a_heading_sorts(compared: ComparePanel) -> None:

@@ -1,9 +1,15 @@
 """Policies side by side over the whole thread: curves, a table with the differences from what happened, the regrets. Or
-one policy under several settings, a sweep. Policies are driven, off the GUI thread, when the user says so; each result
-is kept as long as the thread stays, by all that it depends on, so that another chip runs only what is missing."""
+one policy under several settings, a sweep.
+
+Policies run off the GUI thread. They start without being asked for if all that are chosen take at most three seconds
+by what was measured on this thread (`inspector.workbench.pace`); else the button starts them, and a sentence says how
+long they take. Each result is kept while the thread stays the same, so another chip runs only what is missing.
+"""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
@@ -18,7 +24,15 @@ from inspector.gui.look.build import button, column, pages, row, small_button, s
 from inspector.gui.look.labels import label
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
-from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, nothing_regretted, regret_words
+from inspector.gui.panels.compare.table import (
+    LOST,
+    REGRETS,
+    CompareTable,
+    PolicyRow,
+    infeasible_words,
+    nothing_regretted,
+    regret_words,
+)
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.small import Elided, ProgressBar
 from inspector.gui.widgets.table import Rows
@@ -35,20 +49,34 @@ from inspector.workbench.compare import (
     sweep_runs,
     sweepable,
 )
+from inspector.workbench.pace import Pace, time_words
 from inspector.workbench.state import State
 
 KEPT = 128
-BY_ITSELF = 2_000
-"""Requests up to which what happened is worked out unasked: in about a second."""
 TALL, WIDE = 400, 1_100
 """Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
 NAMED = 90
 """Figures of width from which the policies are chosen by their names."""
-CompareNews: TypeAlias = ComparisonProgress | tuple[PolicyRun, Result]
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnderway:
+    """How far a run is, so many seconds after its start."""
+
+    progress: ComparisonProgress
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A run with its result."""
+
+    run: PolicyRun
+    result: Result
 
 
 class ComparePanel(PlotPanel):
-    """Shows what is there for the chosen policies; the button runs the rest."""
+    """Shows the results that are there for the chosen policies, and runs the rest at once or by the button."""
 
     TITLE: ClassVar[str] = "Compare"
 
@@ -62,7 +90,11 @@ class ComparePanel(PlotPanel):
         self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
         self._unasked = False
-        """What is under way is only what happened, and nobody asked for it."""
+        """The user did not ask for the runs under way."""
+        self._driven: Sequence[PolicyRun] = ()
+        self._pace = Pace()
+        self._stopped_by_user: tuple[PolicyRun, ...] = ()
+        """The runs that the user cancelled: they wait for the button."""
         self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
         self.sweeping = button("sweep", about="Vary the settings of one policy", role="chip", checkable=True)
         self.table = CompareTable(desk.theme)
@@ -84,9 +116,9 @@ class ComparePanel(PlotPanel):
         self.setFocusProxy(self.table)
         self.sweeping.toggled.connect(lambda _: self._turn())
         for bar in (self.bar, self.sweep):
-            bar.changed.connect(self._show)
+            bar.changed.connect(self._choose)
             bar.run.connect(self.run)
-            bar.cancel.connect(self._cancel)
+            bar.cancel.connect(self._stop_for_user)
         self.regretted.toggled.connect(self.fit)
         self.table.picked.connect(self._pick)
         self.table.opened.connect(self._use)
@@ -98,6 +130,7 @@ class ComparePanel(PlotPanel):
         if self.is_new("thread", state.thread):
             self._cancel()
             self._results.clear()
+            self._pace = Pace()
             own = harness_of(state.session) if state.session is not None else None
             if own is not None and self.is_new("harness", own):  # else what the user chose since stays
                 self.bar.choose_own(own)
@@ -114,7 +147,7 @@ class ComparePanel(PlotPanel):
             self._show()
         if self.plot is not None and former.at != state.at:
             self.plot.overlay.show_playhead(state.at)
-        self._see_what_happened()
+        self._fill()
 
     def take(self, text: str) -> None:
         """Compare now, even before the panel was seen."""
@@ -140,17 +173,38 @@ class ComparePanel(PlotPanel):
             self._refused = str(failure)
             return ()
 
+    @property
+    def is_complete(self) -> bool:
+        """Has every chosen policy its result?"""
+        return bool(self._wanted) and not self._found.missing
+
     # -- running -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Drive the policies that have no result yet."""
-        missing = sorted(self._found.missing, key=lambda one: one.policy != BASE)  # the others differ from it
+        """Run the policies that have no result yet."""
+        missing = self._missing()
         if missing and (self._unasked or not self._job.busy):
             self._drive(missing)
 
-    def _see_what_happened(self) -> None:
-        thread, base = self._state.thread, [one for one in self._found.missing if one.policy == BASE]
-        if base and not self._job.busy and thread is not None and len(thread.requests) <= BY_ITSELF:
+    def _missing(self) -> list[PolicyRun]:
+        """The runs without a result. What happened comes first: the others are compared with it."""
+        return sorted(self._found.missing, key=lambda run: run.policy != BASE)
+
+    def _choose(self) -> None:
+        self._show()
+        self._fill()
+
+    def _fill(self) -> None:
+        """Run without being asked what is done at once: all that is missing, else only what happened."""
+        if self._unasked and not set(self._driven) <= set(self._wanted):
+            self._cancel()  # the window or a setting has changed since
+        missing = self._missing()
+        if not missing or self._job.busy or not self.seen or self._wanted == self._stopped_by_user:
+            return
+        base = [run for run in missing if run.policy == BASE]
+        if not self.sweeping.isChecked() and self._pace.fits(_names(missing)):
+            self._drive(missing, unasked=True)
+        elif base and self._pace.fits(_names(base)):
             self._drive(base, unasked=True)
 
     def _drive(self, missing: Sequence[PolicyRun], unasked: bool = False) -> None:
@@ -160,26 +214,47 @@ class ComparePanel(PlotPanel):
         calls = self._state.session.side_calls if self._state.session is not None else ()
 
         def job(task: Task) -> None:
-            compare(thread, missing, lambda *found: task.report(found), task.report, task.cancelled, calls=calls)
+            began = monotonic()
+
+            def arrived(run: PolicyRun, result: Result) -> None:
+                nonlocal began
+                task.report(FinishedRun(run, result))
+                began = monotonic()
+
+            def underway(progress: ComparisonProgress) -> None:
+                task.report(RunUnderway(progress, monotonic() - began))
+
+            compare(thread, missing, arrived, underway, task.cancelled, calls=calls)
 
         def ended(_: None) -> None:
             self._stopped()
-            self._see_what_happened()  # under another window, if that has changed
+            self._fill()
 
+        self._stopped_by_user = ()
         self._job.run(job, ended, reported=self._hear, waits=True)
         self._underway = ComparisonProgress(missing[0].policy, 0, len(thread.requests), 0, len(missing))
-        self._unasked = unasked
+        self._unasked, self._driven = unasked, missing
         self._show()
 
-    def _hear(self, news: CompareNews) -> None:
-        if isinstance(news, ComparisonProgress):
-            self._underway = news
-            self.say()
+    def _hear(self, news: RunUnderway | FinishedRun) -> None:
+        if isinstance(news, RunUnderway):
+            self._underway = news.progress
+            self._pace.note(news.progress, news.seconds)
+            left = [run for run in self._driven if run not in self._results]
+            if self._unasked and not self._pace.fits(_names(left), has_begun=True):
+                self._cancel()
+                self._fill()
+            else:
+                self.say()
             return
         while len(self._results) >= KEPT:
             del self._results[next(iter(self._results))]
-        self._results[news[0]] = news[1]
+        self._results[news.run] = news.result
         self._show()
+
+    def _stop_for_user(self) -> None:
+        self._stopped_by_user = self._wanted
+        self._cancel()
 
     def _cancel(self) -> None:
         """Stop; what is there stays."""
@@ -203,7 +278,8 @@ class ComparePanel(PlotPanel):
             if bar.button.hasFocus() and not self._found.missing:
                 self.table.setFocus()  # a button that rests hands the focus on, to whoever comes next
             left = sum(one.policy != BASE for one in self._found.missing)
-            bar.show_run(self._job.busy and not self._unasked, len(self._found.missing), left)
+            runs_all = self._job.busy and not (self._unasked and _names(self._driven) == [BASE])
+            bar.show_run(runs_all, len(self._found.missing), left)
         self.copy.setVisible(bool(reports))
         self.table.show_comparison(self._found, self._picked)
         self._show_picked()
@@ -240,7 +316,8 @@ class ComparePanel(PlotPanel):
         if on is not None:
             said = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
         else:
-            said = " ".join((regret_words(one) if one else "", self._why_not())).strip()
+            about = (infeasible_words(PolicyRow(one, self._found)), regret_words(one)) if one else ()
+            said = " ".join(filter(None, (*about, self._why_not())))
         self.says.show_text(text or said if self._found.reports else "")
         self._empty.setText(said)
 
@@ -257,11 +334,13 @@ class ComparePanel(PlotPanel):
             return " ".join(f"{NAMES.get(name, name)}: {why}" for name, why in self._found.impossible)
         swept = f"{plural(left, 'setting')} of {NAMES[self.sweep.policy]}"
         many = swept if self.sweeping.isChecked() else plural(left, "policy", "policies")
-        if missing and self._found.reports:
-            return f"{many} not run yet."
-        if missing:
-            return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline."
-        return ""
+        if not missing:
+            return ""
+        seconds = self._pace.forecast(_names(missing))
+        time = f" This takes {time_words(seconds)}." if seconds is not None else ""
+        if self._found.reports:
+            return f"Run drives {many} more.{time}"
+        return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline.{time}"
 
     def _go(self, row: int, column: int) -> None:
         """To the request that needed the fact, with the message that did; from the column that says so, to the loss."""
@@ -298,3 +377,7 @@ class ComparePanel(PlotPanel):
         self.regrets.setVisible(room or self.regretted.isChecked())
         if self.plot is not None:
             self.plot.setVisible(room or not self.regretted.isChecked())
+
+
+def _names(wanted: Sequence[PolicyRun]) -> list[str]:
+    return [run.policy for run in wanted]

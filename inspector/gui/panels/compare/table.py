@@ -13,8 +13,9 @@ from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Regret
 from inspector.core.replay.report import ReplayReport
 from inspector.core.usage import HOUR
-from inspector.core.words import per_cent
+from inspector.core.words import per_cent, plural
 from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, lifetime, signed
 from inspector.gui.look.theme import Theme
@@ -106,6 +107,16 @@ class PolicyRow:
         """As people read it."""
         return NAMES.get(self.name, self.report.title)
 
+    @property
+    def too_large(self) -> int:
+        """How many requests the model would have refused; 0 for what happened, where the window is at fault."""
+        return 0 if self.name == BASE else self.report.over
+
+    @property
+    def mark(self) -> str:
+        """`infeasible: 53 too large`; empty for a policy whose requests all fit."""
+        return f"infeasible: {grouped(self.too_large)} too large" if self.too_large else ""
+
 
 def shown(figure: Figure, row: PolicyRow) -> str:
     """A figure as people read it."""
@@ -145,12 +156,17 @@ def _cell(figure: Figure) -> Callable[[PolicyRow], str]:
     return text
 
 
+def _named(row: PolicyRow) -> str:
+    words = f"{style_of(row.name).letter} {row.title}"
+    return f"{words}\n{row.mark}" if row.mark else words
+
+
 _APART = 6
 """Pixels between a policy's letters, the sample of its line, and its name."""
 _WIDTHS = {"compactions": 11, "peak": 8, "cache written": 17, "facts lost": 9, "cost": 8, "regret": 6}
 
 COLUMNS: Sequence[Column[PolicyRow]] = (
-    Column("policy", lambda row: f"{style_of(row.name).letter} {row.title}", 27, least=21),
+    Column("policy", _named, 27, least=21),
     *(Column(figure.name, _cell(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
 )
 
@@ -261,21 +277,32 @@ class _TwoLines(PaintedCell):
         if not picked:
             bold.setWeight(QFont.Weight.Normal)
             painter.setFont(bold)
-        metrics, wraps = painter.fontMetrics(), Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextDontClip
-        whole = metrics.boundingRect(0, 0, left.width(), 0, wraps, row.title)
-        if whole.width() <= left.width() and whole.height() == 2 * metrics.height():
-            painter.setPen(ink(c.text))
-            painter.drawText(left, int(Qt.AlignmentFlag.AlignVCenter) | int(wraps), row.title)
+        if row.mark:
+            half = left.height() // 2
+            paint_text(painter, left.adjusted(0, 0, 0, half - left.height()), row.title, c.text)
+            painter.setFont(ui_font(self._theme.small))
+            paint_text(painter, left.adjusted(0, half, 0, 0), row.mark, c.high)
         else:
-            paint_text(painter, left, row.title, c.text)
+            self._paint_title(painter, left, row.title, c)
+
+    def _paint_title(self, painter: QPainter, room: QRect, title: str, c: Colours) -> None:
+        """On two lines if one is too short and two are enough."""
+        metrics, wraps = painter.fontMetrics(), Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextDontClip
+        whole = metrics.boundingRect(0, 0, room.width(), 0, wraps, title)
+        if whole.width() <= room.width() and whole.height() == 2 * metrics.height():
+            painter.setPen(ink(c.text))
+            painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter) | int(wraps), title)
+        else:
+            paint_text(painter, room, title, c.text)
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours) -> None:
         gap = differs(figure, row)
+        colour = c.high if figure.name in ("peak", "overflows") and row.too_large else c.text
         if not gap:
-            paint_text(painter, room, shown(figure, row), c.text, RIGHT)
+            paint_text(painter, room, shown(figure, row), colour, RIGHT)
             return
         half = room.height() // 2
-        paint_text(painter, room.adjusted(0, 0, 0, half - room.height()), shown(figure, row), c.text, RIGHT)
+        paint_text(painter, room.adjusted(0, 0, 0, half - room.height()), shown(figure, row), colour, RIGHT)
         small = QFont(painter.font())
         small.setPointSizeF(self._theme.small)
         painter.setFont(small)
@@ -297,6 +324,15 @@ REGRETS: Sequence[Column[Regret]] = (
 def nothing_regretted(one: ReplayReport) -> str:
     """What stands instead of the list of regrets where it is empty."""
     return "Nothing was regretted." if one.losses.needs_are_known else "Nobody knows what was needed again."
+
+
+def infeasible_words(row: PolicyRow) -> str:
+    """Say in a sentence why a policy is infeasible; empty if it is not."""
+    report = row.report
+    if not row.too_large or report.window is None:
+        return ""
+    many = f"{grouped(row.too_large)} of {plural(len(report.rows), 'request')}"
+    return f"{row.title} is infeasible: {many} exceed the window of {grouped(report.window)} tokens."
 
 
 def regret_words(one: ReplayReport) -> str:

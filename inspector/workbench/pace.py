@@ -1,0 +1,71 @@
+"""How long a comparison takes, forecast from what was measured on the same thread.
+
+Policies differ by a factor of ten, and so do threads, so nothing is assumed: the runs that have ended and the one under
+way give the rate for those that are left.
+"""
+
+from collections.abc import Collection
+from statistics import mean
+
+from inspector.core.words import plural
+from inspector.workbench.compare import BASE, ComparisonProgress
+
+AT_ONCE_S = 3.0
+"""Seconds within which a comparison runs without being asked for."""
+LEAST_SHARE = 0.1
+"""Share of a run from which its time is a measurement."""
+ROUGH = 3.0
+"""Factor by which a forecast may be too high that knows the time of what happened alone."""
+TOLERANCE = 1.3
+"""Factor by which a forecast may be above the limit before a run is stopped that has begun."""
+
+
+class Pace:
+    """The measured times of the runs on one thread."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._first: dict[str, tuple[int, float]] = {}
+
+    def fits(self, policies: Collection[str], has_begun: bool = False) -> bool:
+        """Can these run without being asked for? True while nothing says otherwise."""
+        seconds = self.forecast(policies)
+        limit = AT_ONCE_S * (TOLERANCE if has_begun else 1.0)
+        is_rough = all(policy == BASE for policy in self._seconds) and any(policy != BASE for policy in policies)
+        return seconds is None or seconds <= limit * (ROUGH if is_rough else 1.0)
+
+    def note(self, progress: ComparisonProgress, seconds: float) -> None:
+        """Record how far a run is `seconds` after its start.
+
+        The time up to its first report is left out: then modules are loaded and the window is still busy elsewhere.
+        """
+        requests = max(1, progress.requests)
+        first_done, first_seconds = self._first.setdefault(progress.policy, (progress.done, seconds))
+        if progress.done <= first_done:
+            self._first[progress.policy] = progress.done, seconds
+        elif progress.done - first_done >= LEAST_SHARE * requests:
+            rate = (seconds - first_seconds) / (progress.done - first_done)
+            self._seconds[progress.policy] = rate * requests
+
+    def forecast(self, policies: Collection[str]) -> float | None:
+        """Return how many seconds these policies take together; None while nothing was measured.
+
+        A policy that was never timed counts as the mean of the others. What happened is cheaper than a policy, so it
+        is the rate only until the first policy was timed.
+        """
+        if not policies:
+            return 0.0
+        timed = [seconds for policy, seconds in self._seconds.items() if policy != BASE]
+        rates = timed or list(self._seconds.values())
+        if not rates:
+            return None
+        usual = mean(rates)
+        return sum(self._seconds.get(policy, usual) for policy in policies)
+
+
+def time_words(seconds: float) -> str:
+    """`about 1 second`, `about 40 seconds`, `about 3 minutes`."""
+    if seconds < 90:
+        rounded = round(seconds) if seconds < 10 else 5 * round(seconds / 5)
+        return f"about {plural(max(1, rounded), 'second')}"
+    return f"about {plural(round(seconds / 60), 'minute')}"
