@@ -234,7 +234,7 @@ def thread_drops(thread: Thread, session: Session | None = None, former: Drops |
 def _drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:
     requests = thread.requests
     start = former.count if former is not None and _holds(former, thread) else 0
-    whole = _Changes(thread)
+    whole = _ChangeFinder(thread)
     found = list(former.found) if former is not None and start else _birth(thread, parents) + whole.at_once()
     for at in range(max(1, start), len(requests)):
         if (drop := whole.between(requests[at - 1], requests[at])) is not None:
@@ -305,7 +305,7 @@ def _birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
     ]
 
 
-class _Changes:
+class _ChangeFinder:
     """Finds the changes of one thread. What arrived between requests is worked out when a change is found."""
 
     def __init__(self, thread: Thread) -> None:

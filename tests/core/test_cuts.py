@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
-from inspector.core.cuts import BufferCut, Recut, cut_of, recut
+from inspector.core.dialects.cuts import BufferCut, Recut, cut_of, recut
 from inspector.core.dialects.rewrite import items_of, plan, with_items
 from inspector.core.message import Message, Text
 from inspector.core.validity import check

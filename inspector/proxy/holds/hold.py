@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from inspector.core.cuts import BufferCut
+from inspector.core.dialects.cuts import BufferCut
 from inspector.core.tokens.prediction import Prediction
 from inspector.core.usage import Usage
 from inspector.proxy.clients import Patience

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer
-from inspector.core.cuts import cut_of, recut
+from inspector.core.dialects.cuts import cut_of, recut
 from inspector.core.dialects.recipe import Ref, carry_out
 from inspector.core.dialects.rewrite import CannotRewrite, plan, with_items, with_whole
 from inspector.core.errors import InspectorError

@@ -17,8 +17,8 @@ from threading import Lock
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from inspector.core.buffer import EMPTY_VIEW, Buffer, Prompt
-from inspector.core.cuts import BufferCut
 from inspector.core.dialects.catalogue import DIALECTS
+from inspector.core.dialects.cuts import BufferCut
 from inspector.core.dialects.rewrite import read_items
 from inspector.core.formats.proxy.exchange import Reply, read_reply
 from inspector.core.formats.proxy.keys import client_of
