@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from inspector.cli.changes import drop_document, sizes_document
@@ -57,6 +57,10 @@ def describe(
     session, thread = chosen.session, chosen.thread
     found = chosen.window(window)
     pressures = known_pressures(thread, estimator("roku"))
+
+    def window_at(at: int | None) -> int | None:
+        return replace(chosen, at=len(thread.requests) if at is None else at).window(window).tokens
+
     by = by or policy("roku")
     given = [*by.of_client(session.client), *said(window)]
     for pair in values:
@@ -70,7 +74,7 @@ def describe(
         **picked(session, "format path client session=id"),
         "sessions": [picked(one, "id title path") for one in session.held],
         "notes": list(session.notes),
-        "summary": [one.text for one in short_answers(session, thread, chosen.at, estimator("roku"))],
+        "summary": [answer.text for answer in short_answers(session, thread, estimator("roku"), window_at)],
         "model": _model(thread),
         "window": asdict(found) | {"warnings": list(found.warnings)},
         "threads": [_thread(one) for one in session.threads],

@@ -9,6 +9,25 @@ def plural(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def times(number: int) -> str:
+    """`once`, `twice`, `5 times`."""
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
+
+
+def duration(seconds: float) -> str:
+    """`12 s`, `7 min 32 s`, `2 h 24 min`, `3 days`."""
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{round(seconds / 86_400)} days"
+
+
 def per_cent(part: float, places: int = 0, sign: str = "") -> str:
     """`60%`; with the sign `+` `+8%`, `-3%`."""
     return f"{part * 100:{sign}.{places}f}%"

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from inspector.core.buffer import Prompt, Stretch, Tool
-from inspector.core.findings.answers import costs
+from inspector.core.findings.answers import describe_cost
 from inspector.core.findings.breaks import Rebilling, cache_breaks, written_ttl
 from inspector.core.findings.spending import session_cost, sum_bills, thread_bills, what_ifs
 from inspector.core.message import Message, Role, Text
@@ -70,10 +70,10 @@ def test_what_was_billed_again_and_what_of_it_could_be_saved() -> None:
 @pytest.mark.parametrize(
     ("pause", "hourly", "cause", "words"),
     [
-        (6.5, False, "expired", "6 min passed since the request before; it was written for 5 minutes."),
+        (6.5, False, "expired", "6 min 30 s passed since the request before; it was written for 5 minutes."),
         (59, True, "prefix-changed", "less than what was written lives"),
-        (61, True, "expired", "61 min passed since the request before; it was written for an hour."),
-        (300, True, "expired", "5.0 h passed"),
+        (61, True, "expired", "1 h 1 min passed since the request before; it was written for an hour."),
+        (300, True, "expired", "5 h passed"),
     ],
 )
 def test_expired_by_the_life_that_was_written(pause: float, hourly: bool, cause: str, words: str) -> None:
@@ -282,8 +282,9 @@ def test_what_the_provider_did_was_not_avoidable() -> None:
 def test_the_short_answer_says_no_more_than_the_evidence() -> None:
     """Where no message reads otherwise, none is said to have changed."""
     twice = session(*GREW, used(10_100, 43_000), used(53_102, 500), used(10_100, 44_000))
-    found = costs(session_cost(Session("made", (twice,)))).text
-    assert "2 cache breaks sent 85,406 tokens anew, all because something early in the prompt changed" in found
+    found = describe_cost(session_cost(Session("made", (twice,)))).text
+    assert "tokens were re-sent: something early in the prompt changed that the file does not record." in found
+    assert "2 cache misses outside compactions: 85,406 tokens" in found
 
 
 # -- money

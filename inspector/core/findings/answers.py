@@ -1,204 +1,387 @@
-"""The thirty-second answer: what fills the window, what was lost, what it cost, a sentence each.
+"""The three answers of the first screen and of `info`: what filled the window, what was lost, what it cost.
 
-Made by rules from what the other findings say, never by a model; what is not known is not said.
+Each speaks about the crisis of the session, not its end: the fullest request, the worst compaction, the dearest cache
+miss. Rules make them from what the other findings say, never a model; what is not known is not claimed.
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, forget, tool_calls
+from inspector.core.findings.breaks import Rebilling, cause_sentence
+from inspector.core.findings.composition import not_recorded_words
 from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
-from inspector.core.findings.pins import PinFinding, ban_of, pin_findings
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost
 from inspector.core.message import Opaque
-from inspector.core.replay.economics import paid_words
-from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
-from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.pressure import Pressure, Pressures, known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.core.words import dollars, per_cent, plural
+from inspector.core.words import dollars, per_cent, plural, times
 
 Question: TypeAlias = Literal["filled", "lost", "cost"]
-_MUCH_REPEATED = 0.02
-"""Share of the buffer from which on repeats are worth a word."""
-NO_MESSAGES = "This file holds no messages: what was lost is not known."
-_NAME = re.compile(r"[\w./~-]{6}")
-"""Begins what names a file or a command, not a bracket or a tag."""
-_LARGE = 0.5
-"""A tool with this share of its category is named."""
+QUESTIONS: tuple[Question, ...] = ("filled", "lost", "cost")
+NO_MESSAGES = "The file records no messages, so what was lost is unknown."
+NO_COMPACTION = "No compaction: the whole conversation is still in context."
+NO_USAGE = "Cost unknown: the file records no token usage."
+NO_CALLS = "Cost unknown: the file records no model calls."
+_MUCH_DUPLICATED = 0.02
+"""Least share of the buffer for which duplicates are mentioned."""
+_FILE = re.compile(r"(?:[\w.~:\\/-]*[/\\])?(?P<name>[\w-][\w.-]*\.[A-Za-z]\w{0,9})(?= lines? |$)")
+"""A file, with the lines of it, at the beginning of what a duplicate is named by."""
+_MOSTLY = 0.5
+"""Least share of a category for which a tool is named."""
 _LEAST = 0.005
-"""A category with less is none that fills it."""
+"""Least share of the buffer for which a second category is mentioned."""
+_NEARLY_ALL = 0.9
+"""Share of the requests with usage from which on the bill counts as complete: failed requests report none."""
+_CENT = Decimal("0.01")
+_NOUNS = {
+    "system": "the system prompt",
+    "tools": "tool definitions",
+    "user": "user messages",
+    "assistant": "assistant messages",
+    "opaque": "content that only the provider can read",
+}
+"""Names of categories in a sentence, where they differ from those of the legend."""
+_SINGULAR = frozenset({"system", "thinking", "opaque", "unseen"})
 
 
 @dataclass(frozen=True, slots=True)
 class ShortAnswer:
-    """One sentence, and where there is more."""
+    """One answer, and the place that it speaks about."""
 
     question: Question
-    text: str
+    headline: str
+    """One sentence."""
+    detail: str = ""
+    """The sentences after it."""
+    strong: str = ""
+    """The words of the headline that matter most, the number first of all."""
     request: int | None = None
-    """Where to look; None: where one stands."""
+    """The request that it speaks about; None: there is none."""
+    thread: str = ""
+    """Id of the thread of that request; empty: the thread that was asked about."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return f"{self.headline} {self.detail}".rstrip()
 
 
-def filled(found: Breakdown, again: Sequence[Repeat], kind: str, at: int | None) -> ShortAnswer:
-    """What fills the buffer. `kind`: how its size is known (reported, predicted, ...); `at`: the request that it was
-    sent with, None after the last record."""
+# -- what filled it ----------------------------------------------------------------------------------------------------
+
+
+def fullest_request(pressures: Pressures) -> int | None:
+    """Return the index of the request with the most tokens, the latest of several; None without requests."""
+    sizes = [pressure.tokens or 0 for pressure in pressures]
+    largest = max(sizes, default=0)
+    return len(sizes) - 1 - sizes[::-1].index(largest) if sizes else None
+
+
+def filled_answer(
+    session: Session, thread: Thread, by: Estimator, window_at: Callable[[int | None], int | None]
+) -> ShortAnswer:
+    """Describe the fullest request of a thread and what filled it. O(text of that request).
+
+    Args:
+        window_at: the window in tokens at a request (None: after the last record), None where it is unknown.
+    """
+    pressures = known_pressures(thread, by)
+    at = fullest_request(pressures)
+    place = len(thread.requests) if at is None else at
+    size, buffer = sizer(pressures, place), thread.place(place).buffer()
+    if not size.pressure.tokens:
+        return ShortAnswer("filled", "The file records no messages and no token counts.", request=at)
+    calls = tool_calls(session, thread)
+    found, duplicates = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
+    headline, strong = _fullest_words(thread, at, size.pressure, window_at(at))
+    detail = _filling_words(found, duplicates, not_recorded_words(thread, at, size.scale.unseen))
+    trees = [found.tree]
+    del found
+    forget(trees)
+    return ShortAnswer("filled", headline, detail, strong, at)
+
+
+def _fullest_words(thread: Thread, at: int | None, pressure: Pressure, window: int | None) -> tuple[str, str]:
+    """Return the headline, and its words that matter most."""
+    tokens = pressure.tokens or 0
+    exact = pressure.kind in ("reported", "counted")
+    strong = f"{'' if exact else 'about '}{plural(tokens, 'token')}"
+    if window:
+        strong += f" ({_window_share(tokens / window)})"
+    if at is None:
+        return f"No model call is recorded. The messages have {strong}.", strong
+    count = len(thread.requests)
+    subject = f"Request {at} was the fullest"
+    if count == 1:
+        subject = "There is one request"
+    elif at == count - 1:
+        subject = f"Request {at}, the last, was the fullest"
+    return f"{subject}: {strong}.", strong
+
+
+def _window_share(share: float) -> str:
+    return per_cent(share, 1) if share >= 0.001 else f"less than {per_cent(0.001, 1)}"
+
+
+def _filling_words(found: Breakdown, duplicates: Sequence[Repeat], not_recorded: str) -> str:
     tree = found.tree
-    if not tree.tokens or not tree.children:
-        return ShortAnswer("filled", "The buffer is empty.", at)
-    place = "at the end" if at is None else f"at request {at:,}"
+    if not tree.children:
+        return ""
     first, *others = sorted(tree.children, key=lambda child: -child.tokens)
-    verb = "is" if first.name in ("user", "system", "assistant", "thinking") else "are"
-    words = f"Of {tree.tokens:,} tokens {place} ({kind}), {_filling(first, tree, verb)}"
+    sentence = _category_words(first, tree, not_recorded, verb=True)
     if others and others[0].tokens >= _LEAST * tree.tokens:
-        words += f", {_filling(others[0], tree)}"
-    free = sum(one.free for one in again)
-    if again and free >= _MUCH_REPEATED * tree.tokens:
-        words += f"; {free:,} stand there more than once"
-        named = [one for one in again if _NAME.match(one.what)]
-        top = max(named, key=lambda one: one.free, default=None)
-        if top is not None:  # a file without its folders
-            name = _short(re.sub(r"(?<!\S)[\w./~-]*/(?=[\w.-])", "", top.what, count=1))
-            words += f" ({name}: {top.times} times)"
-    return ShortAnswer("filled", f"{words}.", at)
+        sentence += f" and {_category_words(others[0], tree, not_recorded, verb=first.name == 'unseen')}"
+    return " ".join(filter(None, (f"{sentence}.", _duplicate_words(duplicates, tree.tokens))))
 
 
-def lost(
+def _category_words(node: BreakdownNode, tree: BreakdownNode, not_recorded: str, verb: bool) -> str:
+    """`48% were tool results, mostly Bash,`; without the verb `37% tool calls`."""
+    if node.name == "unseen":
+        return f"{per_cent(node.tokens / tree.tokens)} is not recorded in this file ({not_recorded})"
+    words = [per_cent(node.tokens / tree.tokens), _NOUNS.get(node.name, node.name)]
+    if verb:
+        words.insert(1, "was" if node.name in _SINGULAR else "were")
+    top = max(node.children, key=lambda child: child.tokens, default=None)
+    if top is not None and top.kind == "tool" and top.tokens >= _MOSTLY * node.tokens:
+        words[-1] += f" (mostly {_short(top.name)})"
+    return " ".join(words)
+
+
+def _duplicate_words(duplicates: Sequence[Repeat], tokens: int) -> str:
+    """`15,105 tokens were duplicates, for example of cli.py (twice).`; empty where they are few."""
+    free = sum(duplicate.free for duplicate in duplicates)
+    if not duplicates or free < _MUCH_DUPLICATED * tokens:
+        return ""
+    sentence = f"{plural(free, 'token')} were duplicates"
+    top = max(duplicates, key=lambda duplicate: duplicate.free)
+    if (file := _FILE.match(top.what)) is None:
+        return f"{sentence}."
+    return f"{sentence}, for example of {_short(file['name'])} ({times(top.times)})."
+
+
+# -- what was lost -----------------------------------------------------------------------------------------------------
+
+
+def lost_answer(session: Session, thread: Thread) -> ShortAnswer:
+    """Describe the worst compaction of a thread, and what it cost to get back what it lost. O(text)."""
+    if not thread.messages:
+        return ShortAnswer("lost", NO_MESSAGES)
+    losses = lost_by_compactions(session, thread)
+    begins = any(one.kind == "summary" and not one.before_request for one in thread.compactions)
+    elsewhere = sum(len(other.compactions) for other in session.threads if other is not thread)
+    return describe_losses(losses, len(thread.requests), begins, _compacts_inside_calls(thread), elsewhere)
+
+
+def _compacts_inside_calls(thread: Thread) -> bool:
+    """Did the provider compact the buffer while it answered a call?"""
+    parts = (part for message in thread.messages for part in message.parts)
+    return any(isinstance(part, Opaque) and part.kind == "compaction" for part in parts)
+
+
+def describe_losses(
     losses: Sequence[CompactionLoss],
-    pins: Sequence[PinFinding] = (),
-    *,
+    requests: int,
     begins_compacted: bool = False,
     inside_calls: bool = False,
+    elsewhere: int = 0,
 ) -> ShortAnswer:
-    """What the recorded compactions and silent drops lost. `begins_compacted`: one came before the first request;
-    `inside_calls`: the provider made one while it answered."""
-    hidden = [one for one in losses if not one.is_shown]
-    losses = [one for one in losses if one.is_shown]
-    if not losses:
-        return _none_shown(hidden, begins_compacted, inside_calls)
-    worst = max(losses, key=lambda one: (one.needed_again, one.lost))
-    bound = "" if all(one.is_readable for one in losses) else "at most "  # an encrypted summary may hold the others
-    gone, again = sum(one.lost for one in losses), sum(one.needed_again for one in losses)
-    if len(losses) == 1:
-        what = "silent drop" if worst.kind == "drop" else f"{worst.trigger or worst.kind} compaction"
-        words = f"The {what} before request {worst.before_request} lost {bound}{gone:,} of {worst.before:,} facts"
-    else:
-        drops = sum(one.kind == "drop" for one in losses)
-        counts = ((len(losses) - drops, "compaction"), (drops, "silent drop"))
-        listed = [plural(count, noun) for count, noun in counts if count]
-        words = f"{' and '.join(listed)} lost {bound}{plural(gone, 'fact')}"
-    facts = [row.fact for one in losses for row in one.rows if row.fate == "lost"]
-    if len(set(facts)) < len(facts):  # said again after one, and lost by the next
-        words += ", some more than once"
-    said = sum(fact.kind in ("instruction", "constraint") for fact in facts)
-    words += f", {said:,} of them the user's instruction{'s' if said > 1 else ''}" if said else ""
-    if again > gone:  # of what is said in other words, too
-        words += f", and left {sum(one.paraphrased for one in losses):,} in other words only"
-    if again:
-        words += f"; {again:,} {'was' if again == 1 else 'were'} needed again"
-        most = len(losses) > 1 and worst.needed_again < again
-        words += f", {worst.needed_again:,} of them after request {worst.before_request}" if most else ""
-    broken = [(one, first) for one in pins for first in one.violations if first.state == "gone"][:1]
-    for one, violation in broken:
-        words += f"; “{_short(one.pin.text)}” stood nowhere any more and was violated at {violation.request}"
+    """Describe the losses of the compactions and silent drops of a thread.
+
+    Args:
+        requests: how many requests the thread has.
+        begins_compacted: the thread begins with the summary of a conversation that is not in the file.
+        inside_calls: the provider compacted the buffer while it answered a call.
+        elsewhere: how many compactions other threads have.
+    """
+    hidden = [loss for loss in losses if not loss.is_shown]
+    visible = [loss for loss in losses if loss.is_shown]
+    if not visible:
+        return _without_losses(hidden, begins_compacted, inside_calls, elsewhere)
+    worst = max(visible, key=lambda loss: (loss.brought_back.tokens, loss.needed_again, loss.lost))
+    at_most = "" if worst.is_readable else "at most "
+    strong = f"{at_most}{worst.lost:,} of {plural(worst.before, 'fact')}" if worst.lost else "no facts"
+    headline = f"{_event_words(worst, visible, requests)} lost {strong}."
+    sentences = [_instruction_words(worst), _paraphrased_words(worst), _needed_words(worst), _together_words(visible)]
+    if not worst.is_readable:
+        sentences.append("Its summary cannot be read here and may hold some of them.")
     if hidden:
-        words += f"; what {plural(len(hidden), 'silent drop')} took is not in the file"
-    return ShortAnswer("lost", f"{words}.", worst.before_request)
+        sentences.append(f"What {plural(len(hidden), 'silent drop')} removed is not in the file.")
+    return ShortAnswer("lost", headline, " ".join(filter(None, sentences)), strong, worst.before_request)
 
 
-def _none_shown(drops: Sequence[CompactionLoss], begins_compacted: bool, inside_calls: bool) -> ShortAnswer:
-    if not drops and begins_compacted:
-        return ShortAnswer("lost", "It begins after a compaction, and what that lost is not in this file.")
-    if not drops and inside_calls:
-        return ShortAnswer("lost", "The provider compacted inside a call; what that lost is not worked out here.")
-    if not drops:
-        return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
-    at = drops[-1].before_request
-    words = f"{plural(len(drops), 'silent drop')}, the last before request {at}: the provider counted less"
-    return ShortAnswer("lost", f"{words}, and no message shows what went.", at)
+def _without_losses(
+    drops: Sequence[CompactionLoss], begins_compacted: bool, inside_calls: bool, elsewhere: int
+) -> ShortAnswer:
+    if drops:
+        last = drops[-1].before_request
+        headline = f"{plural(len(drops), 'silent drop')}{', the last' if len(drops) > 1 else ''} before request {last}."
+        detail = "The provider counted fewer tokens, and no message shows what was removed."
+        return ShortAnswer("lost", headline, detail, request=last)
+    if begins_compacted:
+        return ShortAnswer("lost", "The session begins after a compaction.", "What that lost is not in this file.")
+    if inside_calls:
+        return ShortAnswer("lost", "The provider compacted inside a call.", "What that lost is not known.")
+    if elsewhere:
+        detail = f"Other threads have {plural(elsewhere, 'compaction')}."
+        return ShortAnswer("lost", "No compaction in this thread: its whole conversation is still in context.", detail)
+    return ShortAnswer("lost", NO_COMPACTION)
 
 
-def costs(found: SessionCost) -> ShortAnswer:
-    """What the session cost, and what of it was avoidable."""
-    told = [request.usage is not None for one in found.threads for request in one.thread.requests]
-    if not any(told):
-        return ShortAnswer("cost", "No usage is recorded here, so nobody knows what it cost.")
-    breaks = [one for one in found.breaks if one.cause != "compaction"]
-    again = sum(one.tokens for one in breaks)
-    words = "The price is not known"
-    if found.bill is not None:
-        words = _dollars(found.bill.total)
-        if not found.output_is_final:  # an answer was still being written
-            words = "At least a part of a cent" if found.bill.total < _CENT else f"At least {words}"
-    if found.bill is not None and sum(told) < _NEARLY_ALL * len(told):
-        words += f" for {sum(told):,} of {len(told):,} calls; the file tells no usage of the others"
-    dearest = max(breaks, key=lambda one: one.tokens, default=None)
-    if dearest is not None:
-        count = plural(len(breaks), "cache break")
-        count += " besides compactions" if len(breaks) < len(found.breaks) else ""
-        causes = {one.cause for one in breaks}
-        why = _CAUSES.get(dearest.cause, dearest.cause)
-        if dearest.cause == "prefix-changed" and any(one.inferred for one in breaks):  # no message shows it
-            why = "because something early in the prompt changed"
-        why = f", all {why}" if len(causes) == 1 and len(breaks) > 1 else ""
-        words += f"; {count} sent {again:,} tokens anew{why}"
-        words += f", {dollars(found.avoidable)} of it avoidable" if found.avoidable else ""
-    elif sum(told) > 1:
-        words += "; the cache broke at compactions only" if found.breaks else "; the cache never broke"
-    words += _paid(found.threads)
-    return ShortAnswer("cost", f"{words}.", dearest.request if dearest is not None else None)
+def _event_words(worst: CompactionLoss, losses: Sequence[CompactionLoss], requests: int) -> str:
+    """`The compaction before request 79`, `The worst of 3 compactions, before request 147,`."""
+    place = f"before request {worst.before_request}"
+    if worst.before_request >= requests:
+        place = "after the last request"
+    if len(losses) == 1:
+        return f"The {_event_noun(worst)} {place}"
+    counts = Counter(_event_noun(loss) for loss in losses)
+    listed = " and ".join(plural(count, noun) for noun, count in counts.items())
+    return f"The worst of {listed}, {place},"
 
 
-_NEARLY_ALL = 0.9
-"""Of the calls. Of a few, as those that failed, no usage is told anywhere."""
-_CAUSES = {
-    "expired": "after pauses that its entries did not outlive",
-    "prefix-changed": "because earlier messages changed",
-    "model-changed": "because the model changed",
-    "tools-changed": "because prompt or tools changed",
-    "restart": "because the client was started again",
-    "other-cache": "by the provider's own choice of cache",
-    "unknown": "for reasons that the file does not tell",
-}
+def _event_noun(loss: CompactionLoss) -> str:
+    nouns = {"drop": "silent drop", "micro": "micro-compaction", "edit": "context edit"}
+    return nouns.get(loss.kind, "compaction")
 
 
-_CENT = Decimal("0.01")
-
-
-def _dollars(amount: Decimal) -> str:
-    return "Less than a cent" if 0 < amount < _CENT else dollars(amount)
-
-
-def _paid(threads: Sequence[ThreadCost]) -> str:
-    steps = [
-        one
-        for found in threads
-        for one in found.compactions
-        if one.at.before_request < len(found.thread.requests)  # at the end none can pay
-    ]
-    made = [one.economics for one in steps if one.economics.paid is not None]
-    if not made:
+def _instruction_words(worst: CompactionLoss) -> str:
+    instructions = sum(row.fact.kind in ("instruction", "constraint") for row in worst.rows if row.fate == "lost")
+    if not instructions:
         return ""
-    if len(made) == 1:
-        return f"; the compaction {paid_words(made[0].paid_after_requests)}"
-    paid = sum(one.paid is True for one in made)
-    saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in made), Decimal(0))
-    than = f"{dollars(abs(saved))} {'more' if saved < 0 else 'less'} than in an endless window"
-    return f"; {paid:,} of {len(made):,} compactions paid ({than})"
+    if instructions == 1:
+        return "1 of them was an instruction of the user."
+    return f"{instructions:,} of them were the user's instructions."
 
 
-def _filling(node: BreakdownNode, tree: BreakdownNode, verb: str = "") -> str:
-    """`52% are tool results, most of them Read`."""
-    name = "not in this file" if node.name == "unseen" else node.name
-    top = max(node.children, key=lambda child: child.tokens, default=None)
-    mostly = top is not None and top.kind == "tool" and top.tokens >= _LARGE * node.tokens
-    share = " ".join(filter(None, (per_cent(node.tokens / tree.tokens), verb, name)))
-    return f"{share}, most of them {_short(top.name)}" if top is not None and mostly else share
+def _paraphrased_words(worst: CompactionLoss) -> str:
+    """Say what else could be needed again, where more facts were needed than were lost."""
+    if worst.needed_again <= worst.lost:
+        return ""
+    return f"{plural(worst.paraphrased, 'fact')} {'is' if worst.paraphrased == 1 else 'are'} left in other words only."
+
+
+def _needed_words(worst: CompactionLoss) -> str:
+    """What getting the facts back cost; empty where nobody could need them again."""
+    if not (worst.is_readable and worst.rows):
+        return ""
+    if not worst.needed_again:
+        return "None of them was needed again."
+    needed = f"{plural(worst.needed_again, 'fact')} {'was' if worst.needed_again == 1 else 'were'} needed again"
+    back = worst.brought_back
+    if not back.tokens:
+        return f"{needed}."
+    return f"{needed}: {plural(back.results, 'tool result')} brought back {plural(back.tokens, 'token')}."
+
+
+def _together_words(losses: Sequence[CompactionLoss]) -> str:
+    if len(losses) == 1:
+        return ""
+    lost, again = sum(loss.lost for loss in losses), sum(loss.needed_again for loss in losses)
+    facts = [row.fact for loss in losses for row in loss.rows if row.fate == "lost"]
+    repeated = ", some more than once" if len(set(facts)) < len(facts) else ""
+    needed = f"; {again:,} {'was' if again == 1 else 'were'} needed again" if again else ""
+    subject = "Both together" if len(losses) == 2 else f"All {len(losses):,} together"
+    return f"{subject} lost {plural(lost, 'fact')}{repeated}{needed}."
+
+
+# -- what it cost ------------------------------------------------------------------------------------------------------
+
+
+def cost_answer(session: Session) -> ShortAnswer:
+    """Describe the dearest cache miss of a session, and its whole cost. O(messages)."""
+    return describe_cost(session_cost(session))
+
+
+def describe_cost(found: SessionCost) -> ShortAnswer:
+    """Describe the cost that was worked out for a session."""
+    reports = [request.usage is not None for one in found.threads for request in one.thread.requests]
+    if not any(reports):
+        return ShortAnswer("cost", NO_USAGE if reports else NO_CALLS)
+    misses = [miss for miss in found.breaks if miss.cause != "compaction"]
+    total = _total_words(found)
+    incomplete = ""
+    if sum(reports) < _NEARLY_ALL * len(reports):
+        incomplete = f"Usage is recorded for {sum(reports):,} of {len(reports):,} requests."
+    if misses:
+        return _miss_answer(misses, found, total, incomplete)
+    detail = " ".join(filter(None, (_cache_words(found), _compaction_words(found.threads), incomplete)))
+    if not total:
+        return ShortAnswer("cost", f"The price of {_unpriced_model(found)} is unknown.", detail)
+    return ShortAnswer("cost", f"The session cost {total}.", detail, total)
+
+
+def _total_words(found: SessionCost) -> str:
+    """`$8.67`; `at least $8.67` where an answer was still being written; empty where a price is unknown."""
+    if found.bill is None:
+        return ""
+    total = dollars(found.bill.total)
+    if 0 < found.bill.total < _CENT:
+        total = "less than a cent"
+        return total if found.output_is_final else "at least a part of a cent"
+    return total if found.output_is_final else f"at least {total}"
+
+
+def _unpriced_model(found: SessionCost) -> str:
+    models = (one.thread.model for one in found.bills if one.bill is None)
+    return _short(next(filter(None, models), "")) or "the model"
+
+
+def _miss_answer(misses: Sequence[Rebilling], found: SessionCost, total: str, incomplete: str) -> ShortAnswer:
+    dearest = max(misses, key=lambda miss: (miss.usd or Decimal(0), miss.tokens))
+    priced = dearest.usd is not None and bool(total)
+    strong = f"{dearest.tokens:,} tokens"
+    headline = f"The largest cache miss was request {dearest.request}: {strong} were re-sent."
+    if priced:
+        strong = dollars(dearest.usd or 0)
+        headline = f"The dearest cache miss was request {dearest.request}: {strong} of {total}."
+    why = cause_sentence(dearest)
+    sentences = [f"{dearest.tokens:,} tokens were re-sent: {why}." if priced else f"{why[:1].upper()}{why[1:]}."]
+    if len(misses) > 1:
+        again = sum(miss.tokens for miss in misses)
+        avoidable = f", {dollars(found.avoidable)} of it avoidable" if found.avoidable else ""
+        sentences.append(f"{plural(len(misses), 'cache miss', 'cache misses')} outside compactions: "
+                         f"{again:,} tokens{avoidable}.")  # fmt: skip
+    sentences.append(incomplete)
+    return ShortAnswer("cost", headline, " ".join(filter(None, sentences)), strong, dearest.request, dearest.thread)
+
+
+def _cache_words(found: SessionCost) -> str:
+    if found.breaks:
+        return "Every cache miss followed a compaction."
+    usages = [usage for one in found.bills for usage in one.used]
+    if not any(usage.cache_read or usage.cache_write for usage in usages):
+        return "No request used a prompt cache."
+    return "No cache miss was recorded."
+
+
+def _compaction_words(threads: Sequence[ThreadCost]) -> str:
+    """`2 of 3 compactions paid for themselves, saving $11.40 compared with no compaction.`"""
+    steps = [
+        step.economics
+        for one in threads
+        for step in one.compactions
+        if step.at.before_request < len(one.thread.requests)  # after the last request nothing can be saved
+    ]
+    known = [economics for economics in steps if economics.paid is not None]
+    if not known:
+        return ""
+    paid = sum(economics.paid is True for economics in known)
+    saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in known), Decimal(0))
+    result = f"saving {dollars(saved)}" if saved >= 0 else f"costing {dollars(-saved)} more"
+    if len(known) == 1:
+        verdict = "paid for itself" if paid else "did not pay for itself"
+        return f"The compaction {verdict}, {result} compared with no compaction."
+    return f"{paid:,} of {len(known):,} compactions paid for themselves, {result} compared with no compaction."
+
+
+# -- all three ---------------------------------------------------------------------------------------------------------
 
 
 def _short(text: str) -> str:
@@ -206,23 +389,9 @@ def _short(text: str) -> str:
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
-def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> tuple[ShortAnswer, ...]:
-    """All three of a thread, the first for the buffer at request `at` (the number of requests: the buffer after the
-    last record). The cost is that of the whole session. O(text)."""
-    pressures = known_pressures(thread, by)
-    size = sizer(pressures, at)
-    buffer = thread.place(at).buffer()
-    calls = tool_calls(session, thread)
-    found, again = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
-    fills = filled(found, again, size.pressure.kind, None if at >= len(thread.requests) else at)
-    trees = [found.tree]
-    del found
-    forget(trees)
-    losses = lost_by_compactions(session, thread)
-    pins = pin_findings(thread, [one for one in find_pins(thread) if ban_of(one)]) if losses else ()
-    begins = any(one.kind == "summary" and not one.before_request for one in thread.compactions)
-    parts = (part for message in thread.messages for part in message.parts)
-    inside = any(isinstance(part, Opaque) and part.kind == "compaction" for part in parts)
-    gone = lost(losses, pins, begins_compacted=begins, inside_calls=inside)
-    gone = gone if thread.messages else ShortAnswer("lost", NO_MESSAGES)
-    return fills, gone, costs(session_cost(session))
+def short_answers(
+    session: Session, thread: Thread, by: Estimator, window_at: Callable[[int | None], int | None]
+) -> tuple[ShortAnswer, ...]:
+    """Return the three answers about a thread; the cost is that of the whole session. O(text)."""
+    filled = filled_answer(session, thread, by, window_at)
+    return filled, lost_answer(session, thread), cost_answer(session)

@@ -23,6 +23,7 @@ from inspector.core.session import Request, Session, Sign, SignKind, Thread, sec
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.prices import billed, named_models, sum_prices
 from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed
+from inspector.core.words import duration
 
 BreakCause: TypeAlias = Literal[
     "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "other-cache", "unknown"
@@ -65,6 +66,8 @@ class Rebilling:
     pause_s: float | None = None
     inferred: bool = False
     """The cause follows from how such providers usually behave, or from their counts: no record says so."""
+    life_s: float | None = None
+    """Seconds after which the entries expire; None where the cause is not that they expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class _Finding:
     place: int | None = None
     diff: tuple[str, ...] = ()
     inferred: bool = False
+    life_s: float | None = None
 
 
 def cache_breaks(thread: Thread, session: Session) -> tuple[Rebilling, ...]:
@@ -116,6 +120,7 @@ class _Detective:
                     yield Rebilling(
                         self.thread.id, request.index, again, missed, usd, avoidable,
                         found.cause, found.evidence, found.message, found.place, found.diff, pause, found.inferred,
+                        found.life_s,
                     )  # fmt: skip
             before = request, usage, model
             self._ends.append((usage.prompt, request))
@@ -176,14 +181,15 @@ class _Detective:
             lives_s, words = cache_life(model)
             if pause <= lives_s:
                 return None
-            why = f"{lasted(pause)} passed since the request before; such a cache {words}."
-            return _Finding("expired", why, inferred=True)
+            why = f"{duration(pause)} passed since the request before; such a cache {words}."
+            return _Finding("expired", why, inferred=True, life_s=lives_s)
         missed = former.usage.cached - usage.cache_read if former.usage else 0
         ttl_s = written_ttl(self.thread, former.index, missed)
         if pause <= ttl_s:
             return None
         lives = "an hour" if ttl_s == HOUR else "5 minutes"
-        return _Finding("expired", f"{lasted(pause)} passed since the request before; it was written for {lives}.")
+        why = f"{duration(pause)} passed since the request before; it was written for {lives}."
+        return _Finding("expired", why, life_s=ttl_s)
 
     def _where(self, request: Request, usage: Usage) -> tuple[str, int | None, str]:
         """(a sentence, place of the message, its id) where the reading stopped; None and empty where nobody knows."""
@@ -223,7 +229,7 @@ class _Detective:
         if effort and place == 0 and _OPENAI.match(model):
             why = f"{effort} {where} OpenAI documents that the effort is part of the beginning of the prompt."
             return _Finding("prefix-changed", why, message, place, inferred=True)
-        passed = f"{lasted(pause)} passed" if pause is not None else "nobody knows how much time passed"
+        passed = f"{duration(pause)} passed" if pause is not None else "nobody knows how much time passed"
         same = "no message up to there reads otherwise in the file"
         beside = _words(signs, "settings")
         first = self._ends[0][1].usage if self._ends else None
@@ -377,8 +383,23 @@ def _diff(before: str, after: str) -> tuple[str, ...]:
     return (*lines[:_LINES], *(["…"] if len(lines) > _LINES else ()))
 
 
-def lasted(seconds: float) -> str:
-    """`12 s`, `6 min`, `2.4 h`."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 2 * HOUR else f"{seconds / HOUR:.1f} h"
+def cause_sentence(miss: Rebilling) -> str:
+    """Say why a request missed the cache, as a clause: `the model changed`."""
+    if miss.cause == "expired" and miss.pause_s is not None:
+        expires = f"the cache expires after {duration(miss.life_s)}" if miss.life_s else "the cache had expired"
+        return f"the pause was {duration(miss.pause_s)} and {expires}"
+    if miss.cause == "prefix-changed" and miss.inferred:
+        return "something early in the prompt changed that the file does not record"
+    return _CAUSES[miss.cause]
+
+
+_CAUSES: Mapping[BreakCause, str] = {
+    "expired": "the cache had expired",
+    "prefix-changed": "an earlier message changed",
+    "model-changed": "the model changed, and each model has a cache of its own",
+    "tools-changed": "the system prompt or the tools changed",
+    "compaction": "a compaction replaced earlier messages",
+    "restart": "the client was restarted",
+    "other-cache": "the provider answered from another of its caches",
+    "unknown": "the file does not show why",
+}

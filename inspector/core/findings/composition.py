@@ -149,6 +149,9 @@ Category: TypeAlias = Literal[
     "images",
     "opaque",
 ]
+LARGEST_PROMPT = 60_000
+"""Tokens of system prompt and tool definitions that a client hardly ever exceeds: beyond it something else is missing,
+too."""
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 """In the order in which they are stacked, lowest first."""
 
@@ -279,6 +282,25 @@ def _packed(estimator: Estimator, message: Message) -> int:
         weights = split(estimator, message, segments(message))
         message.counts[key] = sum(weights.get(category, 0) << n * _BITS for n, category in enumerate(CATEGORIES))
     return message.counts[key]
+
+
+def not_recorded_words(thread: Thread, at: int | None, tokens: int) -> str:
+    """Say what the part of a buffer most likely is that the file does not record: `system prompt, tool definitions`.
+
+    Args:
+        at: index of the request; None: the buffer after the last record.
+        tokens: how large that part is.
+    """
+    place = len(thread.requests) if at is None else at
+    prompt = thread.place(place).prompt
+    compacted = any(one.kind == "summary" and one.before_request <= place for one in thread.compactions)
+    likely = (
+        ("system prompt", prompt.system is None),
+        ("tool definitions", prompt.tools is None),
+        ("re-attached files", compacted),
+        ("earlier messages", tokens > LARGEST_PROMPT),
+    )
+    return ", ".join(name for name, is_likely in likely if is_likely) or "text that the client or the provider adds"
 
 
 def provider_tokens(size: Sizer, category: Category, counted: int) -> float:

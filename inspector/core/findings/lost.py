@@ -8,7 +8,7 @@ again first; the same fact under two names (a path from the root and one from th
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from inspector.core.drops import thread_drops
 from inspector.core.facts.fact import Fact, distinct
@@ -36,6 +36,8 @@ class NeededAgain:
     """Id of the message that did."""
     tokens: int
     """Of what came back for it: the answer to the call. 0 where nothing was called."""
+    result: str = ""
+    """Id of the message with that answer; empty where nothing came back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,13 @@ class LostRow:
     """Id of the message in which it stood."""
     fate: LostFate = "lost"
     needed: tuple[NeededAgain, ...] = ()
+
+
+class BroughtBack(NamedTuple):
+    """The tool results that brought back what a compaction had removed, each counted once."""
+
+    results: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,12 @@ class CompactionLoss:
         """Facts, not uses."""
         return sum(bool(row.needed) for row in self.rows)
 
+    @property
+    def brought_back(self) -> BroughtBack:
+        """What later calls fetched again, because a fact was no longer in context."""
+        fetched = {use.result: use.tokens for row in self.rows for use in row.needed if use.tokens}
+        return BroughtBack(len(fetched), sum(fetched.values()))
+
 
 def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLoss, ...]:
     """Of each recorded compaction and silent drop of one of its threads, in order. O(text)."""
@@ -103,7 +118,7 @@ def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLos
     for loss in report.losses.losses:
         losses[loss.at.before_request].setdefault(loss.fact, loss)
     for one in report.losses.regrets:
-        use = NeededAgain(one.needed_by, one.how, one.message, one.price)
+        use = NeededAgain(one.needed_by, one.how, one.message, one.price, one.result)
         needed[one.at.before_request].setdefault(one.fact, []).append(use)
     found = []
     for index, at in enumerate(sorted(announced | silent.keys())):

@@ -86,6 +86,8 @@ class Regret:
     """The call reads again what was removed; then the fact itself may still have stood."""
     price: int = 0
     """Tokens of what came back: the answer to the call that refers to it."""
+    result: str = ""
+    """Id of the message with that answer; empty where nothing came back."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,7 @@ class LossLedger:
         result = message.result
         if result is not None:
             for regret in self._reads.answered(result.call_id, number, result.is_error):
-                self._regrets[regret] = replace(self._regrets[regret], price=self._price(message))
+                self._regrets[regret] = replace(self._regrets[regret], price=self._price(message), result=message.id)
 
     def _reread(self, call: ToolCall, at: At, message: Message, request: int) -> int:
         """Place of the regret: that of the path, where it was lost, too; else one of its own."""

@@ -11,7 +11,7 @@ from inspector.cli.replay import describe as described
 from inspector.cli.replay import policies_lines, regrets_lines
 from inspector.core.buffer import Stretch
 from inspector.core.facts.fact import KINDS
-from inspector.core.findings.answers import lost as short_answer
+from inspector.core.findings.answers import describe_losses
 from inspector.core.findings.lost import CompactionLoss, lost_between, lost_by_compactions
 from inspector.core.message import Message, Text
 from inspector.core.replay.driver import Ground
@@ -100,7 +100,7 @@ def test_what_an_unreadable_summary_left_out_is_not_known() -> None:
     (one,) = losses(thread("", again))
     assert (one.is_readable, one.lost, one.needed_again) == (False, 9, 0)
     assert describe(one)["summary_readable"] is False
-    assert "at most 9 of 9" in short_answer([one]).text
+    assert "at most 9 of 9" in describe_losses([one], 3).text
     said = list(lost_lines({"compactions": [describe(one)]}))
     assert "   9 facts: 0 kept, 0 in other words, at most 9 lost; needed again: unknown" in said
 
@@ -140,7 +140,7 @@ def test_a_pin_that_an_unreadable_summary_may_hold_says_so() -> None:
 def test_a_drop_that_nobody_announced_is_listed() -> None:
     (one,) = losses(thread("Something else now.", announced=False))
     assert (one.kind, one.before_request, one.lost) == ("drop", 2, 9)
-    assert short_answer([one, one]).text.startswith("2 silent drops lost 18 facts, some more than once")
+    assert describe_losses([one, one], 3).text.endswith("Both together lost 18 facts, some more than once.")
 
 
 def test_a_drop_of_which_no_message_shows_what_went_is_no_loss_of_nothing() -> None:
@@ -154,10 +154,10 @@ def test_a_drop_of_which_no_message_shows_what_went_is_no_loss_of_nothing() -> N
     assert (one.kind, one.is_shown, one.lost) == ("drop", False, 0)
     assert describe(one)["loss_shown"] is False
     assert "   what went is not in the file" in list(lost_lines({"compactions": [describe(one)]}))
-    said = "1 silent drop, the last before request 1: the provider counted less, and no message shows what went."
-    assert short_answer([one]).text == said
+    said = "1 silent drop before request 1. The provider counted fewer tokens, and no message shows what was removed."
+    assert describe_losses([one], 3).text == said
     (other,) = losses(thread("Something else now.", announced=False))
-    assert short_answer([one, other]).text.endswith("; what 1 silent drop took is not in the file.")
+    assert describe_losses([one, other], 3).text.endswith("What 1 silent drop removed is not in the file.")
 
 
 def test_more_is_needed_than_was_lost_where_the_rest_stood_in_other_words() -> None:
@@ -166,10 +166,11 @@ def test_more_is_needed_than_was_lost_where_the_rest_stood_in_other_words() -> N
     (needed,) = (row for row in one.rows if row.needed)
     said = next(row for row in one.rows if row.fact.kind == "constraint")
     other = replace(one, rows=(said, replace(needed, fate="paraphrased"), replace(needed, fate="paraphrased")))
-    text = short_answer([other]).text
-    assert "lost 1 of 3 facts, 1 of them the user's instruction, and left 2 in other words only; 2 were needed" in text
-    assert "lost 2 facts" in short_answer([replace(one, rows=(said,))] * 2).text
-    assert "in other words" not in short_answer([one]).text
+    text = describe_losses([other], 3).text
+    assert "lost 1 of 3 facts. 1 of them was an instruction of the user. 2 facts are left in other words only." in text
+    assert "2 facts were needed again." in text
+    assert "lost 2 facts" in describe_losses([replace(one, rows=(said,))] * 2, 3).text
+    assert "in other words" not in describe_losses([one], 3).text
 
 
 def test_a_step_loses_by_the_same_rule() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.errors import NothingToRead
-from inspector.core.findings.answers import costs
+from inspector.core.findings.answers import describe_cost
 from inspector.core.findings.spending import session_cost
 from inspector.core.formats.crush import FORMAT
 from inspector.core.message import Image, Thinking, ToolCall, ToolResult
@@ -112,8 +112,8 @@ def test_the_sum_stands_at_the_last_call() -> None:
 
 def test_what_it_cost_is_told_of_the_calls_that_tell_it() -> None:
     priced = [{**one, "row": {**one["row"], "model": "gpt-5"}} if one["row"].get("model") else one for one in ROWS]
-    answer = costs(session_cost(told(FORMAT, numbered(priced))))
-    assert "for 1 of 2 calls; the file tells no usage of the others." in answer.text
+    answer = describe_cost(session_cost(told(FORMAT, numbered(priced))))
+    assert "Usage is recorded for 1 of 2 requests." in answer.text
 
 
 def test_after_a_summary() -> None:

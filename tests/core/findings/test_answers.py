@@ -1,0 +1,289 @@
+"""The three answers: they speak about the crisis of a session, agree with the other findings, and never claim more."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.facts.fact import Fact
+from inspector.core.findings.answers import (
+    NO_CALLS,
+    NO_COMPACTION,
+    NO_MESSAGES,
+    NO_USAGE,
+    cost_answer,
+    describe_losses,
+    filled_answer,
+    lost_answer,
+    short_answers,
+)
+from inspector.core.findings.breakdown import breakdown, tool_calls
+from inspector.core.findings.breaks import Rebilling, cause_sentence
+from inspector.core.findings.composition import LARGEST_PROMPT, not_recorded_words
+from inspector.core.findings.lost import BroughtBack, CompactionLoss, LostRow, NeededAgain, lost_by_compactions
+from inspector.core.findings.spending import session_cost
+from inspector.core.message import Message, Text
+from inspector.core.session import Compaction, Request, Session, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import sizer
+from inspector.core.usage import Usage
+from inspector.core.words import dollars, duration, per_cent, times
+from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
+
+ROKU = estimator("roku")
+MODEL = "claude-opus-4-5"
+
+
+def window_at(at: int | None) -> int | None:
+    return 200_000
+
+
+def grown(*usages: Usage | None, minutes: Sequence[int] = (), model: str = MODEL) -> Thread:
+    """A thread whose buffer grows by one message a request."""
+    stretch = Stretch(own=[Message("m0", "user", (Text("Fix the importer, please. " * 20),))])
+    requests = []
+    for n, usage in enumerate(usages):
+        time = f"2026-01-01T{10 + (minutes[n] if minutes else n) // 60:02}:{(minutes[n] if minutes else n) % 60:02}:00Z"
+        requests.append(Request(n, stretch.view(), usage=usage, model=model, time=time))
+        stretch.append(Message(f"m{n + 1}", "assistant", (Text(f"Step {n}. " * 20),)))
+    return Thread("main", "", model, requests, stretch.own, stretch.view())
+
+
+def session(*threads: Thread) -> Session:
+    return Session("test", threads, path="made.jsonl")
+
+
+def loss(before_request: int = 5, lost: int = 2, kept: int = 1, needed: int = 0, **more: object) -> CompactionLoss:
+    """A compaction that lost so many facts, of which some were needed again, each at the price of 100 tokens."""
+    rows = []
+    for n in range(lost):
+        uses = (NeededAgain(before_request, "call", f"a{n}", 100, f"r{n}"),) if n < needed else ()
+        rows.append(LostRow(Fact("path", f"src/file_{before_request}_{n}.py"), f"m{n}", needed=uses))
+    made = CompactionLoss(0, "main", before_request, "summary", "auto", 10_000, 2_000, kept, tuple(rows))
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+# -- what filled it
+
+
+def test_filled_answer_of_sample_agrees_with_breakdown_of_fullest_request() -> None:
+    sample = open_transcript(resource("sample.jsonl"))
+    answer = filled_answer(sample, sample.main, ROKU, window_at)
+    pressures = known_pressures(sample.main, ROKU)
+    size = sizer(pressures, 78)
+    tree = breakdown(size, size.pressure, sample.main.place(78).buffer(), tool_calls(sample, sample.main)).tree
+    shares = {child.name: per_cent(child.tokens / tree.tokens) for child in tree.children}
+    assert answer.request == 78
+    assert answer.headline == "Request 78 was the fullest: 152,241 tokens (76.1%)."
+    assert answer.strong == "152,241 tokens (76.1%)"
+    assert answer.detail.startswith(f"{shares['tool results']} were tool results and {shares['tool calls']} tool calls")
+    assert max(pressure.tokens or 0 for pressure in pressures) == 152_241
+
+
+def test_filled_answer_when_session_shrank_names_the_fullest_request_not_the_last() -> None:
+    thread = grown(Usage(1_000), Usage(90_000), Usage(50_000))
+    assert filled_answer(session(thread), thread, ROKU, window_at).headline == (
+        "Request 1 was the fullest: 90,000 tokens (45.0%)."
+    )
+
+
+def test_filled_answer_when_last_request_is_fullest_says_so() -> None:
+    thread = grown(Usage(1_000), Usage(90_000))
+    assert "Request 1, the last, was the fullest" in filled_answer(session(thread), thread, ROKU, window_at).text
+
+
+def test_filled_answer_of_one_request_says_that_there_is_one() -> None:
+    thread = grown(Usage(120))
+    headline = filled_answer(session(thread), thread, ROKU, window_at).headline
+    assert headline == "There is one request: 120 tokens (less than 0.1%)."
+
+
+def test_filled_answer_without_usage_says_about() -> None:
+    thread = grown(None, None)
+    answer = filled_answer(session(thread), thread, ROKU, lambda at: None)
+    assert answer.strong.startswith("about ")
+    assert "%" not in answer.headline, "no share of a window that is unknown"
+
+
+def test_filled_answer_without_requests_speaks_about_the_messages() -> None:
+    messages = (Message("m0", "user", (Text("Please look. " * 30),)),)
+    thread = Thread("main", messages=messages, end=Stretch(own=messages).view())
+    answer = filled_answer(session(thread), thread, ROKU, window_at)
+    assert answer.headline.startswith("No model call is recorded. The messages have about ")
+    assert answer.request is None
+
+
+def test_filled_answer_of_nothing_says_that_nothing_is_recorded() -> None:
+    thread = Thread("main")
+    assert filled_answer(session(thread), thread, ROKU, window_at).text == (
+        "The file records no messages and no token counts."
+    )
+
+
+def test_not_recorded_part_is_explained_by_what_the_file_lacks() -> None:
+    bare = grown(Usage(9_000), Usage(9_500))
+    assert not_recorded_words(bare, 0, 8_000) == "system prompt, tool definitions"
+    held = replace(bare.requests[0], prompt=Prompt("Be kind.", (Tool("Read", {}),)))
+    assert not_recorded_words(replace(bare, requests=[held]), 0, 8_000) == "text that the client or the provider adds"
+    compacted = replace(bare, compactions=(Compaction(1, "auto"),))
+    assert not_recorded_words(compacted, 0, 8_000) == "system prompt, tool definitions"
+    assert not_recorded_words(compacted, 1, 8_000) == "system prompt, tool definitions, re-attached files"
+    assert not_recorded_words(bare, 0, LARGEST_PROMPT + 1) == "system prompt, tool definitions, earlier messages"
+    answer = filled_answer(session(bare), bare, ROKU, window_at)
+    assert "is not recorded in this file (system prompt, tool definitions)" in answer.detail
+
+
+# -- what was lost
+
+
+def test_lost_answer_of_sample_agrees_with_the_loss_of_its_compaction() -> None:
+    sample = open_transcript(resource("sample.jsonl"))
+    (found,) = lost_by_compactions(sample, sample.main)
+    answer = lost_answer(sample, sample.main)
+    assert answer.headline == f"The compaction before request 79 lost {found.lost} of {found.before} facts."
+    assert found.brought_back == BroughtBack(8, 8_985)
+    again = f"{found.needed_again} facts were needed again: 8 tool results brought back 8,985 tokens."
+    assert answer.detail.endswith(again)
+    assert answer.request == 79
+
+
+def test_lost_answer_without_compaction_says_that_everything_is_still_in_context() -> None:
+    thread = grown(Usage(1_000))
+    assert lost_answer(session(thread), thread).text == NO_COMPACTION
+
+
+def test_lost_answer_when_only_another_thread_compacted_says_so() -> None:
+    main = grown(Usage(1_000))
+    other = replace(grown(Usage(1_000), Usage(500)), id="agent", compactions=(Compaction(1, "auto"),))
+    answer = lost_answer(session(main, other), main)
+    assert answer.headline == "No compaction in this thread: its whole conversation is still in context."
+    assert answer.detail == "Other threads have 1 compaction."
+
+
+def test_lost_answer_without_messages_says_that_it_is_unknown() -> None:
+    assert lost_answer(session(Thread("main")), Thread("main")).text == NO_MESSAGES
+
+
+def test_lost_answer_of_several_compactions_names_the_one_that_was_dearest_to_repair() -> None:
+    losses = [loss(5, lost=9), loss(20, lost=3, needed=2), loss(30, lost=4, needed=1)]
+    answer = describe_losses(losses, 40)
+    assert answer.headline == "The worst of 3 compactions, before request 20, lost 3 of 4 facts."
+    assert answer.detail == (
+        "2 facts were needed again: 2 tool results brought back 200 tokens. "
+        "All 3 together lost 16 facts; 3 were needed again."
+    )
+    assert answer.request == 20
+
+
+def test_lost_answer_of_one_fact_needed_again_is_in_the_singular() -> None:
+    answer = describe_losses([loss(needed=1)], 40)
+    assert answer.detail == "1 fact was needed again: 1 tool result brought back 100 tokens."
+
+
+def test_lost_answer_of_two_compactions_after_which_nothing_was_needed_says_none() -> None:
+    answer = describe_losses([loss(5), loss(9)], 40)
+    assert answer.detail == "None of them was needed again. Both together lost 4 facts."
+
+
+def test_lost_answer_of_a_compaction_that_lost_nothing_claims_no_loss() -> None:
+    answer = describe_losses([loss(lost=0)], 40)
+    assert answer.text == "The compaction before request 5 lost no facts."
+
+
+def test_lost_answer_of_a_compaction_at_the_end_says_after_the_last_request() -> None:
+    assert "The compaction after the last request lost" in describe_losses([loss(40)], 40).headline
+
+
+@pytest.mark.parametrize(("kind", "noun"), [("drop", "silent drop"), ("micro", "micro-compaction")])
+def test_lost_answer_names_the_kind_of_event(kind: str, noun: str) -> None:
+    assert describe_losses([loss(kind=kind)], 40).headline.startswith(f"The {noun} before request 5 lost")
+
+
+def test_lost_answer_counts_a_result_that_brought_back_two_facts_once() -> None:
+    found = loss(lost=2, needed=2)
+    use = NeededAgain(5, "call", "a0", 538, "r0")
+    both = replace(found, rows=tuple(replace(row, needed=(use,)) for row in found.rows))
+    assert both.brought_back == BroughtBack(1, 538)
+
+
+# -- what it cost
+
+
+def test_cost_answer_of_sample_agrees_with_the_cost_of_the_session() -> None:
+    sample = open_transcript(resource("sample.jsonl"))
+    found, answer = session_cost(sample), cost_answer(sample)
+    misses = [miss for miss in found.breaks if miss.cause != "compaction"]
+    dearest = max(misses, key=lambda miss: miss.usd or Decimal(0))
+    assert found.bill is not None
+    assert dearest.usd is not None
+    assert (answer.request, answer.thread) == (dearest.request, "main")
+    assert answer.headline == (
+        f"The dearest cache miss was request {dearest.request}: {dollars(dearest.usd)} of {dollars(found.bill.total)}."
+    )
+    assert "40,513 tokens were re-sent: the pause was 7 min 32 s and the cache expires after 5 min." in answer.detail
+    assert "2 cache misses outside compactions: 78,698 tokens, $0.45 of it avoidable." in answer.detail
+
+
+def test_cost_answer_without_usage_says_that_the_cost_is_unknown() -> None:
+    assert cost_answer(session(grown(None, None))).text == NO_USAGE
+
+
+def test_cost_answer_without_model_calls_says_so() -> None:
+    assert cost_answer(session(Thread("main"))).text == NO_CALLS
+
+
+def test_cost_answer_without_cache_miss_says_so() -> None:
+    used = (Usage(10, 0, 30_000, 100), Usage(10, 30_000, 500, 100))
+    answer = cost_answer(session(grown(*used)))
+    assert answer.headline.startswith("The session cost $0.")
+    assert answer.detail == "No cache miss was recorded."
+
+
+def test_cost_answer_without_cache_says_that_none_was_used() -> None:
+    answer = cost_answer(session(grown(Usage(3_000, output=10), Usage(4_000, output=10))))
+    assert answer.detail == "No request used a prompt cache."
+
+
+def test_cost_answer_of_an_unpriced_model_names_it_and_gives_tokens() -> None:
+    used = (Usage(10, 0, 30_000, 100), Usage(10, 0, 31_000, 100))
+    answer = cost_answer(session(grown(*used, model="our-own-7b")))
+    assert answer.headline == "The largest cache miss was request 1: 30,000 tokens were re-sent."
+    plain = cost_answer(session(grown(Usage(3_000), Usage(4_000), model="our-own-7b")))
+    assert plain.headline == "The price of our-own-7b is unknown."
+
+
+def test_cost_answer_after_a_long_pause_names_pause_and_lifetime() -> None:
+    used = (Usage(10, 0, 30_000, 100), Usage(10, 0, 31_000, 100))
+    detail = cost_answer(session(grown(*used, minutes=(0, 72)))).detail
+    assert "the pause was 1 h 12 min and the cache expires after 5 min." in detail
+
+
+@pytest.mark.parametrize("cause", ["prefix-changed", "model-changed", "tools-changed", "restart", "unknown", "expired"])
+def test_cause_sentence_of_every_cause_is_a_clause(cause: str) -> None:
+    miss = Rebilling("main", 3, 10, 10, None, None, cause, "")  # type: ignore[arg-type]
+    words = cause_sentence(miss)
+    assert words
+    assert not words.endswith(".")
+
+
+# -- words
+
+
+def test_durations_are_spelled_with_two_units_at_most() -> None:
+    spelled = {12: "12 s", 119.6: "2 min", 452: "7 min 32 s", 3_600: "1 h", 8_640: "2 h 24 min", 260_000: "3 days"}
+    assert {seconds: duration(seconds) for seconds in spelled} == spelled
+
+
+def test_times_are_spelled_as_people_say_them() -> None:
+    assert [times(number) for number in (1, 2, 5, 1_200)] == ["once", "twice", "5 times", "1,200 times"]
+
+
+def test_all_answers_come_in_the_order_of_the_questions() -> None:
+    sample = open_transcript(resource("sample.jsonl"))
+    answers = short_answers(sample, sample.main, ROKU, window_at)
+    assert [answer.question for answer in answers] == ["filled", "lost", "cost"]
+    assert all(answer.text.endswith(".") and answer.strong in answer.headline for answer in answers)
