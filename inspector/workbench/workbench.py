@@ -131,6 +131,10 @@ class Workbench:
         """The window after the last record, wherever we stand; None where nobody has looked for it yet."""
         return self._windows.known(self._state.move(None))
 
+    def find_window(self, state: State, at: int | None) -> Window:
+        """Return the window at a request of what `state` has open. O(requests); on any thread."""
+        return self._windows.find(state.move(at))
+
     def subscribe(self, callback: Callable[[State], None]) -> Callable[[], None]:
         """Call back after every change, and once now. Returns what ends it."""
         return self._subscribers.add(callback, self._state)

@@ -186,13 +186,13 @@ def test_what_ends_or_begins_with_a_compaction(made: MadeSession, ask: Asked) ->
     made.user("go on please")
     made.answer(five=9_000)
     assert ask("info", made)["summary"][1:] == [
-        "It begins after a compaction, and what that lost is not in this file.",
-        "$0.03.",
+        "The session begins after a compaction. What that lost is not in this file.",
+        "The session cost $0.03.",
     ]
     made.compact("Nothing was said.", 9_053)
     (found,) = ask("lost", made, "--compaction", "-1")["compactions"]
     assert found["tokens_after"] == ask("breakdown", made, "--at", "end")["tree"]["tokens"]
-    assert ask("info", made)["summary"][2] == "$0.03."  # nothing came after it that could save
+    assert ask("info", made)["summary"][2] == "The session cost $0.03."  # nothing came after it that could save
 
 
 def test_a_compaction_that_the_provider_made_while_it_answered(made: MadeSession, ask: Asked) -> None:
@@ -200,7 +200,7 @@ def test_a_compaction_that_the_provider_made_while_it_answered(made: MadeSession
     block = {"type": "compaction", "content": "The user wants lib/a.c."}
     made.record("assistant", message={"role": "assistant", "id": "m1", "model": SONNET, "content": [block]})
     made.answer(five=900)
-    said = "The provider compacted inside a call; what that lost is not worked out here."
+    said = "The provider compacted inside a call. What that lost is not known."
     assert ask("info", made)["summary"][1] == said
 
 
@@ -254,7 +254,8 @@ def test_compactions_in_a_row_that_never_pay(made: MadeSession, ask: Asked) -> N
     assert {one["cause"] for one in found["breaks"]} == {"compaction"}
     said = ask("info", made)["summary"][2]
     assert said.startswith(
-        "$2.79; the cache broke at compactions only; 0 of 4 compactions paid ($2.22 more than in an endless window"
+        "The session cost $2.79. Every cache miss followed a compaction. 0 of 4 compactions paid for themselves, "
+        "costing $2.22 more compared with no compaction."
     )
 
 
@@ -292,10 +293,10 @@ def test_an_answer_that_was_still_being_written_cost_at_least_that(made: MadeSes
     made.user("go on")
     made.answer(five=100_000, stop_reason=None)
     assert ask("cost", made)["output_is_final"] is False
-    assert ask("info", made)["summary"][2].startswith("At least $0.38.")
+    assert ask("info", made)["summary"][2].startswith("The session cost at least $0.38.")
 
 
 def test_an_unfinished_answer_of_next_to_nothing(made: MadeSession, ask: Asked) -> None:
     made.user("go on")
     made.answer(five=100, stop_reason=None)
-    assert ask("info", made)["summary"][2] == "At least a part of a cent."
+    assert ask("info", made)["summary"][2] == "The session cost at least $0.0011."

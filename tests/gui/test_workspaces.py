@@ -1,19 +1,24 @@
 """Workspaces: by tab and key, remembered, one panel as large as the window, and what a person asks for is in front."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTabBar, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.core.findings.answers import ShortAnswer, short_answers
+from inspector.core.findings.answers import short_answers
 from inspector.core.tokens.estimators import estimator
 from inspector.gui import window as window_module
-from inspector.gui.panels.glance.panel import GlancePanel
+from inspector.gui.desk import Desk
+from inspector.gui.panels.glance.panel import CARDS, NO_SESSION, READING, GlancePanel
 from inspector.gui.panels.lists.search import SearchPanel
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
+from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
 from tests.gui.hands import click, press, write
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -180,24 +185,57 @@ def test_a_command_of_the_palette_is_for_the_panel_that_had_the_focus(opened: Ma
         qtbot.waitUntil(is_so)
 
 
-def test_the_thirty_second_answer(opened: MainWindow, qtbot: QtBot) -> None:
-    state = opened.workbench.state
+def test_cards_of_sample_show_the_answers_and_lead_to_their_requests(opened: MainWindow, qtbot: QtBot) -> None:
+    bench = opened.workbench
+    state = bench.state
     glance = opened.docks.panel("At a glance")
     assert isinstance(glance, GlancePanel)
     assert state.session is not None
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
-    wanted = short_answers(state.session, state.session.main, 131, estimator("roku"))
-    shown = [card.words.text().replace("\N{NO-BREAK SPACE}", " ") for card in glance.cards.values()]
-    assert shown == [one.text for one in wanted]
+    answers = short_answers(
+        state.session, state.session.main, estimator("roku"), lambda at: bench.find_window(state, at).tokens
+    )
+    assert [card.words for card in glance.cards.values()] == [answer.text for answer in answers]
+    assert [card.link.text() for card in glance.cards.values()] == [
+        "Go to request 78 ›", "Show what was lost ›", "Show cost ›",
+    ]  # fmt: skip
     for card in glance.cards.values():
-        assert card.words.height() >= card.words.heightForWidth(card.words.width())
-    for name, title in (("lost", "Lost"), ("cost", "Cost"), ("filled", "Breakdown")):
+        for words in (card.headline, card.detail):
+            assert words.height() >= words.heightForWidth(words.width())
+    for question, title, request in (("lost", "Lost", 79), ("cost", "Cost", 96), ("filled", "Breakdown", 78)):
         opened.choose_workspace("Read")
-        card = glance.cards[name]  # type: ignore[index]
+        qtbot.waitUntil(lambda: opened.docks.current.name == "Read")
+        card = glance.cards[question]  # type: ignore[index]
         click(card)
         assert title in seen(opened)
-        assert card.answer is not None
-        assert opened.workbench.state.at == card.answer.request  # the one that the sentence names
+        assert bench.state.at == request
+
+
+def test_cards_while_a_file_is_read_and_computed_say_what_is_being_done(desk: Desk, qtbot: QtBot) -> None:
+    glance = GlancePanel(desk)
+    qtbot.addWidget(glance)
+    glance.show()
+    desk.workbench.subscribe(glance.receive)
+    session = open_transcript(resource("sample.jsonl"))
+    desk.workbench.begin(session.path)
+    desk.workbench.open(session, more=True)
+    assert [card.words for card in glance.cards.values()] == [READING] * 3
+    desk.workbench.open(session)
+    assert [card.words for card in glance.cards.values()] == [CARDS[name].pending for name in glance.cards]
+    qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
+    desk.workbench.close()
+    assert [card.words for card in glance.cards.values()] == [NO_SESSION] * 3
+
+
+def test_card_of_the_fullest_request_when_another_window_is_chosen_shows_that_share(desk: Desk, qtbot: QtBot) -> None:
+    glance = GlancePanel(desk)
+    qtbot.addWidget(glance)
+    glance.show()
+    desk.workbench.subscribe(glance.receive)
+    desk.workbench.open(open_transcript(resource("sample.jsonl")))
+    qtbot.waitUntil(lambda: "(76.1%)" in glance.cards["filled"].words)
+    desk.workbench.set_window(400_000)
+    qtbot.waitUntil(lambda: "(38.1%)" in glance.cards["filled"].words)
 
 
 def test_hits_are_opened_one_after_the_other(opened: MainWindow, qtbot: QtBot) -> None:
@@ -226,13 +264,16 @@ def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot
     opened.theme.zoom(larger)
     qtbot.wait(30)
     below = opened.docks.panel("Breakdown").height()
-    texts = ["Nothing was compacted: all that was said still stands."] * 3
+    texts = ["No compaction: the whole conversation is still in context."] * 3
     texts[longest] = ", ".join(f"{n} of them stand in some file or other" for n in range(7))
-    glance._show(tuple(ShortAnswer(name, text) for name, text in zip(glance.cards, texts, strict=True)))
+    for card, text in zip(glance.cards.values(), texts, strict=True):
+        assert card.answer is not None
+        card.show_answer(replace(card.answer, headline=text, detail="", strong="of them"))
+    glance.fit()
     qtbot.wait(30)
     for card, text in zip(glance.cards.values(), texts, strict=True):
-        assert card.words.text() == text
-        assert card.words.height() >= card.words.heightForWidth(card.words.width())
+        assert card.words == text
+        assert card.headline.height() >= card.headline.heightForWidth(card.headline.width())
     assert glance.height() < opened.height() / 5
     assert opened.docks.panel("Breakdown").height() == below  # the buffer, which is in the middle, gives the room
 

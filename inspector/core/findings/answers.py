@@ -322,10 +322,9 @@ def _total_words(found: SessionCost) -> str:
     if found.bill is None:
         return ""
     total = dollars(found.bill.total)
-    if 0 < found.bill.total < _CENT:
-        total = "less than a cent"
-        return total if found.output_is_final else "at least a part of a cent"
-    return total if found.output_is_final else f"at least {total}"
+    if not found.output_is_final:
+        return f"at least {total}"
+    return "less than a cent" if 0 < found.bill.total < _CENT else total
 
 
 def _unpriced_model(found: SessionCost) -> str:
@@ -358,7 +357,7 @@ def _cache_words(found: SessionCost) -> str:
     usages = [usage for one in found.bills for usage in one.used]
     if not any(usage.cache_read or usage.cache_write for usage in usages):
         return "No request used a prompt cache."
-    return "No cache miss was recorded."
+    return "No cache miss was recorded." if len(usages) > 1 else ""
 
 
 def _compaction_words(threads: Sequence[ThreadCost]) -> str:

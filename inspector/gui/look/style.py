@@ -24,6 +24,7 @@ QSplitter::handle:hover {{ background: {c.accent}; }}
 QLabel {{ background: transparent; }}
 QLabel[role="caption"] {{ color: {c.quiet}; font-size: {small}pt; font-weight: 600; letter-spacing: 1px; }}
 QLabel[role="quiet"] {{ color: {c.quiet}; }}
+QLabel[role="link"] {{ color: {c.accent}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {large}pt; font-weight: 600; }}
 QLabel[role="badge"] {{

@@ -1,134 +1,242 @@
-"""What fills the window, what was lost, what it cost: a sentence each, there before the first click."""
+"""The three answers, there before the first click: what filled the window, what was lost, what it cost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy
 
-from inspector.core.findings.answers import Question, ShortAnswer, short_answers
-from inspector.core.session import Session, Thread
+from inspector.core.findings.answers import (
+    QUESTIONS,
+    Question,
+    ShortAnswer,
+    cost_answer,
+    filled_answer,
+    lost_answer,
+)
 from inspector.core.tokens.estimators import estimator
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, row
-from inspector.gui.look.labels import label
+from inspector.gui.look.labels import EmphasisLabel, label, say
+from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
 from inspector.workbench.state import State
 
-_ASKED: dict[Question, tuple[str, str]] = {
-    "filled": ("WHAT FILLS IT", "Breakdown"),
-    "lost": ("WHAT WAS LOST", "Lost"),
-    "cost": ("WHAT IT COST", "Cost"),
-}
-"""Caption, and title of the panel with the whole answer."""
 
-LEAST = 0.22
-"""Share of the room that the card of the shortest sentence has."""
-_AWAITED = "…\n\n\n"
-"""As high as most answers: nothing jumps when they come."""
-_SIDE, _EDGE, _GAP, _BESIDE = 13, 7, 10, 11
+@dataclass(frozen=True, slots=True)
+class CardText:
+    """What a card says besides its answer."""
+
+    caption: str
+    panel: str
+    """Title of the panel with the whole answer."""
+    link: str
+    """Words of the link; `{}` stands for the request."""
+    pending: str
+    """What is being done while the answer is not known."""
+
+
+CARDS: dict[Question, CardText] = {
+    "filled": CardText("WHAT FILLED IT", "Breakdown", "Go to request {} ›", "Looking for the fullest request …"),
+    "lost": CardText(
+        "WHAT WAS LOST",
+        "Lost",
+        "Show what was lost ›",
+        "Comparing the conversation before and after each compaction …",
+    ),
+    "cost": CardText("WHAT IT COST", "Cost", "Show cost ›", "Adding up the requests and looking for cache misses …"),
+}
+READING = "Reading the file …"
+NO_SESSION = "Nothing is open."
+
+_SIDE, _EDGE, _GAP, _INSET = 16, 7, 12, 14
 """Pixels beside, above and below, and between the cards; beside their words."""
+_LEAST_SHARE = 0.22
+"""Share of the width that a card has at least, where a longer answer takes more than its third."""
+_WORTH_LINES = 2
+"""Lines that unequal widths must save."""
+_RESERVED_LINES = 4
+"""Lines for which a card has room before its answer is known, so that little moves when it comes."""
 
 
 class GlancePanel(Panel):
-    """Works out the sentences off the GUI thread; while a session grows, one time after the other."""
+    """Works out each answer in a job of its own; while a session grows, one after the other."""
 
     TITLE: ClassVar[str] = "At a glance"
     HEADED: ClassVar[bool] = True
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._of: tuple[Session | None, Thread | None] = (None, None)
-        self._job = LatestJob(desk.bridge)
         self._soon = delayed(self, 0, self._fit)
-        self.cards = {name: AnswerCard(caption, self._go) for name, (caption, _) in _ASKED.items()}
-        self._row = row(*self.cards.values(), of=self, margins=(_SIDE, _EDGE, _SIDE, _EDGE), gap=_GAP)
+        self._state = State()
+        self._jobs = {question: LatestJob(desk.bridge) for question in QUESTIONS}
+        self.cards = {question: AnswerCard(CARDS[question], self._go) for question in QUESTIONS}
+        self._row = row(*self.cards.values(), of=self, gap=_GAP)
+        self._row.setContentsMargins(_SIDE, _EDGE, _SIDE, _EDGE)
 
     def show_state(self, state: State) -> None:
-        """The sentences of the chosen thread, as soon as the whole of it is read."""
-        if state.opening is not None and state.session is not None:
+        """The answers about the chosen thread, as soon as the whole of it is read."""
+        self._state = state
+        if self.is_new("file", state.session.path if state.session is not None else ""):
+            for question, card in self.cards.items():
+                self._jobs[question].cancel()
+                card.show_answer(None, READING if state.session is not None else NO_SESSION)
+            self._fit()
+        for question in QUESTIONS:
+            if state.session is None:
+                self.is_new(question, None)  # a session that was closed is not kept in memory
+            elif state.opening is None:
+                self._work_out(question)
+
+    def _depends_on(self, question: Question) -> tuple[object, ...]:
+        """Return all that an answer depends on."""
+        state = self._state
+        match question:
+            case "filled":
+                return state.session, state.thread, state.user_window, state.estimator
+            case "lost":
+                return state.session, state.thread
+            case "cost":
+                return (state.session,)
+
+    def _work_out(self, question: Question) -> None:
+        job = self._jobs[question]
+        if job.busy or not self.is_new(question, *self._depends_on(question)):
             return
-        if state.session is not self._of[0] or state.thread is not self._of[1]:
-            self._of = (state.session, state.thread)
-            if self.is_new("file", state.session.path if state.session is not None else ""):
-                self._show(())
-                self._job.cancel()
-            if not self._job.busy:
-                self._work_out()
+        card, answer = self.cards[question], self._answerer(question)
+        if card.answer is None:
+            card.show_answer(None, CARDS[question].pending)
+            self._fit()
 
-    def _work_out(self) -> None:
-        session, thread = self._of
-        if session is None or thread is None or not (thread.requests or len(thread.end)):
-            return
-        by = estimator(self.desk.workbench.state.estimator)
+        def show(found: ShortAnswer) -> None:
+            card.show_answer(found)
+            self._fit()
+            self._work_out(question)  # the session may have grown meanwhile
 
-        def done(found: tuple[ShortAnswer, ...]) -> None:
-            self._show(found)
-            if self._of != (session, thread):
-                self._work_out()
+        job.run(lambda task: answer(), show)
 
-        last = len(thread.requests) - 1 if thread.requests else 0
-        self._job.run(lambda task: short_answers(session, thread, last, by), done)
-
-    def _show(self, found: tuple[ShortAnswer, ...]) -> None:
-        known = {one.question: one for one in found}
-        for name, card in self.cards.items():
-            card.show_answer(known.get(name))
-        self._fit()
+    def _answerer(self, question: Question) -> Callable[[], ShortAnswer]:
+        """Return what works out an answer about what is open now, on any thread."""
+        state, bench = self._state, self.desk.workbench
+        session, thread, by = state.session, state.thread, estimator(state.estimator)
+        assert session is not None
+        assert thread is not None
+        if question == "lost":
+            return lambda: lost_answer(session, thread)
+        if question == "cost":
+            return lambda: cost_answer(session)
+        return lambda: filled_answer(session, thread, by, lambda at: bench.find_window(state, at).tokens)
 
     def fit(self) -> None:
-        """As high as the longest sentence; in the midst of it the cards would keep their old height."""
+        """As high as the longest answer; during the resize the cards would keep their old height."""
         self._soon.start()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Other letters: the sentences have them only when this is over."""
+        """With another font: the labels have it only after this event."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._soon.start()
 
     def _fit(self) -> None:
-        """All of every sentence can be read: the longer it is the wider its card."""
-        room = self.width() - 2 * _SIDE - (len(self.cards) - 1) * _GAP
-        long = [len(card.words.text()) for card in self.cards.values()]
-        shares = [max(one, LEAST * sum(long)) for one in long]
-        high = 0
-        for n, card in enumerate(self.cards.values()):
-            wide = int(room * shares[n] / sum(shares))
-            self._row.setStretch(n, wide)
-            high = max(high, card.heightForWidth(wide))
+        """Give the cards the height in which all of every answer can be read, and equal widths unless that is high."""
+        cards = tuple(self.cards.values())
+        room = self.width() - 2 * _SIDE - (len(cards) - 1) * _GAP
+        lengths = [len(card.words) for card in cards]
+        least = _LEAST_SHARE * sum(lengths)
+        shares = [max(length, least) for length in lengths]
+        equal = [room // len(cards)] * len(cards)
+        by_length = [int(room * share / sum(shares)) for share in shares]
+        if min(by_length) < max(card.caption_width for card in cards):
+            by_length = equal
+        saved = _height_of(cards, equal) - _height_of(cards, by_length)
+        widths = by_length if saved >= _WORTH_LINES * self.fontMetrics().lineSpacing() else equal
+        for place, width in enumerate(widths):
+            self._row.setStretch(place, width)
+        high = _height_of(cards, widths)
+        if any(card.answer is None for card in cards):
+            high = max(high, cards[0].height_of_lines(_RESERVED_LINES))
         if self.maximumHeight() != (whole := 2 * _EDGE + high):
             self.heightened.emit()
             self.setFixedHeight(whole)
 
     def _go(self, answer: ShortAnswer) -> None:
         if answer.request is not None:
-            self.desk.workbench.move(answer.request)
-        self.desk.show_panel(_ASKED[answer.question][1])
+            thread = answer.thread or self._state.thread_id
+            go_to(self.desk.workbench, thread, answer.request, "")
+        self.desk.show_panel(CARDS[answer.question].panel)
+
+
+def _height_of(cards: Sequence["AnswerCard"], widths: Sequence[int]) -> int:
+    return max(card.heightForWidth(width) for card, width in zip(cards, widths, strict=True))
 
 
 class AnswerCard(Guarded, QFrame):
-    """One sentence; a click, Return or the space bar leads to more."""
+    """One answer; a click, Return or the space bar goes to what it speaks about."""
 
-    def __init__(self, caption: str, go: Callable[[ShortAnswer], None]) -> None:
+    def __init__(self, text: CardText, go: Callable[[ShortAnswer], None]) -> None:
         super().__init__()
-        self._caption, self._go = caption, go
+        self._text, self._go = text, go
         self.answer: ShortAnswer | None = None
         self.setObjectName("AnswerCard")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.words = label(wrap=True)
-        column(label(caption, role="caption"), self.words, ..., of=self, margins=(_BESIDE, 7, _BESIDE, 8), gap=3)
-        self.show_answer(None)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # as wide as the panel says
+        self.headline = EmphasisLabel()
+        self.detail = label(role="quiet", wrap=True)
+        self.link = label(role="link")
+        self._caption = label(text.caption, role="caption")
+        head = row(self._caption, ..., self.link)
+        column(head, self.headline, self.detail, ..., of=self, margins=(_INSET, 7, _INSET, 8), gap=3)
+        self.show_answer(None, NO_SESSION)
 
-    def show_answer(self, answer: ShortAnswer | None) -> None:
-        """None while nobody knows it."""
+    @property
+    def words(self) -> str:
+        """All that can be read below the caption."""
+        return f"{self.headline.words} {self.detail.text()}".rstrip()
+
+    def show_answer(self, answer: ShortAnswer | None, pending: str = "") -> None:
+        """Show an answer, or as long as there is none what is being done for it."""
         self.answer = answer
-        words = answer.text if answer is not None else _AWAITED
-        self.words.setText(words)
-        self.setAccessibleName(f"{self._caption.capitalize()}: {answer.text if answer is not None else ''}")
+        if answer is None:
+            self.headline.show_words(pending, quiet=True)
+            say(self.detail, "")
+            self.link.setText("")
+        else:
+            self.headline.show_words(answer.headline, answer.strong)
+            say(self.detail, answer.detail)
+            self.link.setText(self._link_words(answer))
+        self._fit_link()
+        pressable = Qt.CursorShape.ArrowCursor if answer is None else Qt.CursorShape.PointingHandCursor
+        self.setCursor(pressable)
+        self.setAccessibleName(f"{self._text.caption.capitalize()}: {self.words}")
+
+    def _link_words(self, answer: ShortAnswer) -> str:
+        if answer.request is None and "{}" in self._text.link:
+            return f"Show {self._text.panel.lower()} ›"
+        return self._text.link.format(answer.request)
+
+    @property
+    def caption_width(self) -> int:
+        """Pixels that the caption needs."""
+        return self._caption.sizeHint().width() + 2 * _INSET + 2
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_link()
+
+    def _fit_link(self) -> None:
+        """Hide the link where there is no room for it beside the caption: all of the card can be pressed."""
+        room = self.width() - self.caption_width - self.fontMetrics().horizontalAdvance("  ")
+        self.link.setVisible(room >= self.link.sizeHint().width())
+
+    def height_of_lines(self, lines: int) -> int:
+        """Return the height of a card with so many lines of text below its caption."""
+        margins = self.contentsMargins()
+        spare = self.heightForWidth(4_000) - self.headline.fontMetrics().height()
+        return spare + lines * self.fontMetrics().lineSpacing() + margins.top() + margins.bottom()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self.answer is not None and self.rect().contains(event.position().toPoint()):
