@@ -29,6 +29,15 @@ LETTERS: Mapping[FateName, str] = MappingProxyType(
         "inserted": "I",
     }
 )
+_AS_THEY_ARE: Mapping[FateName, str] = MappingProxyType({name: name for name in FATES})
+_ACROSS: Mapping[FateName, str] = MappingProxyType(
+    {
+        **_AS_THEY_ARE,
+        "summarised": "only in the other branch",
+        "dropped": "only in the other branch",
+        "inserted": "only in this branch",
+    }
+)
 AROUND = 2
 """Kept messages that are shown on either side of a change."""
 
@@ -49,6 +58,16 @@ class Sides:
     stands, so that gauge, buffer and diff show the same numbers of it."""
     whole: tuple[int, int] | None = None
     """Tokens of both by these two, what no file holds included."""
+
+    @property
+    def is_across(self) -> bool:
+        """Is it a step on another branch that is compared with? Neither buffer came of the other then."""
+        return self.steps is not None and self.steps.compared not in (ORIGIN, *self.steps.path())
+
+    @property
+    def words(self) -> Mapping[FateName, str]:
+        """What the fates are called here."""
+        return _ACROSS if self.is_across else _AS_THEY_ARE
 
     @property
     def preview(self) -> bool:
@@ -118,7 +137,8 @@ class Diff:
 def compared(sides: Sides) -> Diff:
     """The rows, worked out. O(messages); token counts are cached on the messages."""
     told = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer, sides.later)
-    before, after = _numbers(row.fate.before for row in told), _numbers(row.fate.after for row in told)
+    before = _numbers(sides.before, (row.fate.before for row in told))
+    after = _numbers(sides.after, (row.fate.after for row in told))
     order = _order(told)
     found = tuple(told[n] for n in order)
     counts = Counter(row.fate.name for row in found)
@@ -176,12 +196,10 @@ def _gained(row: DiffRow, more: int) -> DiffRow:
     return replace(row, tokens_after=row.tokens_before + more)
 
 
-def _numbers(standing: Iterable[object]) -> list[int]:
-    numbers, at = [], 0
-    for one in standing:
-        numbers.append(-1 if one is None else at)
-        at += one is not None
-    return numbers
+def _numbers(buffer: Buffer, standing: Iterable[Message | None]) -> list[int]:
+    """Number each message as the buffer panel does; -1 where there is none."""
+    places = {message.id: number for number, message in enumerate(buffer.messages)}
+    return [-1 if message is None else places[message.id] for message in standing]
 
 
 def _order(told: Sequence[DiffRow]) -> list[int]:

@@ -8,7 +8,6 @@ from pytestqt.qtbot import QtBot
 from inspector.core.outcome import FateName
 from inspector.gui.desk import Desk
 from inspector.gui.panels.diff.panel import LEFT_OUT, UNCHANGED, DiffPanel
-from inspector.gui.panels.diff.rows import words
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
@@ -29,7 +28,7 @@ def panel(desk: Desk, qtbot: QtBot) -> DiffPanel:
 
 
 def lines(panel: DiffPanel) -> list[str]:
-    return [words(panel.model.row_at(n)) for n in range(panel.model.rowCount())]
+    return [panel.model.words_at(n) for n in range(panel.model.rowCount())]
 
 
 def fates(panel: DiffPanel) -> list[str]:
@@ -231,6 +230,12 @@ def test_compared_with_the_recorded_buffer_and_with_another_branch(desk: Desk, p
     assert panel.bar.choice.currentText() == "2  L1"
     inserted = counts(panel).get("inserted")
     assert inserted == 1
+    here, there = "1 only in this branch", "only in the other branch"
+    assert here in panel.bar.chips["inserted"].toolTip()
+    assert there in panel.bar.chips["summarised"].toolTip()
+    assert here in panel.bar.headline.whole
+    assert "inserted" not in panel.bar.headline.whole
+    assert any(line.startswith("only in this branch: ") for line in lines(panel))
 
 
 def stepped(desk: Desk) -> bool:

@@ -49,6 +49,16 @@ def test_numbers_of_both_sides() -> None:
     assert found.counts == {"kept": 2, "cleared": 1, "summarised": 1}
 
 
+def test_numbers_of_both_sides_where_messages_moved_are_their_places_in_the_buffers() -> None:
+    old = [Message(str(n), "user", (Text("x"),)) for n in range(4)]
+    new = [old[2], Message("new", "user", (Text("y"),)), old[0], old[3]]
+    outcome: Outcome[object] = Outcome("t", Buffer(tuple(new)), None)
+    found = compared(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
+    for row, before, after in zip(found.rows, found.before, found.after, strict=True):
+        assert before == (old.index(row.fate.before) if row.fate.before else -1)
+        assert after == (new.index(row.fate.after) if row.fate.after else -1)
+
+
 def test_what_stands_in_for_others_comes_before_them() -> None:
     old = [Message(str(n), "user", (Text("x"),)) for n in range(4)]
     new = [old[0], Message("s", "user", (Text("sum"),), summary=True), old[3]]

@@ -99,8 +99,9 @@ class DiffBar(Guarded, QWidget):
         for name, chip in self.chips.items():
             count = comparison.counts.get(name, 0)
             chip.setText(f"{LETTERS[name]} {grouped(count)}")
-            chip.setToolTip(tip(f"{count:,} {name}"))
-            chip.setAccessibleName(f"{name}, {count:,}")
+            words = comparison.sides.words[name]
+            chip.setToolTip(tip(f"{count:,} {words}"))
+            chip.setAccessibleName(f"{words}, {count:,}")
             chip.setVisible(bool(count))
         self._comparison = comparison
         self._say()
@@ -152,7 +153,8 @@ def headline(comparison: Diff) -> str:
 
     Of what was recorded the whole: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not in this file`.
     """
-    parts = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
+    words = comparison.sides.words
+    parts = [f"{count:,} {words[fate]}" for fate, count in comparison.counts.items() if fate != "kept"]
     if comparison.sides.whole is not None:
         parts = parts or ["nothing changed"]
         parts += [f"{signed(comparison.rest)} not in this file"] * bool(comparison.rest)

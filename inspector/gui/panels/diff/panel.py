@@ -40,15 +40,21 @@ class DiffReading(TextReader):
         self._job = LatestJob(desk.bridge)
 
     def read(self, of: DiffRow | None, rival: Message | None = None, words: str = "") -> None:
-        """Show this row; `rival` = a summary to be compared with. None: what stands there instead."""
-        if of is self._of and not words:
+        """Show a row.
+
+        Args:
+            of: The row; None shows `words` alone.
+            rival: A summary of the other side to be compared with.
+            words: What is shown instead of a row, or what its fate is called where two branches are compared.
+        """
+        if of is self._of and (of is not None or not words):
             return
         self._of = of
         self._job.cancel()
         if of is None:
             self.text.show_sections((Section("", words),) if words else ())
         else:
-            self._job.run(lambda task: diff_sections(of, rival), self.text.show_sections)
+            self._job.run(lambda task: diff_sections(of, rival, words), self.text.show_sections)
 
 
 class DiffPanel(Panel):
@@ -217,7 +223,8 @@ class DiffPanel(Panel):
             unchanged = comparison.counts.keys() <= {"kept"}
             self.reading.read(None, words=UNCHANGED if unchanged else LEFT_OUT)
         else:
-            self.reading.read(of, rival(comparison, comparison.places[of.fate.id]))
+            words = comparison.sides.words[of.fate.name] if comparison.sides.is_across else ""
+            self.reading.read(of, rival(comparison, comparison.places[of.fate.id]), words)
 
     def _want_text(self, on: bool) -> None:
         self._asked_for_text = on
@@ -259,13 +266,16 @@ _TOLD = {
 }
 
 
-def diff_sections(of: DiffRow, rival: Message | None = None) -> Sequence[Section]:
-    """A heading and the text. O(text), for a changed message times the changed lines / 64.
+def diff_sections(of: DiffRow, rival: Message | None = None, words: str = "") -> Sequence[Section]:
+    """Return a heading and the text. O(text), for a changed message times the changed lines / 64.
 
-    `rival`: the summary on the other side that stands for the same messages.
+    Args:
+        of: The row.
+        rival: The summary on the other side that stands for the same messages.
+        words: What its fate is called, where two branches are compared.
     """
     fate = of.fate
-    heading = f"{LETTERS[fate.name]} · {_TOLD[fate.name]} · {_tokens(of)}"
+    heading = f"{LETTERS[fate.name]} · {words or _TOLD[fate.name]} · {_tokens(of)}"
     if rival is not None:
         heading += " · beside the summary of the other side"
     if fate.name == "kept":

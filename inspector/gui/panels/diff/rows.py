@@ -113,7 +113,7 @@ class DiffModel(PaintedModel):
         comparison = self.comparison
         assert comparison is not None
         if end - start > 1:
-            return DiffLine(start, end, out=_left_out(comparison.rows[start:end]))
+            return DiffLine(start, end, out=_left_out(comparison, comparison.rows[start:end]))
         of = comparison.rows[start]
         before = self._side(of.fate.before, comparison.before[start], of.tokens_before)
         after = self._side(of.fate.after, comparison.after[start], of.tokens_after)
@@ -127,24 +127,26 @@ class DiffModel(PaintedModel):
         return len(self.listed)
 
     def words_at(self, place: int) -> str:
-        return words(self.row_at(place))
+        line = self.row_at(place)
+        fate = self.comparison.sides.words[line.of.fate.name] if self.comparison and line.of else ""
+        return words(line, fate)
 
 
-def words(line: DiffLine) -> str:
-    """A row as it is read out."""
+def words(line: DiffLine, fate: str) -> str:
+    """A row as it is read out. `fate`: what its fate is called here."""
     if line.of is None:
         return line.out
     side = line.before or line.after
     assert side is not None
     parts = (str(side.number), side.row.role, side.row.tool, side.row.line)
     tokens = f"{grouped(line.of.tokens_before)} to {grouped(line.of.tokens_after)} tokens"
-    return f"{line.of.fate.name}: {' '.join(word for word in parts if word)}, {tokens}"
+    return f"{fate}: {' '.join(word for word in parts if word)}, {tokens}"
 
 
-def _left_out(rows: Sequence[DiffRow]) -> str:
+def _left_out(comparison: Diff, rows: Sequence[DiffRow]) -> str:
     """`143 kept · 41,200 tokens`, `12 summarised, 3 cleared · −9,100`."""
     counts = Counter(row.fate.name for row in rows)
-    text = ", ".join(f"{grouped(counts[name])} {name}" for name in FATES if counts[name])
+    text = ", ".join(f"{grouped(counts[name])} {comparison.sides.words[name]}" for name in FATES if counts[name])
     if set(counts) == {"kept"}:
         return f"{text} · {plural(sum(row.tokens_after for row in rows), 'token')}"
     return f"{text} · {signed(sum(row.delta for row in rows if row.fate.name != 'kept'))} tokens"
