@@ -42,6 +42,21 @@ def previews(state: State) -> Previews:
     return Previews(_key(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts, shown)
 
 
+def looked_at(state: State, known: Previews | None) -> str:
+    """Return the tier whose preview is shown where `state` stands; empty if a step is shown instead.
+
+    A tier that waits for an answer comes first, then the one that the user selected. Without either, the suggested
+    tier is shown until a step was taken or recorded here: then the step itself.
+    """
+    if state.asking is not None:
+        return state.asking.tier
+    if state.pointed is not None:
+        return state.pointed
+    steps = state.steps
+    shows_step = steps is not None and steps.at != ORIGIN
+    return "" if known is None or shows_step else known.suggested
+
+
 class PreviewWorker:
     """Held by the Workbench as `previews`."""
 
@@ -55,12 +70,7 @@ class PreviewWorker:
     def settled(self, state: State) -> State:
         """`state` with the previews that are known for where it stands, if any, and the preview that is looked at."""
         known = self._known.get(_key(state)) if state.thread is not None else None
-        wanted = state.asking.tier if state.asking is not None else state.pointed  # of a tier that waits: its own
-        if wanted is None:
-            steps = state.steps
-            first = steps is None or steps.at == ORIGIN
-            wanted = known.next if known is not None and first else ""
-        seen = known.by_tier.get(wanted) if known is not None else None
+        seen = known.by_tier.get(looked_at(state, known)) if known is not None else None
         if known is state.previews and seen is state.preview:
             return state
         return replace(state, previews=known, preview=seen)
@@ -122,7 +132,7 @@ class PreviewWorker:
             self._bench.show(self.settled(self._bench.state))
 
     def point(self, tier: str | None) -> None:
-        """Look at the preview of a tier; empty = at none; None = at the one that would fire, before the first step."""
+        """Look at the preview of a tier; empty = at none; None = as `looked_at` chooses."""
         state = self._bench.state
         if state.pointed != tier:
             self._bench.show(self.settled(replace(state, pointed=tier)))

@@ -142,6 +142,17 @@ class Previews:
         return next((verdict.tier for verdict in self.verdicts if verdict.due), "")
 
     @property
+    def suggested(self) -> str:
+        """The tier to look at first: the first that is due, else the one that would free most.
+
+        Empty while that is not known yet, and if no tier would free anything.
+        """
+        if self.next or self.missing:
+            return self.next
+        freeing = [preview for preview in self.by_tier.values() if preview.freed > 0]
+        return max(freeing, key=lambda preview: preview.freed).tier if freeing else ""
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Tiers whose preview is not there yet."""
         return tuple(tier.name for tier in self.policy.tiers if tier.name not in self.by_tier)

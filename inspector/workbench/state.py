@@ -148,9 +148,9 @@ class State:
     previews: Previews | None = None
     """What every tier would do where we stand; None until somebody asked for it (`Workbench.previews`)."""
     pointed: str | None = None
-    """The tier whose preview the user looks at; empty = none, None = the one that would fire, before the first step."""
+    """The tier that the user selected to see its preview; empty = none, None = the program chooses (`looked_at`)."""
     preview: Preview | None = None
-    """The preview that is looked at: of `pointed`, as soon as it is there."""
+    """The preview that is shown, as soon as it is there (`looked_at`)."""
     run: RunView | None = None
     """The run of our own agent, until the person takes it away."""
     proxy: ProxyView | None = None

@@ -76,6 +76,10 @@ class Stepping:
             if running.step is None or start is None:  # an external need: its step is taken elsewhere
                 self._bench.show(replace(self._bench.state, asking=None))
                 return
+            if running.tier == DUE and running.step.did_nothing:
+                self._bench.show(replace(self._bench.state, asking=None))
+                self._bench.failed(_nothing_due(start))
+                return
             tree = self._bench.state.trees.get(start.start, start)
             self.keep(tree.go(start.at).add(running.step), asking=None, pointed=None)
             return
@@ -166,25 +170,27 @@ class Stepping:
 
     def undo(self) -> None:
         """One step up."""
-        self._walk(Steps.undo)
+        self._stand(Steps.undo)
 
     def redo(self) -> None:
         """One step down, to the newest branch."""
-        self._walk(Steps.redo)
+        self._stand(Steps.redo)
 
     def go(self, at: int) -> None:
         """Stand at a step, or with ORIGIN at the recorded buffer."""
-        self._walk(lambda steps: steps.go(at))
+        self._stand(lambda steps: steps.go(at))
 
     def rename(self, at: int, name: str) -> None:
-        """Another name for a step."""
-        self._walk(lambda steps: steps.rename(at, name))
+        """Rename a step."""
+        steps = self._bench.state.steps
+        if steps is not None:
+            self.keep(steps.rename(at, name))
 
     def compare(self, at: int | None) -> None:
         """Compare where we stand with a step (ORIGIN = the recorded buffer); None = with the start of the step."""
         steps = self._bench.state.steps
         if steps is not None:
-            self.keep(steps.compare(at))
+            self.keep(steps.compare(at), pointed=None)
 
     def forget(self) -> None:
         """Drop all steps that start here."""
@@ -194,11 +200,12 @@ class Stepping:
         trees = {key: value for key, value in state.trees.items() if key != here}
         self._bench.show(replace(self._bench.state, trees=MappingProxyType(trees)))
 
-    def _walk(self, change: Callable[[Steps], Steps]) -> None:
+    def _stand(self, move: Callable[[Steps], Steps]) -> None:
+        """Stand at another step, which is then what is shown, and not the preview of a tier."""
         steps = self._bench.state.steps
         if steps is not None:
             self.give_up()
-            self.keep(change(steps))
+            self.keep(move(steps), pointed=None)
 
     def put(self, steps: Steps) -> None:
         """Show steps that were made elsewhere (loaded, replayed)."""
@@ -258,6 +265,11 @@ class Stepping:
         data.pop("breaker", None)
         closed = by.load(settings_of(self._bench.state), data)
         self.keep(steps.with_running(closed))
+
+
+def _nothing_due(start: Steps) -> str:
+    place = "after the last request" if start.request is None else f"at request {start.request:,}"
+    return f"No tier of {policy(start.policy).title} is due {place}, so no step was taken. Force runs a tier anyway."
 
 
 def _begun(tier: str, state: State) -> tuple[Steps, TierRun]:

@@ -86,6 +86,11 @@ class Step:
         return all(one.succeeded for one in self.outcomes)
 
     @property
+    def did_nothing(self) -> bool:
+        """Did no tier change, ask, report or fail anything?"""
+        return not self.fired and not self.asked and not self.error
+
+    @property
     def error(self) -> str:
         """Why not; empty for none."""
         return next((one.error for one in self.outcomes if one.error), "")

@@ -58,6 +58,51 @@ def test_the_preview_is_of_the_tier_that_would_fire_until_another_is_pointed_at(
     assert bench.state.preview is None
 
 
+def test_preview_when_nothing_is_due_is_of_the_tier_that_frees_most() -> None:
+    bench = Workbench()
+    bench.open(session())
+    bench.move(10)
+    bench.stepping.set("microcompact_retain_recent", "50")
+    bench.stepping.set("context_window_tokens", "1000000")
+    bench.previews.look()
+    previews = bench.state.previews
+    assert previews is not None
+    assert previews.next == ""
+    most = max(previews.by_tier.values(), key=lambda preview: preview.freed)
+    assert most.freed > 0
+    assert previews.suggested == most.tier
+    assert bench.state.preview is most
+
+
+def test_preview_while_some_are_missing_is_of_a_due_tier_or_of_none(bench: Workbench) -> None:
+    bench.previews.look()
+    previews = bench.state.previews
+    assert previews is not None
+    begun = replace(previews, by_tier={})
+    assert begun.suggested == previews.next == "L0"
+    assert replace(begun, verdicts=()).suggested == "", "it would jump from tier to tier as they are worked out"
+
+
+def previewed(bench: Workbench) -> str:
+    """The tier whose preview is shown; empty for none."""
+    bench.previews.look()
+    preview = bench.state.preview
+    return preview.tier if preview is not None else ""
+
+
+def test_preview_after_a_step_gives_way_to_the_step_and_comes_back_after_undo(bench: Workbench) -> None:
+    bench.previews.point("L1")
+    bench.stepping.step("L1")
+    assert previewed(bench) == ""
+    bench.previews.point("L0")
+    assert previewed(bench) == "L0"
+    bench.stepping.undo()
+    assert previewed(bench) == "L0"
+    bench.previews.point("L1")
+    bench.stepping.redo()
+    assert previewed(bench) == "", "the step that one goes to is shown, not a preview that was selected before"
+
+
 def test_previews_hold_for_their_place_alone_and_are_known_again(bench: Workbench) -> None:
     bench.previews.look()
     known = bench.state.previews

@@ -200,8 +200,8 @@ def test_a_step_that_changes_nothing_still_tells_the_size_before(bench: Workbenc
     found = reading(bench.state)
     assert found is not None
     assert found.before is None
-    bench.stepping.choose(policy="none")
-    bench.stepping.step()
+    bench.stepping.choose(policy="roku", settings=(("microcompact_retain_recent", "50"),))
+    bench.stepping.step("L0")
     found = reading(bench.state)
     assert found is not None
     assert found.before == found.pressure.tokens == usage(bench, 4)

@@ -46,6 +46,26 @@ def test_steps_belong_to_their_request() -> None:
     assert desk.state.stepped
 
 
+def test_step_when_nothing_is_due_takes_none_and_says_why() -> None:
+    desk = bench()
+    desk.move(0)
+    desk.stepping.step()
+    assert desk.state.taken is None
+    assert desk.state.failure == "No tier of Roku is due at request 0, so no step was taken. Force runs a tier anyway."
+    desk.move(None)
+    desk.stepping.choose(settings=(("context_window_tokens", "1000000"), ("microcompact_retain_recent", "50")))
+    desk.stepping.step()
+    assert desk.state.taken is None
+    assert "is due after the last request" in desk.state.failure
+
+
+def test_step_when_a_tier_is_due_is_taken() -> None:
+    desk = bench()
+    desk.stepping.step()
+    assert desk.state.stepped
+    assert desk.state.failure == ""
+
+
 def test_a_branch_is_a_second_child() -> None:
     desk = bench()
     desk.stepping.step("L0")
