@@ -20,11 +20,12 @@ from typing import Any
 
 from inspector.core.answering import offline
 from inspector.core.errors import Cancelled, InspectorError
+from inspector.core.policies.place import settings_for
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import ReplayReport, report
-from inspector.core.tokens.windows import find_window
+from inspector.core.tokens.windows import Window, find_window
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.safety.sealing import seal
@@ -74,6 +75,15 @@ class _Batch:
     sweep: Sweep
     file: str
     points: tuple[SettingPairs, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionGround:
+    """What all points of the grid have in common on one session."""
+
+    ground: Ground
+    window: Window
+    client: str
 
 
 def sweep(
@@ -176,25 +186,25 @@ def _cells(batch: _Batch) -> tuple[Cell, ...]:
     return tuple(_cell(ground, wanted, batch.file, point) for point in batch.points)
 
 
-def _cell(ground: Ground, wanted: Sweep, file: str, point: SettingPairs) -> Cell:
+def _cell(ground: _SessionGround, wanted: Sweep, file: str, point: SettingPairs) -> Cell:
     by = find_policy(wanted.policy)
     try:
-        settings = by.settings([*by.of_client(ground.client), *wanted.settings, *point], ground.window)
-        found = report(ground, by, settings, offline, remote=wanted.remote, cancelled=_stopped)
+        settings = settings_for(by, (*wanted.settings, *point), ground.window, ground.client)
+        found = report(ground.ground, by, settings, offline, remote=wanted.remote, cancelled=_stopped)
     except InspectorError as why:
         return Cell(file, point, {}, str(why))
     return Cell(file, point, figures(found))
 
 
 @lru_cache(maxsize=_KEPT)
-def _ground(wanted: Sweep, file: str, stamp: int) -> Ground:
+def _ground(wanted: Sweep, file: str, stamp: int) -> _SessionGround:
     session = open_transcript(file, format=wanted.format)
     try:
         found = session.main if wanted.thread == "main" else session.thread(wanted.thread)
     except KeyError:
         raise InspectorError(f"{file}: there is no thread {wanted.thread!r}.") from None
-    tokens = find_window(session, found, None, wanted.window, user_windows()).tokens
-    return Ground(found, tokens, wanted.pins, session.client)
+    window = find_window(session, found, None, wanted.window, user_windows())
+    return _SessionGround(Ground(found, window.tokens, wanted.pins), window, session.client)
 
 
 def figures(found: ReplayReport) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, line, prediction_errors
 from inspector.core.tokens.prediction import quantile
 from inspector.core.tokens.pressure import known_pressures
@@ -41,14 +41,14 @@ class ShownNumbers:
 def shown_numbers(session: Session, fit: Fit) -> ShownNumbers:
     """`fit`: of the estimator with the straightest line."""
     thread = session.main
-    roku = known_pressures(thread, estimator("roku"))
+    roku = known_pressures(thread, estimator(DEFAULT_ESTIMATOR))
     predicted = {name: prediction_errors(thread, known_pressures(thread, estimator(name))) for name in SHOWN}
     believed = tuple(abs(one.calibrated / one.reported - 1) for one in list(roku)[1:] if one.reported)
     return ShownNumbers(session.format, predicted, believed, tuple(_crossings(thread)), tuple(_stretches(thread, fit)))
 
 
 def _crossings(thread: Thread) -> Iterator[int | None]:
-    found = known_pressures(thread, estimator("roku"))
+    found = known_pressures(thread, estimator(DEFAULT_ESTIMATOR))
     for share in WATERMARKS:
         limit = share * WINDOW
         true = next((n for n, one in enumerate(found) if one.reported is not None and one.reported > limit), None)

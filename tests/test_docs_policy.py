@@ -9,7 +9,7 @@ import pytest
 
 from inspector.cli import main as cli
 from inspector.core.needs import ProviderFailure, drive
-from inspector.core.policies.verdict import PolicyInput
+from inspector.core.policies.context import PolicyContext
 from inspector.extensions.policies import load_file
 from tests.core.policies.build import Script, assistant, buffer, texts, user
 
@@ -36,14 +36,17 @@ def test_it_does_what_the_page_says(mine: Path) -> None:
     policy = load_file(mine)
     settings = policy.settings([("keep_turns", "1")], 100)
     before = buffer(user("one"), assistant("a" * 400), user("two"), assistant("b"))
-    (done,) = drive(policy.before_call(before, settings, policy.fresh(settings), PolicyInput()), Script("a paragraph"))
+    (done,) = drive(
+        policy.before_call(PolicyContext(before, settings, policy.fresh(settings))),
+        Script("a paragraph"),
+    )
     assert texts(done.buffer.messages) == ["one", "a paragraph", "two", "b"]
     settings = policy.settings([("keep_turns", "1")], 100)
-    talk = policy.before_call(before, settings, policy.fresh(settings), PolicyInput())
+    talk = policy.before_call(PolicyContext(before, settings, policy.fresh(settings)))
     (silent,) = drive(talk, Script(ProviderFailure("no")))
     assert texts(silent.buffer.messages) == ["one", "two", "b"]
     assert silent.changed == {before.messages[1].id: "dropped"}
-    assert not drive(policy.before_call(before, policy.settings(), policy.fresh(settings), PolicyInput()), Script())
+    assert not drive(policy.before_call(PolicyContext(before, policy.settings(), policy.fresh(settings))), Script())
 
 
 def test_it_is_stepped_and_replayed(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from inspector.cli.select import Selection
 from inspector.core.answering import offline, rehearsed
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.policies.start import buffer_at
+from inspector.core.policies.place import buffer_at
 from inspector.core.replay.driver import Ground, replay
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
@@ -93,7 +93,7 @@ def check_previews(bench: Workbench) -> None:
         assert now.unseen == before.unseen
         assert now.before == before.pressure.tokens
         assert (before.pressure.tokens or 0) - (now.pressure.tokens or 0) == seen.freed
-        if seen.outcome.buffer.messages == previews.buffer.messages:
+        if seen.outcome.buffer.messages == previews.context.buffer.messages:
             assert now.pressure == before.pressure, "an unchanged buffer changes no number"
         assert compare is not None
         difference = compared(compare)

@@ -112,7 +112,7 @@ def test_a_folder_is_seen_at_a_glance() -> None:
 
 SHARED = {
     "core/formats": "calls detect format growing many reading stored unread",
-    "core/policies": "catalogue harness replacements settings start turn verdict",
+    "core/policies": "catalogue context harness place replacements settings turn verdict",
     "gui/panels": "catalogue list_panel panel",
 }
 """Where things stand side by side: what is not one of them."""

@@ -18,10 +18,11 @@ from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, drive
 from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.turn import TurnContext, TurnResult
 from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.session import Request, Thread
-from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.usage import Usage
 from inspector.core.validity import TIER as REPAIR
@@ -47,7 +48,9 @@ class AgentThread:
 
     def __init__(self, run: Run, thread: str, buffer: Buffer, running: Any, turn: int = 0) -> None:
         self.run, self.thread, self.turn = run, thread, turn
-        self.context: TurnContext[Any] = TurnContext(buffer, running)
+        self.context: TurnContext[Any, Any] = TurnContext(
+            PolicyContext(buffer, run.settings, running, window=run.window)
+        )
         self.results: list[Message] = []
         """Of the answer that stands last in the buffer, and not in the buffer yet."""
         self.waiting: tuple[ToolCall, ...] = ()
@@ -73,9 +76,9 @@ class AgentThread:
         taken = {message.id for message in standing}
         return (*standing, *(message for message in self.results if message.id not in taken))
 
-    def measured(self) -> tuple[int, int]:
-        """(raw, calibrated) tokens of what the thread holds, as the policy measures."""
-        return self.run.policy.measure(self._buffer(), self.run.settings, self.context.running)
+    def believed(self) -> int:
+        """Tokens of what the thread holds, by the policy's own count."""
+        return self.run.policy.believed(self.context.now.with_buffer(self._buffer()))
 
     def pressure(self) -> Pressure:
         """What the next prompt would come to."""
@@ -86,8 +89,7 @@ class AgentThread:
 
     def publish(self, **changes: Any) -> None:
         """How the run stands, with what this thread holds."""
-        buffer = self._buffer()
-        believed = self.measured()[1]
+        buffer, believed = self._buffer(), self.believed()
         self.run.publisher.publish(
             thread=self.thread,
             turn=self.turn,
@@ -117,9 +119,8 @@ class AgentThread:
         return ThreadEnd("max turns", self.last.text if self.last is not None else "")
 
     def _turn(self) -> TurnResult[Any]:
-        self.context = TurnContext(self.context.buffer, self.context.running, self)
-        conversation = self.run.policy.turn(self.context, self.run.settings, self._moment())
-        turn = drive(conversation, self._answer)
+        self.context = TurnContext(self._now(), self)
+        turn = drive(self.run.policy.turn(self.context), self._answer)
         self.turn += 1
         self.results.clear()
         self.waiting = ()
@@ -133,17 +134,16 @@ class AgentThread:
 
     def _finish_turn(self) -> None:
         """The calls that were left open when the program was ended, and what the policy does after a turn."""
-        self.context = TurnContext(self.context.buffer, self.context.running, self)
+        self.context = TurnContext(self._now(), self)
         self.context.add(self._tools(self.waiting))
         self.results.clear()
-        moment, run = self._moment(), self.run
-        conversation = run.policy.after_turn(self.context.buffer, run.settings, self.context.running, moment)
-        self.context.apply(*drive(conversation, self._answer))
+        self.context.apply(*drive(self.run.policy.after_turn(self.context.now), self._answer))
         self._settle()
 
-    def _moment(self) -> PolicyInput:
+    def _now(self) -> PolicyContext[Any, Any]:
+        """What the policy goes by as a turn begins."""
         plan, last = self.run.plan, self.last
-        return PolicyInput(
+        moment = PolicyInput(
             step=self.turn,
             model=model_of(plan),
             usage=last.usage if last is not None else None,
@@ -154,6 +154,7 @@ class AgentThread:
             agent="" if self.thread == MAIN else self.thread,
             idle_s=monotonic() - self._called if self._called else None,
         )
+        return replace(self.context.now, moment=moment)
 
     def _report(self, turn: TurnResult[Any]) -> None:
         answer, run = turn.answer, self.run
@@ -321,7 +322,7 @@ class AgentThread:
 
     # the turn's observer
 
-    def before_tier(self, context: TurnContext[Any], verdict: Verdict) -> None:
+    def before_tier(self, context: TurnContext[Any, Any], verdict: Verdict) -> None:
         self.run.check()
         self.run.journal.sync(self.thread, self.messages)
         stop = self.run.reason() or ("tier" if self.run.breakpoints.tiers & {ANY, verdict.tier} else "")
@@ -329,7 +330,7 @@ class AgentThread:
             self._pause(stop, f"{verdict.tier} is about to fire: {verdict.why}", verdict)
         self.publish(state="tier", why=f"{verdict.tier}: {verdict.why}")
 
-    def outcome(self, context: TurnContext[Any], outcome: Outcome[Any]) -> None:
+    def outcome(self, context: TurnContext[Any, Any], outcome: Outcome[Any]) -> None:
         run, thread = self.run, self.thread
         run.journal.sync(thread, self.messages)
         changed = outcome.buffer.messages != context.buffer.messages
@@ -338,11 +339,11 @@ class AgentThread:
         before, after = self.sizer(context.buffer), self.sizer(outcome.buffer)
         run.journal.tier(thread, outcome, before.tokens or 0, after.tokens or 0)
         run.journal.running(thread, self.turn, run.policy.dump(outcome.running))
-        believed = run.policy.measure(outcome.buffer, run.settings, outcome.running)[1]
+        believed = run.policy.believed(context.now.after(outcome))
         about = {"buffer": outcome.buffer, "running": outcome.running, **_size(after, believed)}
         run.publisher.publish(state="tier", why=outcome.tier, **about)
 
-    def before_call(self, context: TurnContext[Any]) -> None:
+    def before_call(self, context: TurnContext[Any, Any]) -> None:
         self.results.clear()
         self.waiting = ()
         self.run.journal.sync(self.thread, self.messages)
@@ -352,10 +353,11 @@ class AgentThread:
     def _before_send(self) -> None:
         if self.edited:
             self._mend()
-        self._sizes, self._expected = self.measured(), self.pressure()
+        raw, _ = self.run.policy.measure(self.context.now)
+        self._sizes, self._expected = (raw, self.believed()), self.pressure()
         self.publish(state="calling", why="", stop="", verdict=None)
 
-    def before_tools(self, context: TurnContext[Any], calls: tuple[ToolCall, ...]) -> None:
+    def before_tools(self, context: TurnContext[Any, Any], calls: tuple[ToolCall, ...]) -> None:
         self.results.clear()
         self.run.journal.sync(self.thread, self.messages)
 
@@ -386,7 +388,7 @@ class BufferSizer:
         was. O(messages)."""
         self._view = _on(self._view, buffer.messages)
         thread = replace(self._thread, requests=tuple(self._requests), end=self._view, prompt=buffer.prompt)
-        self._pressures = thread_pressures(thread, estimator("roku"), self._pressures)
+        self._pressures = thread_pressures(thread, estimator(DEFAULT_ESTIMATOR), self._pressures)
         return self._pressures.end
 
     def answered(self, buffer: Buffer, usage: Usage | None, model: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Json
+from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Thread
 from inspector.core.usage import Usage
@@ -67,7 +68,7 @@ class Plan:
     provider: str = "simulated"
     """simulated, anthropic, openai or a URL, as for `--answerer`."""
     model: str = ""
-    policy: str = "roku"
+    policy: str = DEFAULT_POLICY
     settings: SettingPairs = ()
     """KEY, VALUE pairs of the policy."""
     window: int | None = None

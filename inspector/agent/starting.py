@@ -37,6 +37,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
 from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Session, Thread
 from inspector.core.untyped import text_at
@@ -268,7 +269,7 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
         record=path,
         provider=text_at(header, "provider") or "simulated",
         model=text_at(header, "model"),
-        policy=text_at(header, "policy") or "roku",
+        policy=text_at(header, "policy") or DEFAULT_POLICY,
         settings=tuple((str(key), str(value)) for key, value in settings.items()) if isinstance(settings, dict) else (),
         window=window if type(window) is int else None,
         max_tokens=most if type(most) is int else None,

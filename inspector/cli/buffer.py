@@ -12,7 +12,7 @@ from inspector.core.dialects.neutral import write_part
 from inspector.core.findings.composition import sized
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
-from inspector.core.tokens.estimators import Estimator, count, estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, Estimator, count, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.validity import check
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
     """The document of cli.md's `buffer`."""
-    buffer, roku = chosen.buffer, estimator("roku")
+    buffer, roku = chosen.buffer, estimator(DEFAULT_ESTIMATOR)
     return {
         "thread": chosen.thread.id,
         "request": "end" if chosen.is_end else chosen.at,

@@ -6,13 +6,10 @@ from typing import Any
 from inspector.cli.output import number, picked, table, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import ESTIMATORS, estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, calibration_report, prediction_errors
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.words import per_cent
-
-SHOWN = "roku"
-"""The estimator of the numbers that every command shows."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +29,13 @@ def run(arguments: argparse.Namespace) -> None:
 def describe(thread: Thread, names: list[str]) -> dict[str, Any]:
     """The document of cli.md's `calibrate`. Figures are null where there are too few samples for them."""
     fits = calibration_report(thread, map(estimator, names))
-    shown = next((fit.prediction for fit in fits if fit.name == SHOWN), None)
+    shown = next((fit.prediction for fit in fits if fit.name == DEFAULT_ESTIMATOR), None)
+    if shown is None:
+        shown = prediction_errors(thread, known_pressures(thread, estimator(DEFAULT_ESTIMATOR)))
     return {
         "thread": thread.id,
         "requests": len(thread.requests),
-        "prediction": _prediction(shown or prediction_errors(thread, known_pressures(thread, estimator(SHOWN)))),
+        "prediction": _prediction(shown),
         "estimators": [_fit(fit) for fit in fits],
     }
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from inspector.cli.output import number, pairs, write_json, write_lines
-from inspector.core.tokens.estimators import ESTIMATORS, estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, estimator
 from inspector.core.tokens.harnesses import classify
 
 ENCODINGS = ("o200k_base", "cl100k_base")
@@ -14,7 +14,10 @@ ENCODINGS = ("o200k_base", "cl100k_base")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a text file; - or none = standard input")
-    parser.add_argument("--estimator", choices=list(ESTIMATORS), default="roku", metavar="NAME", help="default: roku")
+    names = list(ESTIMATORS)
+    parser.add_argument(
+        "--estimator", choices=names, default=DEFAULT_ESTIMATOR, metavar="NAME", help="default: %(default)s"
+    )
     parser.add_argument("--encoding", choices=ENCODINGS, help="the vocabulary of --estimator tiktoken")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 

@@ -15,7 +15,7 @@ from inspector.cli.select import add_options
 from inspector.core.errors import InspectorError
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
-from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.extensions.windows import user_windows
@@ -66,7 +66,7 @@ class RequestPrinter:
     def __init__(self, json: bool, everything: bool, window: int | None) -> None:
         self._json, self._everything, self._window = json, everything, window
         self._models = user_windows()
-        self._measure = estimator("roku")
+        self._measure = estimator(DEFAULT_ESTIMATOR)
         self._pressures: dict[str, Pressures] = {}
         self._told: dict[str, list[tuple[object, ...]]] = {}
         """By thread: what was reported of each request, in order."""

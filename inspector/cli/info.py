@@ -2,28 +2,26 @@
 
 import argparse
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
 from inspector.cli.changes import drop_document, sizes_document
 from inspector.cli.output import CellColumn, listing, number, pairs, picked, plain, write_answer
-from inspector.cli.select import Selection, add_options, add_selection, select
+from inspector.cli.select import Selection, add_options, add_selection, chosen_policy, select
 from inspector.core.drops import Drop, session_drops
 from inspector.core.findings.answers import short_answers
 from inspector.core.findings.spending import ThreadBill, session_bills, sum_bills
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.settings import UnknownSetting, said
-from inspector.core.policies.start import believed_at
+from inspector.core.policies.place import believed_at, own_pairs, settings_for
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
-from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import billed, side_model
 from inspector.core.words import dollars
-from inspector.extensions.policies import find_policy
 from inspector.transcripts.saving import save_har
 
 
@@ -36,45 +34,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
-    by = find_policy(arguments.policy[0]) if arguments.policy else policy("roku")
-    chosen = select(arguments)
+    by, chosen = chosen_policy(arguments), select(arguments)
     if arguments.har:
         save_har(chosen.session, arguments.har, arguments.force)
-    document = describe(chosen, arguments.window, by, arguments.set or ())
+    document = describe(chosen, arguments.window, by, tuple(arguments.set or ()))
     write_answer(document, arguments.json, info_lines)
 
 
 def describe(
     chosen: Selection,
     window: int | None = None,
-    by: Policy[Any, Any] | None = None,
-    values: Sequence[tuple[str, str]] = (),
+    by: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
+    pairs: SettingPairs = (),
 ) -> dict[str, Any]:
     """The document of cli.md's `info`. Numbers that the file does not hold are null, texts empty.
 
-    `by` with its settings is the policy that believes; default Roku.
+    `by` with those of `pairs` that it has is the policy that believes.
     """
     session, thread = chosen.session, chosen.thread
     found = chosen.window(window)
-    pressures = known_pressures(thread, estimator("roku"))
+    pressures = known_pressures(thread, estimator(DEFAULT_ESTIMATOR))
 
     def window_at(at: int | None) -> int | None:
         return replace(chosen, at=len(thread.requests) if at is None else at).window(window).tokens
 
-    by = by or policy("roku")
-    given = [*by.of_client(session.client), *said(window)]
-    for pair in values:
-        with suppress(UnknownSetting):  # meant for somebody else
-            by.settings([pair], found.tokens)
-            given.append(pair)
-    settings = by.settings(given, found.tokens)
-    threads, bills = {one.id: one for one in session.threads}, session_bills(session)
+    settings = settings_for(by, own_pairs(by, pairs), found, session.client)
     believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
+    threads, bills = {one.id: one for one in session.threads}, session_bills(session)
     return {
         **picked(session, "format path client session=id"),
         "sessions": [picked(one, "id title path") for one in session.held],
         "notes": list(session.notes),
-        "summary": [answer.text for answer in short_answers(session, thread, estimator("roku"), window_at)],
+        "summary": [answer.text for answer in short_answers(session, thread, estimator(DEFAULT_ESTIMATOR), window_at)],
         "model": _model(thread),
         "window": asdict(found) | {"warnings": list(found.warnings)},
         "threads": [_thread(one) for one in session.threads],
@@ -145,7 +136,7 @@ def _compaction(thread: Thread, pressures: Pressures, compaction: Compaction) ->
 
 
 def _drop(thread: Thread, drop: Drop) -> dict[str, Any]:
-    return drop_document(thread, known_pressures(thread, estimator("roku")), drop)
+    return drop_document(thread, known_pressures(thread, estimator(DEFAULT_ESTIMATOR)), drop)
 
 
 def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:

@@ -6,15 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
-from inspector.cli.replay import with_settings
-from inspector.cli.select import add_options, add_selection, select
+from inspector.cli.select import add_options, add_selection, select, with_settings
 from inspector.core.answering import offline
 from inspector.core.findings.pins import PinFinding, pin_findings
-from inspector.core.policies.settings import said
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
 from inspector.core.replay.report import RECORDED, report
 from inspector.core.words import plural
+from inspector.extensions.policies import find_policy
 
 BAR, TEXT, INSTRUCTIONS = 40, 60, 20
 """Signs of a bar, columns of a text, instructions that the table lists."""
@@ -32,10 +31,10 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = select(arguments)
     thread = chosen.thread
     findings = pin_findings(thread, find_pins(thread, arguments.pin))
-    window = replace(chosen, at=len(thread.requests)).window(arguments.window).tokens
-    ground = Ground(thread, window, arguments.pin)
-    pairs = [*said(arguments.window), *(arguments.set or ())]
-    policies = with_settings(arguments.policy or (), pairs, window, chosen.session.client)
+    window = replace(chosen, at=len(thread.requests)).window(arguments.window)
+    ground = Ground(thread, window.tokens, arguments.pin)
+    found = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]
+    policies = with_settings(found, tuple(arguments.set or ()), window, chosen.session.client)
     under = {by.name: report(ground, by, own, offline).pins for by, own in policies}
     if arguments.json:
         write_json({"pins": list(describe(findings, under))})

@@ -29,9 +29,10 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.jsontext import dumps
+from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.settings import said as said_window
 from inspector.core.session import Request, Session, Thread
-from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.windows import user_windows
@@ -135,7 +136,7 @@ class Exchanges:
     def __init__(self, window: int | None) -> None:
         self._reader = ProxyReader()
         self._window, self._models = window, user_windows()
-        self._measure = estimator("roku")
+        self._measure = estimator(DEFAULT_ESTIMATOR)
         self._pressures: dict[str, Pressures] = {}
         self._drops: dict[str, Drops] = {}
         self._count = 0
@@ -216,9 +217,9 @@ class Attendant:
     def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
         self._holds = holds
         self._compact = Compactor(
-            arguments.compact_with or "roku", (*said_window(arguments.window), *(arguments.set or ()))
+            arguments.compact_with or DEFAULT_POLICY, (*said_window(arguments.window), *(arguments.set or ()))
         )
-        self._name = arguments.compact_with or "roku"
+        self._name = arguments.compact_with or DEFAULT_POLICY
         self._by_itself = bool(arguments.compact_with)
         self._ask = ask or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else None)
         self._seen: set[int] = set()

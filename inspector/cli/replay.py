@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
@@ -11,13 +11,19 @@ from functools import partial
 from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
-from inspector.cli.select import Selection, add_options, add_selection, positive, select
+from inspector.cli.select import (
+    Selection,
+    add_options,
+    add_selection,
+    chosen_pairs,
+    positive,
+    select,
+    with_settings,
+)
 from inspector.cli.sweep import cost_words, sweep_command
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
-from inspector.core.policies.catalogue import harness_of
-from inspector.core.policies.harness import Policy
-from inspector.core.policies.settings import UnknownSetting, said
+from inspector.core.policies.catalogue import DEFAULT_POLICY, harness_of
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Losses
@@ -27,8 +33,6 @@ from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 from inspector.providers.answerers import answerer
 from inspector.providers.summary_cache import Cached
-
-DEFAULT = "roku"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +68,7 @@ def _axis(text: str) -> tuple[str, tuple[str, ...]]:
 def run(arguments: argparse.Namespace) -> None:
     """Do it and print it. Raises InspectorError."""
     if arguments.sweep:
-        sweep_command(arguments, DEFAULT, _progress())
+        sweep_command(arguments, _progress())
         return
     if arguments.more or arguments.csv or arguments.dask or arguments.keep_pins:
         raise InspectorError(
@@ -72,21 +76,21 @@ def run(arguments: argparse.Namespace) -> None:
         )
     chosen = select(arguments)
     thread = chosen.thread if arguments.at is None else until(chosen.thread, chosen.at)
-    window = replace(chosen, thread=thread, at=len(thread.requests)).window(arguments.window).tokens
-    names = arguments.policy or [DEFAULT, harness_of(chosen.session)]
-    pairs = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
-    policies = with_settings(names, pairs, window, chosen.session.client)
+    window = replace(chosen, thread=thread, at=len(thread.requests)).window(arguments.window)
+    names = dict.fromkeys(arguments.policy or [DEFAULT_POLICY, harness_of(chosen.session)])
+    found = [find_policy(name) for name in names]
+    policies = with_settings(found, chosen_pairs(arguments, *found), window, chosen.session.client)
     show = _progress()
     with _answering(chosen, arguments) as answer:
-        ground = Ground(thread, window, arguments.pin)
+        ground = Ground(thread, window.tokens, arguments.pin)
         run_one = partial(report, ground, answer=answer, remote=arguments.remote, summary_model=arguments.model)
         reports = [recorded(ground, calls=chosen.session.side_calls)]
         reports += [run_one(by, own, progress=partial(show, by.name)) for by, own in policies]
     show("", 0, 0)
     if arguments.json:
-        write_json({"window": window, "policies": [describe(one) for one in reports]})
+        write_json({"window": window.tokens, "policies": [describe(one) for one in reports]})
     else:
-        write_lines(policies_lines(reports, window))
+        write_lines(policies_lines(reports, window.tokens))
         if arguments.regrets:
             write_lines(regrets_lines(reports))
 
@@ -96,31 +100,6 @@ def until(thread: Thread, at: int) -> Thread:
     if at + 1 >= len(thread.requests):
         return thread
     return replace(thread, requests=thread.requests[: at + 1], end=thread.requests[at + 1].view)
-
-
-def with_settings(
-    names: Iterable[str], pairs: Sequence[tuple[str, str]], window: int | None, client: str = ""
-) -> list[tuple[Policy[Any, Any], Any]]:
-    """The policies of these names, each with its settings: those that the session's client gives, and those of `pairs`
-    that it has. Raises InspectorError for one that none has."""
-    found, unknown = [], Counter[tuple[str, str]]()
-    why: UnknownSetting | None = None
-    for policy in map(find_policy, dict.fromkeys(names)):
-        own = [*policy.of_client(client)]
-        for pair in pairs:
-            try:
-                policy.settings([pair], window)
-            except UnknownSetting as failure:
-                unknown[pair] += 1
-                why = failure
-            except InspectorError:
-                own.append(pair)  # wrong by itself, maybe right with the others: judged below
-            else:
-                own.append(pair)
-        found.append((policy, policy.settings(own, window)))
-    if why is not None and len(found) in unknown.values():
-        raise why
-    return found
 
 
 @contextmanager

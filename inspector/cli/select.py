@@ -1,7 +1,7 @@
 """Which session, thread and request a command means: the selection that is the same for all commands."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,15 @@ from typing import Any
 from inspector.cli.output import progress_line
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import DEFAULT_POLICY
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.place import own_pairs, settings_for
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.untyped import digits_of
 from inspector.extensions.formats import all_formats
+from inspector.extensions.policies import all_policies, find_policy, is_file
 from inspector.extensions.windows import user_windows
 from inspector.transcripts.files import open_transcript, path_of
 
@@ -68,8 +73,6 @@ def format_name(text: str) -> str:
 
 def policy_name(text: str) -> str:
     """The name of a policy, or of a file that holds one, for argparse."""
-    from inspector.extensions.policies import all_policies, is_file  # most commands need none
-
     if not is_file(text) and text.lower() not in all_policies()[0]:
         raise argparse.ArgumentTypeError(f"there is no policy {text!r}; there are {', '.join(all_policies()[0])}")
     return text
@@ -140,6 +143,34 @@ def select(arguments: argparse.Namespace) -> Selection:
     session = open_transcript(path, format=arguments.format, progress=progress_line())
     thread = thread_of(session, arguments.thread)
     return Selection(session, thread, place_of(thread, arguments.at))
+
+
+def chosen_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
+    """The one policy that was asked for, else the default one. Raises InspectorError."""
+    names = arguments.policy or [DEFAULT_POLICY]
+    if len(names) > 1:
+        raise InspectorError("Give one --policy here; replay compares several.")
+    return find_policy(names[0])
+
+
+def chosen_pairs(arguments: argparse.Namespace, *policies: Policy[Any, Any]) -> SettingPairs:
+    """What was set: `--set`, then `--mode` where there is such a setting."""
+    pairs: SettingPairs = tuple(arguments.set or ())
+    mode = ("mode", arguments.mode)
+    if arguments.mode == "safe" or any(own_pairs(policy, (mode,)) for policy in policies):
+        return (*pairs, mode)
+    return pairs
+
+
+def with_settings(
+    policies: Sequence[Policy[Any, Any]], pairs: SettingPairs, window: Window, client: str = ""
+) -> list[tuple[Policy[Any, Any], Any]]:
+    """Each policy with its settings: preset, and those of `pairs` that it has. Raises InspectorError for a setting that
+    none of them has."""
+    for pair in pairs if policies else ():
+        if not any(own_pairs(policy, (pair,)) for policy in policies):
+            policies[-1].settings((pair,), window.tokens)
+    return [(policy, settings_for(policy, own_pairs(policy, pairs), window, client)) for policy in policies]
 
 
 def thread_of(session: Session, name: str) -> Thread:

@@ -9,23 +9,21 @@ from typing import Any
 from inspector.agent.workspace import WorkspaceAnswerer
 from inspector.cli.buffer import message_document, validity_document
 from inspector.cli.output import listing, number, pairs, picked, plain, write_answer
-from inspector.cli.select import Selection, add_options, add_selection, select
+from inspector.cli.select import Selection, add_options, add_selection, chosen_pairs, chosen_policy, select
 from inspector.core.answering import Answerer, AnswerLog, missing_files, missing_files_words, need_document, read_script
-from inspector.core.buffer import Buffer
 from inspector.core.drops import thread_drops
 from inspector.core.errors import InspectorError
 from inspector.core.findings.recorded_step import RecordedSizes, RecordedStep, recorded_sizes, recorded_step
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
 from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.settings import said
-from inspector.core.policies.start import buffer_at, moment_at, running_at
+from inspector.core.policies.place import PolicyChoice, context_at, settings_for
 from inspector.core.policies.verdict import Verdict
-from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
-from inspector.extensions.policies import find_policy
 from inspector.providers.answerers import answerer
 from inspector.transcripts.saving import NATIVE, SHAPES, buffer_text, save_text
 from inspector.workbench.diff import sized_rows
@@ -111,52 +109,39 @@ def _files(
 
 def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     """Run the tier that was asked for, or what is due."""
-    if arguments.policy and len(arguments.policy) > 1:
-        raise InspectorError("step runs one policy; replay compares several.")
-    by = find_policy(arguments.policy[0] if arguments.policy else "roku")
-    values = [
-        *by.of_client(chosen.session.client),
-        *said(arguments.window),
-        *(arguments.set or ()),
-        ("mode", arguments.mode),
-    ]
-    settings = by.settings(values, chosen.window(arguments.window).tokens)
-    size = sizer(known_pressures(chosen.thread, estimator("roku")), chosen.at)
+    by, window, client = chosen_policy(arguments), chosen.window(arguments.window), chosen.session.client
+    choice = PolicyChoice(
+        chosen_pairs(arguments, by), arguments.remote, arguments.summary, instructions=arguments.instructions
+    )
+    size = sizer(known_pressures(chosen.thread, estimator(DEFAULT_ESTIMATOR)), chosen.at)
     tree: Steps | None = None
     if arguments.recorded or arguments.before:
         change, sizes = _recorded(chosen)
+        settings = settings_for(by, choice.settings, window, client)
         tree = recorded_tree(chosen.thread, chosen.request, by, settings, change)
         if arguments.recorded:
             return StepReport(by, tree, tree.taken[RECORDED], (), sizes.before, sizes.after)
         chosen, size = replace(chosen, thread=change.thread), sizes.before
-    running = _running(by, settings, chosen, arguments)
-    moment = moment_at(
-        chosen.thread,
-        chosen.at,
-        summary=arguments.summary,
-        remote=arguments.remote,
-        instructions=arguments.instructions,
-        overflow="forced" if by.needs_overflow(arguments.tier or "") else "",
-    )
-    before = buffer_at(by, chosen.thread, chosen.at)
-    heard = AnswerLog(_answerer(chosen, arguments))
-    verdicts = by.due(before, settings, running, moment)
     tier: str = arguments.tier or ""
+    context = context_at(by, choice, chosen.thread, chosen.at, window, client, tier)
+    context = _with_files(by, context, arguments)
+    log = AnswerLog(_answerer(chosen, arguments))
+    verdicts = by.due(context)
     outcomes: tuple[Outcome[Any], ...]
     if tier:
-        outcomes = (drive(by.tier(tier, before, settings, running, moment), heard),)
+        outcomes = (drive(by.tier(tier, context), log),)
     else:
-        outcomes = drive(by.run_due(before, settings, running, moment), heard)
-    one = Step(named(tier, outcomes), tier, ORIGIN, settings, moment, outcomes, tuple(heard.asked))
+        outcomes = drive(by.run_due(context), log)
+    taken = Step(named(tier, outcomes), tier, ORIGIN, context.settings, context.moment, outcomes, tuple(log.asked))
     if tree is None:
-        tree = Steps(chosen.thread.id, chosen.request, by.name, before, running)
-    steps = replace(tree.go(ORIGIN), running=running).add(one)
-    return StepReport(by, steps, one, verdicts, size)
+        tree = Steps(chosen.thread.id, chosen.request, by.reference, context.buffer, context.running)
+    steps = replace(tree.go(ORIGIN), running=context.running).add(taken)
+    return StepReport(by, steps, taken, verdicts, size)
 
 
 def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
     """What the recording did before the chosen request. Raises InspectorError."""
-    thread, roku = chosen.thread, estimator("roku")
+    thread, roku = chosen.thread, estimator(DEFAULT_ESTIMATOR)
     change = recorded_step(thread, thread_drops(thread, chosen.session), chosen.at)
     if change is None:
         place = "the end" if chosen.is_end else f"request {chosen.at}"
@@ -164,20 +149,19 @@ def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
     return change, recorded_sizes(change, thread, known_pressures(thread, roku), roku)
 
 
-def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: argparse.Namespace) -> Any:
-    """The state file's, else that of a session whose recorded calls before this one fed the calibration."""
-    if arguments.state:
-        running = by.load(settings, _json_file(arguments.state))
-    else:
-        running = running_at(by, settings, chosen.thread, chosen.at)
+def _with_files(
+    by: Policy[Any, Any], context: PolicyContext[Any, Any], arguments: argparse.Namespace
+) -> PolicyContext[Any, Any]:
+    """The context with the running state of --state, and what --samples teaches."""
+    running = by.load(context.settings, _json_file(arguments.state)) if arguments.state else context.running
     path = arguments.samples
     try:
         samples = [(int(estimated), int(reported)) for estimated, reported in _json_file(path)] if path else []
     except (TypeError, ValueError):
         raise InspectorError(f"{path} must hold a JSON list of [estimated, reported] pairs.") from None
     for sample in samples:
-        running = by.learn(running, settings, *sample)
-    return running
+        running = by.learn(running, context.settings, *sample)
+    return context.with_running(running)
 
 
 def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
@@ -206,10 +190,9 @@ def _json_file(path: str) -> Any:
 def describe(stepped: StepReport) -> dict[str, Any]:
     """The document of cli.md's `step`."""
     by, steps, step = stepped.policy, stepped.steps, stepped.step
-    before, after = steps.origin, step.buffer
-    roku = estimator("roku")
-    measured = by.measure(before, step.settings, steps.running)
-    measured_after = by.measure(after, step.settings, step.running)
+    roku = estimator(DEFAULT_ESTIMATOR)
+    start = PolicyContext(steps.origin, step.settings, steps.running, step.moment)
+    before, after = start.buffer, step.buffer
     return {
         "policy": by.name if step.recorded is None else "recorded",
         "tier": step.tier or (step.fired[-1] if step.fired else None),
@@ -220,12 +203,12 @@ def describe(stepped: StepReport) -> dict[str, Any]:
         "error": step.error or None,
         "before": {
             "messages": len(before.messages),
-            **_size_document(stepped, before, measured),
+            **_size_document(stepped, start),
             **({"listed": stepped.sizer.pressure.tokens} if steps.recorded else {}),
         },
         "after": {
             "messages": [message_document(message, roku) for message in after.messages],
-            **_size_document(stepped, after, measured_after),
+            **_size_document(stepped, start.after(*step.outcomes)),
         },
         "fates": [
             picked(row, "id=fate.id fate=fate.name tokens_before tokens_after")
@@ -240,13 +223,14 @@ def describe(stepped: StepReport) -> dict[str, Any]:
     }
 
 
-def _size_document(stepped: StepReport, buffer: Buffer, measured: tuple[int, int]) -> dict[str, Any]:
-    """By the policy's own measure; and the next prompt if that buffer were sent: reported where it is the recorded."""
-    size = stepped.sizer
+def _size_document(stepped: StepReport, context: PolicyContext[Any, Any]) -> dict[str, Any]:
+    """Sizes by the policy: its raw estimate, and what it compares with its watermarks. And the next prompt if that
+    buffer were sent: reported where it is the recorded one."""
+    by, buffer, size = stepped.policy, context.buffer, stepped.sizer
     pressure = size.pressure if buffer.messages == stepped.steps.origin.messages else size.pressure_of(buffer)
     if stepped.after is not None and buffer is stepped.step.buffer:
         size, pressure = stepped.after, stepped.after.pressure
-    sizes = {"tokens": measured[0], "calibrated": measured[1]}
+    sizes = {"tokens": by.measure(context)[0], "calibrated": by.believed(context)}
     return {**sizes, **picked(pressure, "predicted=tokens kind band"), "unseen": size.scale.unseen}
 
 

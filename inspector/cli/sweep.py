@@ -14,6 +14,7 @@ from html import escape
 from typing import Any
 
 from inspector.cli.output import number, plain, table, write_json, write_lines
+from inspector.cli.select import chosen_pairs, chosen_policy
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import said
 from inspector.core.words import dollars, per_cent
@@ -23,18 +24,18 @@ from inspector.transcripts.saving import save_text
 _SWEPT = ("compactions", "peak", "overflows", "prompt", "cost_usd", "lost", "regret", "reread_tokens", "pins_kept")
 
 
-def sweep_command(arguments: argparse.Namespace, default: str, show: Callable[[str, int, int], None]) -> None:
+def sweep_command(arguments: argparse.Namespace, show: Callable[[str, int, int], None]) -> None:
     """Do it and print it. Raises InspectorError."""
-    names = arguments.policy or [default]
-    if len(names) > 1:
+    if len(arguments.policy or ()) > 1:
         raise InspectorError("a sweep varies the settings of one policy.")
+    by = chosen_policy(arguments)
     if arguments.answerer != "offline":
         raise InspectorError("a sweep answers offline: with a model every point of the grid would cost its calls.")
     wanted = Sweep(
         (arguments.file, *arguments.more),
-        names[0],
+        by.reference,
         tuple(arguments.sweep),
-        (*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)),
+        (*said(arguments.window), *chosen_pairs(arguments, by)),
         arguments.thread,
         arguments.format,
         arguments.window,

@@ -32,7 +32,7 @@ class Prompt:
     tools: tuple[Tool, ...] | None = None
     unseen: int = field(default=0, compare=False)
     """Tokens, by the estimator of a harness that counts its prompt, of what the transcript does not hold of it. Only
-    buffers that are put before such a harness have any (`policies.start.buffer_at`)."""
+    buffers that are put before such a harness have any (`policies.place.buffer_at`)."""
 
 
 NOT_IN_FILE = Prompt()

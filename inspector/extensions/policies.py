@@ -88,7 +88,9 @@ def load_file(path: Path) -> Policy[Any, Any]:
             raise InspectorError(f"{path} could not be run: {type(error).__name__}: {error}") from None
     if not hasattr(module, OBJECT):
         raise InspectorError(f"{path} has no {OBJECT}: the policy must be an object of that name.")
-    return _checked(getattr(module, OBJECT), str(path))
+    policy = _checked(getattr(module, OBJECT), str(path))
+    policy.source = str(path.absolute())
+    return policy
 
 
 def _checked(found: Any, whose: str) -> Policy[Any, Any]:

@@ -13,19 +13,20 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from inspector.core.answering import offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
-from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.catalogue import DEFAULT_POLICY, TITLES
 from inspector.core.policies.settings import SettingPairs, listed
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, report
 from inspector.core.session import SideCall, Thread
-from inspector.workbench.policy_input import given
+from inspector.extensions.policies import find_policy
+from inspector.workbench.policy_input import preset_of
 from inspector.workbench.state import State
 
 BASE, PLAIN = RECORDED, "none"
 NAMES: Mapping[str, str] = {BASE: TITLE, **TITLES}
 """Of everything that can stand side by side, by name."""
-DEFAULT = (BASE, "roku", "pulse", "pi", "learn-claude-code", PLAIN)
+DEFAULT = (BASE, DEFAULT_POLICY, "pulse", "pi", "learn-claude-code", PLAIN)
 """Compared unless somebody chooses others, with the policy of the harness that wrote the session (`harness_of`)."""
 MOST_POINTS = 64
 """Of a sweep."""
@@ -102,7 +103,7 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Polic
             name,
             window,
             (
-                *(given(state, policy(name)) if name in TITLES else ()),
+                *(preset_of(state, find_policy(name)) if name in TITLES else ()),
                 *(choices.settings if name == choices.policy else ()),
             ),
             choices.remote,
@@ -133,8 +134,8 @@ def sweep_runs(
 def sweepable(state: State, name: str, window: int | None) -> dict[str, tuple[str, ...]]:
     """The settings of a policy that a sweep can vary, each with values to begin with: all of a choice, of a number
     what it is and what lies around it."""
-    by = policy(name)
-    now = by.settings(given(state, by), window)
+    by = find_policy(name)
+    now = by.settings(preset_of(state, by), window)
     hints = get_type_hints(type(now))
     found = {one.name: _around(one, hints[one.name], getattr(now, one.name)) for one in listed(now)}
     return {name: values for name, values in found.items() if len(values) > 1}
@@ -194,7 +195,7 @@ def _result(
     progress: Callable[[int, int], None],
     cancelled: Callable[[], bool],
 ) -> Result:
-    by = policy(run.policy)
+    by = find_policy(run.policy)
     try:
         settings = by.settings(run.settings, run.window)
     except InspectorError as failure:

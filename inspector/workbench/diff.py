@@ -99,7 +99,7 @@ def sides(state: State) -> Sides | None:
     """What is compared where we stand: a preview that is looked at, else the steps; None while there is neither."""
     seen, steps = state.preview, state.steps
     if seen is not None and seen.outcome is not None and state.previews is not None:
-        return Sides(seen.tier, state.previews.buffer, seen.outcome.buffer, sizer_of(state), None, seen.outcome)
+        return Sides(seen.tier, state.previews.context.buffer, seen.outcome.buffer, sizer_of(state), None, seen.outcome)
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
     name = steps.step.name if steps.step is not None else "recorded" if steps.recorded is None else "before it"

@@ -5,9 +5,8 @@ from functools import partial
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
-from inspector.core.policies.catalogue import policy
 from inspector.workbench.edits import EDIT, Edit, Insertion, Partners, Removal, Rewrite, apply, fresh_id, partners
-from inspector.workbench.policy_input import moment_of, settings_of, start_of
+from inspector.workbench.policy_input import context_of, policy_of, start_of
 from inspector.workbench.state import Bench, State, attempt
 from inspector.workbench.stepper import begin
 from inspector.workbench.steps import Origin, Steps
@@ -85,12 +84,12 @@ class Editing:
 
     def _add(self, state: State, steps: Steps, edits: Sequence[Edit]) -> None:
         """A step each. Raises nothing that was not raised when the edit was asked for."""
-        by, settings, moment = policy(steps.policy), settings_of(state), moment_of(state)
+        by, context = policy_of(state), context_of(state, steps=steps)
         try:
             for edit in edits:
-                running = begin(by, EDIT, steps.buffer, settings, steps.state, moment, edit=edit)
-                assert running.step is not None
-                steps = steps.add(running.step)
+                run = begin(by, EDIT, context, edit=edit)
+                assert run.step is not None
+                steps, context = steps.add(run.step), context.after(*run.step.outcomes)
         except InspectorError as failure:
             self._bench.failed(str(failure))
         self._keep(steps)

@@ -14,15 +14,15 @@ from inspector.core.errors import InspectorError
 from inspector.core.findings.composition import Category, sized
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
 from inspector.core.identity import SameObject
-from inspector.core.policies.catalogue import TITLES, policy
-from inspector.core.policies.start import believed_at, counts_by_itself
+from inspector.core.policies.catalogue import TITLES
+from inspector.core.policies.place import believed_at, counts_by_itself
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressure, Pressures
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.tokens.windows import Window
 from inspector.core.words import plural
-from inspector.workbench.policy_input import given, settings_of, sizer_of
+from inspector.workbench.policy_input import policy_of, preset_of, settings_of, sizer_of
 from inspector.workbench.state import PolicyBelief, State
 
 RESERVE = 16_384
@@ -36,7 +36,7 @@ def watermarks(state: State) -> tuple[Watermark, ...]:
     if state.window is None or not state.window.tokens:
         return ()
     try:
-        return policy(state.choices.policy).watermarks(settings_of(state))
+        return policy_of(state).watermarks(settings_of(state))
     except InspectorError:
         return ()
 
@@ -79,7 +79,7 @@ def value_for(state: State, setting: str, tokens: int) -> str | None:
 
     Found by halving: lines move one way with their setting, whichever way that is.
     """
-    by, now = policy(state.choices.policy), settings_of(state)
+    by, now = policy_of(state), settings_of(state)
     field = next((one for one in fields(now) if one.name == setting), None)
     if field is None:
         return None
@@ -87,7 +87,7 @@ def value_for(state: State, setting: str, tokens: int) -> str | None:
     window = (state.window.tokens if state.window else None) or tokens
     low, high = field.metadata.get("low"), field.metadata.get("high")
     low, high = 0 if low is None else low, window if high is None else high
-    others = (*given(state, by), *(pair for pair in state.choices.settings if pair[0] != setting))
+    others = (*preset_of(state, by), *(pair for pair in state.choices.settings if pair[0] != setting))
 
     def spelt(value: float) -> str:
         return str(round(value)) if whole else f"{value:.{_DIGITS}f}"
@@ -137,7 +137,7 @@ def wanted(state: State) -> tuple[object, ...] | None:
 def beliefs(state: State) -> PolicyBelief:
     """Of every request. O(requests) for a harness that calibrates an estimator, O(requests x messages) for others;
     what the last ones still hold is taken over."""
-    thread, by = state.thread, policy(state.choices.policy)
+    thread, by = state.thread, policy_of(state)
     whose = wanted(state)
     assert thread is not None
     assert whose is not None
@@ -308,7 +308,7 @@ def _believed(state: State) -> int | None:
 
 def _by_itself(state: State, thread: Thread) -> bool:
     try:
-        by = policy(state.choices.policy)
+        by = policy_of(state)
     except InspectorError:
         return False
     at = len(thread.requests) if state.at is None else state.at

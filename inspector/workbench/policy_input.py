@@ -6,16 +6,26 @@ Read from the State.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.settings import SettingPairs, said
-from inspector.core.policies.start import buffer_at, moment_at, recorded_summary, running_at
-from inspector.core.policies.verdict import PolicyInput
+from inspector.core.policies.place import (
+    NO_WINDOW,
+    buffer_at,
+    chosen_moment,
+    context_at,
+    moment_at,
+    preset,
+    running_at,
+    settings_for,
+    summary_at,
+)
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Request, Thread, additions
 from inspector.core.tokens.sizing import Sizer, sizer
+from inspector.core.tokens.windows import Window
+from inspector.extensions.policies import find_policy
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, RecordedCall, Step, StepRow, Steps, step_rows
 
@@ -23,23 +33,31 @@ if TYPE_CHECKING:
     from inspector.core.findings.recorded_step import RecordedStep
 
 
+def policy_of(state: State) -> Policy[Any, Any]:
+    """The chosen policy. Raises InspectorError."""
+    return find_policy(state.choices.policy)
+
+
 def settings_of(state: State) -> Any:
-    """The policy's settings: the window where we stand, then what the user set. Raises InspectorError."""
-    window = state.window.tokens if state.window else None
-    by = policy(state.choices.policy)
-    return _parsed(by, (*given(state, by), *state.choices.settings), window)
+    """The chosen policy's settings where we stand. Raises InspectorError."""
+    return settings_for(policy_of(state), state.choices.settings, window_of(state), client_of(state))
 
 
-@lru_cache(maxsize=16)
-def _parsed(by: Policy[Any, Any], values: SettingPairs, window: int | None) -> Any:
-    """Each panel asks, at each step of the playhead."""
-    return by.settings(values, window)
-
-
-def given(state: State, by: Policy[Any, Any]) -> SettingPairs:
+def preset_of(state: State, by: Policy[Any, Any]) -> SettingPairs:
     """Settings that hold before those that the user chose: by the session's client, and by the user's window."""
-    client = state.session.client if state.session is not None else ""
-    return (*by.of_client(client), *said(state.user_window))
+    return preset(by, window_of(state), client_of(state))
+
+
+def window_of(state: State) -> Window:
+    """The model's window where we stand."""
+    if state.user_window is not None:
+        return Window(state.user_window, "user")
+    return state.window or NO_WINDOW
+
+
+def client_of(state: State) -> str:
+    """The program that wrote the open session; empty while nothing is open."""
+    return state.session.client if state.session is not None else ""
 
 
 def sizer_of(state: State) -> Sizer:
@@ -74,35 +92,34 @@ def ground_of(state: State) -> tuple[Thread, int]:
 
 
 def summary_of(state: State) -> str:
-    """The session memory at hand: what the user typed, or the newest summary that the session had recorded by here."""
-    if state.choices.recorded and state.thread is not None:
-        return recorded_summary(*ground_of(state))
-    return state.choices.summary
+    """The session memory for L2 where we stand; call it only while something is open."""
+    return summary_at(state.choices, *ground_of(state))
 
 
-def moment_of(state: State, tier: str = "") -> PolicyInput:
-    """What the policy may know where we stand."""
-    choices = state.choices
-    return moment_at(
-        *ground_of(state),
-        remote=choices.remote,
-        summary=summary_of(state),
-        instructions=choices.instructions,
-        overflow="forced by hand" if policy(choices.policy).needs_overflow(tier) else "",
-    )
+def context_of(state: State, tier: str = "", steps: Steps | None = None) -> PolicyContext[Any, Any]:
+    """What the chosen policy goes by where we stand. O(messages) where no step was taken. Raises InspectorError.
+
+    Args:
+        tier: the tier that is to be run by hand.
+        steps: the steps to stand in, where the caller has them; None = `start_of(state)`.
+    """
+    by = policy_of(state)
+    steps = start_of(state) if steps is None else steps
+    moment = chosen_moment(by, state.choices, *ground_of(state), tier)
+    return PolicyContext(steps.buffer, settings_of(state), steps.state, moment, window_of(state).tokens)
 
 
 def start_of(state: State) -> Steps:
-    """The policy's steps where we stand; new ones, from the recorded buffer, where it took none. O(messages)."""
+    """The policy's steps where we stand; new ones, from the recorded buffer, where it took none. O(messages). Raises
+    InspectorError."""
     if state.taken is not None:
         return state.taken
-    by, settings, change = policy(state.choices.policy), settings_of(state), change_of(state)
-    thread = state.thread
+    by, thread, change = policy_of(state), state.thread, change_of(state)
     assert thread is not None
     if change is not None:
-        return recorded_tree(thread, state.at, by, settings, change)
-    running = running_at(by, settings, thread, state.place)
-    return Steps(state.thread_id, state.at, by.name, buffer_at(by, thread, state.place), running)
+        return recorded_tree(thread, state.at, by, settings_of(state), change)
+    start = context_at(by, state.choices, thread, state.place, window_of(state), client_of(state))
+    return Steps(state.thread_id, state.at, by.reference, start.buffer, start.running)
 
 
 def change_of(state: State) -> "RecordedStep | None":
@@ -126,7 +143,7 @@ def recorded_tree(
     outcome = replace(change.outcome, buffer=buffer_at(by, thread, at), running=running)
     moment = moment_at(change.thread, at)
     step = Step(f"as recorded: {change.name}", "", ORIGIN, settings, moment, (outcome,), recorded=change)
-    return Steps(thread.id, request, by.name, buffer_at(by, change.thread, at), started).add(step)
+    return Steps(thread.id, request, by.reference, buffer_at(by, change.thread, at), started).add(step)
 
 
 def called_at(state: State) -> RecordedCall:
@@ -149,7 +166,7 @@ def tier_of(state: State, number: int) -> str:
     Where several share it (L3a, L3b): the one that is due, else the one for the chosen kind of provider, first for one
     that can compact remotely.
     """
-    names = [tier.name for tier in policy(state.choices.policy).tiers]
+    names = [tier.name for tier in policy_of(state).tiers]
     numbers = [int(found[0]) if (found := _NUMBER.search(name)) else None for name in names]
     if not any(one is not None for one in numbers):
         return names[number] if 0 <= number < len(names) else ""

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
-from inspector.core.policies.catalogue import policy
-from inspector.core.policies.start import watermark_tokens
+from inspector.core.policies.place import chosen_moment
 from inspector.core.session import Session
-from inspector.workbench.policy_input import moment_of, settings_of, sizer_of, start_of
+from inspector.workbench.policy_input import context_of, ground_of, policy_of, sizer_of
 from inspector.workbench.previews import Preview, Previews, preview
 from inspector.workbench.state import Bench, State, attempt
 from inspector.workbench.steps import ORIGIN
@@ -33,13 +32,11 @@ def _key(state: State) -> tuple[object, ...]:
 
 def previews(state: State) -> Previews:
     """Verdicts where we stand, without previews yet. O(messages). Raises InspectorError for impossible settings."""
-    by, settings, steps = policy(state.choices.policy), settings_of(state), start_of(state)
-    estimated, tokens = by.measure(steps.buffer, settings, steps.state)
-    verdicts = by.due(steps.buffer, settings, steps.state, moment_of(state))
-    tokens = watermark_tokens(by, settings, verdicts, tokens)
-    size = sizer_of(state)
-    shown = size.pressure_of(steps.buffer).tokens or 0
-    return Previews(_key(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts, shown)
+    by, context, size = policy_of(state), context_of(state), sizer_of(state)
+    verdicts = by.due(context)
+    estimated, _ = by.measure(context)
+    shown = size.pressure_of(context.buffer).tokens or 0
+    return Previews(_key(state), by, context, estimated, by.believed(context, verdicts), size, verdicts, shown)
 
 
 def looked_at(state: State, known: Previews | None) -> str:
@@ -113,8 +110,8 @@ class PreviewWorker:
             self._see(grown, state)
 
         def job() -> Preview:
-            moment = moment_of(state, tier)
-            return preview(found.policy, tier, found.buffer, found.settings, found.running, moment, found.sizer)
+            forced = chosen_moment(found.policy, state.choices, *ground_of(state), tier)
+            return preview(found.policy, tier, replace(found.context, moment=forced), found.sizer)
 
         self._bench.work(job, seen)
 

@@ -17,8 +17,9 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import RemoteCompact, Summarize, drive
 from inspector.core.outcome import Outcome, fates
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.verdict import PolicyInput, Verdict
+from inspector.core.policies.verdict import Verdict
 from inspector.core.tokens.prices import cost
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import MINUTES, Usage, cache_written
@@ -51,19 +52,11 @@ class Preview:
     """How long what is written anew will be kept: a write for an hour costs more."""
 
 
-def preview(
-    policy: Policy[Any, Any],
-    tier: str,
-    buffer: Buffer,
-    settings: Any,
-    running: Any,
-    moment: PolicyInput,
-    sizer: Sizer,
-) -> Preview:
+def preview(policy: Policy[Any, Any], tier: str, context: PolicyContext[Any, Any], sizer: Sizer) -> Preview:
     """Run the tier on the side. Changes nothing. Never raises for a tier that exists. All sizes are the `sizer`'s."""
-    heard = AnswerLog(rehearsed(offline))
+    heard, buffer, moment = AnswerLog(rehearsed(offline)), context.buffer, context.moment
     try:
-        outcome: Outcome[Any] = drive(policy.tier(tier, buffer, settings, running, moment), heard)
+        outcome: Outcome[Any] = drive(policy.tier(tier, context), heard)
     except InspectorError as failure:
         return Preview(tier, 0, 0, 0, 0, 0, None, None, 0, None, None, str(failure))
     touched = sum(fate.name != "kept" for fate in fates(buffer, outcome))
@@ -121,9 +114,8 @@ class Previews:
     key: tuple[object, ...]
     """All that they depend on."""
     policy: Policy[Any, Any]
-    settings: Any
-    buffer: Buffer
-    running: Any
+    context: PolicyContext[Any, Any]
+    """What it goes by there."""
     estimated: int
     """Tokens of the buffer by the policy's own estimator, raw ..."""
     tokens: int

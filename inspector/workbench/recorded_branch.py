@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
-from inspector.core.policies.catalogue import policy
 from inspector.core.tokens.estimators import estimator
-from inspector.workbench.policy_input import change_of, recorded_tree, settings_of
+from inspector.workbench.policy_input import change_of, policy_of, recorded_tree, settings_of
 from inspector.workbench.state import Bench, State
 from inspector.workbench.steps import RecordedBranch
 
@@ -107,7 +106,7 @@ def _branch(state: State) -> RecordedBranch | None:
     """What the recording did where `state` stands. O(messages)."""
     from inspector.core.findings.recorded_step import recorded_sizes
 
-    thread, change, by, pressures = state.thread, change_of(state), policy(state.choices.policy), state.pressures
+    thread, change, by, pressures = state.thread, change_of(state), policy_of(state), state.pressures
     if thread is None or change is None or pressures is None:
         return None
     try:

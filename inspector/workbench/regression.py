@@ -15,7 +15,8 @@ from inspector.core.diff import readable
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import WRAPPED, dumps, is_deeper, loads
 from inspector.core.outcome import FateName
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.context import PolicyContext
+from inspector.extensions.policies import find_policy
 from inspector.workbench.steps import ORIGIN, Steps
 from inspector.workbench.steps_file import StepsSource, run_step, write_step
 
@@ -45,11 +46,12 @@ Ran = StepResult  # the name under which tests import it that were exported befo
 
 def ran(steps: Steps, at: int) -> StepResult:
     """What came of the step `at`."""
-    step, by = steps.taken[at], policy(steps.policy)
+    step, by = steps.taken[at], find_policy(steps.policy)
     fates = steps.fates(at)
     parent_state = steps.running if step.parent == ORIGIN else steps.taken[step.parent].running
-    before, _ = by.measure(steps.buffer_of(step.parent), step.settings, parent_state)
-    after, calibrated = by.measure(step.buffer, step.settings, step.running)
+    start = PolicyContext(steps.buffer_of(step.parent), step.settings, parent_state, step.moment)
+    before, _ = by.measure(start)
+    after, calibrated = by.measure(start.after(*step.outcomes))
     return StepResult(
         fired=step.fired,
         succeeded=step.succeeded,
@@ -65,10 +67,10 @@ def ran(steps: Steps, at: int) -> StepResult:
 
 def run(policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[Mapping[str, Any]]) -> list[StepResult]:
     """Run the steps one after the other from `start` (`messages` a JSON text each). Raises InspectorError."""
-    by = policy(policy_name)
+    by = find_policy(policy_name)
     messages = [loads(line.encode("utf-8", "replace"), deepest=WRAPPED) for line in start["messages"]]
     origin = read_buffer({**start, "messages": messages})
-    tree = Steps("main", None, by.name, origin, by.load(by.settings(), state))
+    tree = Steps("main", None, by.reference, origin, by.load(by.settings(), state))
     for told in steps:
         tree = tree.add(run_step(by, tree, told))
     return [ran(tree, at) for at in range(len(tree.taken))]
@@ -91,7 +93,7 @@ def told_path(steps: Steps) -> list[dict[str, Any]]:
     The running state is worked out anew, but where it was changed by hand between two steps (a breaker that was
     closed): there it is in the step.
     """
-    by, told = policy(steps.policy), []
+    by, told = find_policy(steps.policy), []
     start, running = _started(steps)
     again = replace(steps, origin=start, running=running, taken=(), at=ORIGIN, against=None)
     for at in steps.own_path:
@@ -162,7 +164,7 @@ def pytest_text(steps: Steps, source: StepsSource) -> str:
     pieces = [
         f"SOURCE = {_flat({**asdict(source), 'thread': steps.thread_id, 'request': steps.request})}\n",
         f"POLICY = {steps.policy!r}\n",
-        f"STATE: dict[str, Any] = {_laid_out(policy(steps.policy).dump(running))}\n",
+        f"STATE: dict[str, Any] = {_laid_out(find_policy(steps.policy).dump(running))}\n",
         *names.settings(told),
         f"STEPS: list[dict[str, Any]] = [\n{''.join(names.step(one) for one in told)}]\n",
         f"EXPECTED: list[dict[str, Any]] = [\n{''.join(_expected(steps, at) for at in path)}]\n",

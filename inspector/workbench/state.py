@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 from inspector.core.buffer import EMPTY_VIEW, Buffer, View
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Need
-from inspector.core.policies.catalogue import DEFAULT
-from inspector.core.policies.settings import SettingPairs
+from inspector.core.policies.catalogue import DEFAULT_POLICY
+from inspector.core.policies.place import PolicyChoice
 from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
@@ -34,26 +35,16 @@ class OpeningProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(PolicyChoice):
     """What the user chose for the stepper. Everything else about a step follows from it and from where we stand."""
 
-    policy: str = DEFAULT
+    policy: str = DEFAULT_POLICY
     by_user: bool = False
     """The user chose the policy: it stays whatever is opened. Else each session opens with its harness's."""
-    settings: SettingPairs = ()
-    """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
     answer_by: str = "offline"
     """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""
     model: str = ""
     """The model that answers; empty = the session's own where we stand."""
-    remote: bool = False
-    """The provider can compact remotely."""
-    summary: str = ""
-    """Session memory for L2."""
-    recorded: bool = False
-    """Instead of `summary`: the newest summary that the session itself had recorded by where we stand."""
-    instructions: str = ""
-    """What a manual compaction should keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +121,7 @@ class State:
     """Where the text that is searched for came into the buffer; None while nothing is searched for."""
     user_window: int | None = None
     """The window the user chose, in tokens."""
-    estimator: str = "roku"
+    estimator: str = DEFAULT_ESTIMATOR
     pressures: Pressures | None = None
     """Of the chosen thread, by the chosen estimator."""
     believed: PolicyBelief | None = None

@@ -5,17 +5,17 @@ is a generator and cannot be copied; it lives here until it ends or is given up.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.core.answering import AnsweredNeed, Answerer
 from inspector.core.buffer import Buffer
 from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.verdict import PolicyInput
 from inspector.core.validity import TIER, repair
+from inspector.extensions.policies import find_policy
 from inspector.workbench.edits import EDIT, Edit, apply, described
 from inspector.workbench.steps import RecordedCall, Step, named
 
@@ -35,8 +35,8 @@ class TierRun:
 
     policy: Policy[Any, Any]
     tier: str
-    settings: Any
-    moment: PolicyInput
+    context: PolicyContext[Any, Any]
+    """Where it started."""
     talk: Conversation[Any]
     called: RecordedCall | None = None
     edit: Edit | None = None
@@ -71,17 +71,14 @@ class TierRun:
         outcomes: tuple[Outcome[Any], ...] = value if isinstance(value, tuple) else (value,)
         self.need = None
         name = named(self.tier, outcomes) if self.edit is None else described(self.edit)
-        asked = tuple(self.asked)
-        self.step = Step(name, self.tier, -1, self.settings, self.moment, outcomes, asked, self.called, self.edit)
+        settings, moment, asked = self.context.settings, self.context.moment, tuple(self.asked)
+        self.step = Step(name, self.tier, -1, settings, moment, outcomes, asked, self.called, self.edit)
 
 
 def begin(
     policy: Policy[Any, Any],
     tier: str,
-    buffer: Buffer,
-    settings: Any,
-    running: Any,
-    moment: PolicyInput,
+    context: PolicyContext[Any, Any],
     called: RecordedCall | None = None,
     edit: Edit | None = None,
 ) -> TierRun:
@@ -89,35 +86,36 @@ def begin(
 
     Raises InspectorError for an unknown tier.
     """
+    buffer, running = context.buffer, context.running
     talk: Conversation[Any]
     if edit is not None:
         talk = _asking_nobody(lambda: apply(edit, buffer, running))
     elif tier == DUE:
-        talk = policy.run_due(buffer, settings, running, moment)
+        talk = policy.run_due(context)
     elif tier == REPAIR:
         talk = _asking_nobody(lambda: repair(buffer, running))
     elif tier == TURN:
-        talk = turn(policy, buffer, settings, running, moment, called or RecordedCall())
+        talk = turn(policy, context, called or RecordedCall())
     else:
-        talk = policy.tier(tier, buffer, settings, running, moment)
-    started = TierRun(policy, EDIT if edit else tier, settings, moment, talk, called, edit)
+        talk = policy.tier(tier, context)
+    started = TierRun(policy, EDIT if edit else tier, context, talk, called, edit)
     started.start()
     return started
 
 
 def turn(
-    policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: PolicyInput, called: RecordedCall
+    policy: Policy[Any, Any], context: PolicyContext[Any, Any], called: RecordedCall
 ) -> Conversation[tuple[Outcome[Any], ...]]:
     """A whole turn around a recorded call. The calibration learns from it where its buffer was the recorded one."""
-    before: Sequence[Outcome[Any]] = yield from policy.before_call(buffer, settings, running, moment)
-    sent, running = (before[-1].buffer, before[-1].running) if before else (buffer, running)
-    if called.usage is not None and sent is buffer:
-        raw, _ = policy.measure(sent, settings, running)
-        running = policy.learn(running, settings, raw, called.usage.prompt)
+    before: Sequence[Outcome[Any]] = yield from policy.before_call(context)
+    sent = context.after(*before)
+    if called.usage is not None and sent.buffer is context.buffer:
+        raw, _ = policy.measure(sent)
+        sent = sent.with_running(policy.learn(sent.running, sent.settings, raw, called.usage.prompt))
     grown = sent.with_messages((*sent.messages, *called.messages))
-    moment = replace(moment, usage=called.usage or moment.usage, finish=called.finish or moment.finish)
-    after: Sequence[Outcome[Any]] = yield from policy.after_turn(grown, settings, running, moment)
-    return (*before, Outcome(CALL, grown, running), *after)
+    usage, finish = called.usage or context.moment.usage, called.finish or context.moment.finish
+    after: Sequence[Outcome[Any]] = yield from policy.after_turn(grown.with_moment(usage=usage, finish=finish))
+    return (*before, Outcome(CALL, grown.buffer, grown.running), *after)
 
 
 def _asking_nobody(step: Callable[[], Outcome[Any]]) -> Conversation[Outcome[Any]]:
@@ -145,9 +143,8 @@ class ExternalNeed(TierRun):
     """
 
     def __init__(self, who: str, policy_name: str, need: Need, reply: Callable[[Answer | Failure], None]) -> None:
-        super().__init__(
-            policy(policy_name), who, None, PolicyInput(), _asking_nobody(lambda: Outcome(who, Buffer(()), None))
-        )
+        nothing = PolicyContext(Buffer(()), None, None)
+        super().__init__(find_policy(policy_name), who, nothing, _asking_nobody(lambda: nothing.unchanged(who)))
         self.need = need
         self._reply = reply
 

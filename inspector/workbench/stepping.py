@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from inspector.core.answering import Answerer, Stoppable, offline
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
-from inspector.core.policies.catalogue import policy
-from inspector.workbench.policy_input import called_at, moment_of, settings_of, start_of
+from inspector.extensions.policies import find_policy
+from inspector.workbench.policy_input import called_at, context_of, policy_of, settings_of, start_of
 from inspector.workbench.state import Bench, Choices, PendingNeed, State, attempt
 from inspector.workbench.stepper import DUE, REPAIR, TURN, TierRun, begin
 from inspector.workbench.steps import Steps
@@ -260,7 +260,7 @@ class Stepping:
         steps = self._bench.state.steps
         if steps is None:
             return
-        by = policy(steps.policy)
+        by = find_policy(steps.policy)
         data = by.dump(steps.state)
         data.pop("breaker", None)
         closed = by.load(settings_of(self._bench.state), data)
@@ -269,11 +269,11 @@ class Stepping:
 
 def _nothing_due(start: Steps) -> str:
     place = "after the last request" if start.request is None else f"at request {start.request:,}"
-    return f"No tier of {policy(start.policy).title} is due {place}, so no step was taken. Force runs a tier anyway."
+    return f"No tier of {find_policy(start.policy).title} is due {place}, so no step was taken. Force runs a tier anyway."
 
 
 def _begun(tier: str, state: State) -> tuple[Steps, TierRun]:
     """A tier from where `state` stands to its first need, and the steps it starts from."""
     steps = start_of(state)
-    by, called = policy(steps.policy), called_at(state) if tier == TURN else None
-    return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment_of(state, tier), called)
+    called = called_at(state) if tier == TURN else None
+    return steps, begin(policy_of(state), tier, context_of(state, tier, steps), called)

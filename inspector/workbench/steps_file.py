@@ -14,12 +14,13 @@ from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import read_messages, write_message
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import settable
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.recording import from_json, read_reply, to_json, write_reply
 from inspector.core.usage import Usage
+from inspector.extensions.policies import find_policy
 from inspector.workbench.edits import read_edit, write_edit
 from inspector.workbench.stepper import begin, complete
 from inspector.workbench.steps import ORIGIN, RecordedCall, Step, Steps
@@ -46,7 +47,7 @@ class StepsReplay:
 
 def write_steps(steps: Steps, source: StepsSource) -> dict[str, Any]:
     """All steps of the tree as one JSON document."""
-    by = policy(steps.policy)
+    by = find_policy(steps.policy)
     return {
         "kind": KIND,
         "version": VERSION,
@@ -82,7 +83,7 @@ def write_step(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
 
 def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
     """The step, and where it ended."""
-    raw, calibrated = by.measure(step.buffer, step.settings, step.running)
+    raw, calibrated = by.measure(PolicyContext(step.buffer, step.settings, step.running, step.moment))
     after = {
         "messages": len(step.buffer.messages),
         "tokens": raw,
@@ -161,8 +162,8 @@ def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) ->
     checked = check_document(document)
     _check_start(checked, origin)
     thread_id, request = place_of(checked)
-    by = policy(str(checked.get("policy")))
-    steps = Steps(thread_id, request, by.name, origin, by.load(by.settings(), checked.get("state") or {}))
+    by = find_policy(str(checked.get("policy")))
+    steps = Steps(thread_id, request, by.reference, origin, by.load(by.settings(), checked.get("state") or {}))
     elsewhere: list[str] = []
     for number, told in enumerate(_listed(checked, "steps")):
         parent = told.get("parent")
@@ -186,7 +187,8 @@ def run_step(by: Policy[Any, Any], steps: Steps, told: Mapping[str, Any]) -> Ste
     replies = Scripted([read_reply(one) for one in _listed(told, "answers")])
     called = _read_call(told["called"]) if told.get("called") is not None else None
     edit = read_edit(told["edit"]) if told.get("edit") is not None else None
-    step = complete(begin(by, tier, steps.buffer, settings, steps.state, moment, called, edit), replies)
+    context = PolicyContext(steps.buffer, settings, steps.state, moment)
+    step = complete(begin(by, tier, context, called, edit), replies)
     step = replace(step, name=str(told.get("name") or step.name))
     saved = told.get("state")
     if saved is None or saved == by.dump(step.running):

@@ -11,8 +11,8 @@ from inspector.core.buffer import NOT_IN_FILE, Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.needs import drive
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import Session, Thread
 from inspector.core.validity import check as refused
 from inspector.simulated.server import SimulatedServer
@@ -181,7 +181,7 @@ def test_from_a_buffer_that_was_compacted_by_hand(
     thread = session.main
     settings = POLICY.settings((), window=1_000)
     before = thread.requests[-1].buffer()
-    after = drive(POLICY.tier("L1", before, settings, POLICY.fresh(settings), PolicyInput()), offline).buffer
+    after = drive(POLICY.tier("L1", PolicyContext(before, settings, POLICY.fresh(settings))), offline).buffer
     assert len(after.messages) < len(before.messages)
     found = fork(session, thread, len(thread.requests) - 1, workspace, after)
     assert any("by hand" in one for one in found.changes)

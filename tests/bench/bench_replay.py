@@ -15,7 +15,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import drive
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.policies.verdict import PolicyInput
+from inspector.core.policies.context import PolicyContext
 from inspector.core.replay.driver import Ground, replay
 from inspector.core.replay.report import report
 from inspector.core.session import Thread
@@ -67,12 +67,13 @@ def _huge() -> Buffer:
 def _tiers() -> list[Row]:
     buffer, settings = _huge(), ROKU.settings((), 1_000_000)
     running = ROKU.fresh(settings)
-    tokens, _ = ROKU.measure(buffer, settings, running)
+    context = PolicyContext(buffer, settings, running)
+    tokens, _ = ROKU.measure(context)
     what = f"on {len(buffer.messages):,} messages of {tokens / 1e6:.2f} M tokens"
     return [
         (
             f"roku {tier} {what}",
-            1000 * best_of(lambda tier=tier: drive(ROKU.tier(tier, buffer, settings, running, PolicyInput()), offline)),  # type: ignore[misc]
+            1000 * best_of(lambda tier=tier: drive(ROKU.tier(tier, context), offline)),  # type: ignore[misc]
             "ms (asked: < 20)",
         )
         for tier in ("L0", "L1")

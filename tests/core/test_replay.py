@@ -13,6 +13,7 @@ from inspector.core.buffer import NOT_IN_FILE, Stretch
 from inspector.core.message import Message, Text, Thinking
 from inspector.core.needs import Answer, ProviderFailure, ReadFile, SaveText, Summarize
 from inspector.core.policies import codex, none
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.turn import AllDone
@@ -44,7 +45,7 @@ def test_a_policy_that_never_fires_sends_what_was_recorded() -> None:
 def test_tiers_fire_and_the_buffer_stays_below_the_window() -> None:
     done = run(thread(60, "x" * 2000), POLICY, 4000)
     assert {"L0", "L1"} <= {tier for one in done for tier in one.fired}
-    assert max(POLICY.measure(one.buffer, POLICY.settings(), one.running)[1] for one in done) < 4000
+    assert max(POLICY.measure(PolicyContext(one.buffer, POLICY.settings(), one.running))[1] for one in done) < 4000
     assert [one.index for one in done] == list(range(60))
 
 
@@ -168,10 +169,8 @@ class Telling(type(none.POLICY)):  # type: ignore[misc]
     def __init__(self) -> None:
         self.told: list[Any] = []
 
-    def before_call(
-        self, buffer: Any, settings: SimpleSettings, running: SimpleState, moment: Any
-    ) -> AllDone[SimpleState]:
-        self.told.append(moment)
+    def before_call(self, context: PolicyContext[SimpleSettings, SimpleState]) -> AllDone[SimpleState]:
+        self.told.append(context.moment)
         yield from ()
         return ()
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.core.policies.catalogue import POLICIES, policy
+from inspector.core.policies.catalogue import POLICIES
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.tiers.blocks import BY_HAND, GENERATED, NONE, PROVIDER, RECORDED, TYPED
 from inspector.gui.panels.tiers.need_panel import FAILURES
@@ -309,10 +309,10 @@ def test_any_policy_can_be_stepped(window: MainWindow, stepper: TierPanel, qtbot
     kept = window.workbench.state.steps
     for name in POLICIES:
         menu = stepper.caption.menu()
-        next(action for action in menu.actions() if action.text() == policy(name).title).trigger()
+        next(action for action in menu.actions() if action.text() == POLICIES[name].title).trigger()
         foreseen(window, qtbot)
-        assert list(stepper.rows) == [tier.name for tier in policy(name).tiers]
-        if policy(name).tiers and name != "roku":
+        assert list(stepper.rows) == [tier.name for tier in POLICIES[name].tiers]
+        if POLICIES[name].tiers and name != "roku":
             assert window.workbench.state.steps is None
             stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
         window.workbench.stepping.choose(policy="roku")

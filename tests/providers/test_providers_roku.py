@@ -10,6 +10,7 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, drive
 from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.settings import RokuState
 from inspector.core.policies.verdict import PolicyInput
@@ -34,7 +35,7 @@ def _buffer(turns: int = 8) -> Buffer:
 
 def _run(tier: str, answer: Answerer, running: RokuState | None = None, **moment: Any) -> Outcome[RokuState]:
     start = running or POLICY.fresh(SETTINGS)
-    return drive(POLICY.tier(tier, _buffer(), SETTINGS, start, PolicyInput(step=1, **moment)), answer)
+    return drive(POLICY.tier(tier, PolicyContext(_buffer(), SETTINGS, start, PolicyInput(step=1, **moment))), answer)
 
 
 def _events(outcome: Outcome[RokuState]) -> list[str]:
@@ -65,7 +66,8 @@ def test_l3a_through_the_endpoint(simulated: SimulatedServer, keep: str) -> None
     settings = POLICY.settings([("opaque_items", keep)], window=1_000)
     with by_url(simulated, "responses") as answer:
         outcome = drive(
-            POLICY.tier("L3a", _buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True)), answer
+            POLICY.tier("L3a", PolicyContext(_buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True))),
+            answer,
         )
     assert outcome.succeeded is (keep == "keep")
     if keep == "keep":
@@ -113,7 +115,8 @@ def test_l3a_never_falls_through_to_l3b(simulated: SimulatedServer, fault: str) 
     settings = replace(SETTINGS, compact_request_timeout=1.0 if fault == "stall" else 90.0)
     with by_url(simulated, "responses") as answer:
         outcome = drive(
-            POLICY.tier("L3a", _buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True)), answer
+            POLICY.tier("L3a", PolicyContext(_buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True))),
+            answer,
         )
     assert outcome.error == "provider_failure"
     assert outcome.running.breaker.failures == 1
@@ -125,7 +128,7 @@ def test_a_summary_that_hangs_is_over_in_its_time(simulated: SimulatedServer, wi
     simulated.world.faults.push("drip")
     settings = replace(SETTINGS, compact_llm_timeout=0.4)
     with by_url(simulated, wire) as answer:
-        outcome = drive(POLICY.tier("L3b", _buffer(), settings, POLICY.fresh(settings), PolicyInput()), answer)
+        outcome = drive(POLICY.tier("L3b", PolicyContext(_buffer(), settings, POLICY.fresh(settings))), answer)
     complete = next(event for event in outcome.events if event.name == "CompactComplete")
     assert outcome.error == "provider_failure"
     assert complete.fields["elapsed_ms"] >= 400  # type: ignore[operator]

@@ -7,6 +7,7 @@ import pytest
 from inspector.core.answering import Answerer
 from inspector.core.needs import AskModel, ProviderFailure, drive
 from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.settings import RokuState
 from inspector.core.policies.verdict import PolicyInput
@@ -59,7 +60,7 @@ def _step(tier: str, thread: Thread, answer: Answerer, overflow: str = "") -> Ou
     buffer = thread.requests[-1].buffer()
     settings = POLICY.settings([("opaque_items", "keep")], window=200_000)
     moment = PolicyInput(step=1, remote=tier == "L3a", overflow=overflow)
-    return drive(POLICY.tier(tier, buffer, settings, POLICY.fresh(settings), moment), answer)
+    return drive(POLICY.tier(tier, PolicyContext(buffer, settings, POLICY.fresh(settings), moment)), answer)
 
 
 @pytest.mark.parametrize("tier", ["L3a", "L3b", "L4"])

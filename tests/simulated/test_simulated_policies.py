@@ -7,6 +7,7 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message
 from inspector.core.needs import Answer, drive
 from inspector.core.policies.catalogue import POLICIES, TITLES
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.verdict import PolicyInput
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import READ, WIRES, by_url, call, result, user
@@ -33,6 +34,9 @@ def test_a_summary_is_given_and_tells_of_the_calls(simulated: SimulatedServer, n
     for wire in WIRES:
         with by_url(simulated, wire) as answer:
             heard = AnswerLog(answer)
-            drive(policy.tier(tier, _buffer(), settings, policy.fresh(settings), PolicyInput(step=1)), heard)
+            drive(
+                policy.tier(tier, PolicyContext(_buffer(), settings, policy.fresh(settings), PolicyInput(step=1))),
+                heard,
+            )
         answers = [one.reply.text for one in heard.asked if isinstance(one.reply, Answer)]
         assert not [text for text in answers if "The last thing you said was" in text]

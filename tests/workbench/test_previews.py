@@ -8,7 +8,7 @@ import pytest
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.needs import Summarize
 from inspector.core.outcome import Outcome
-from inspector.core.policies.start import moment_at
+from inspector.core.policies.place import moment_at
 from inspector.core.session import Request, Thread
 from inspector.core.usage import HOUR, MINUTES, Usage
 from inspector.workbench.gauge import firings, reading, value_for, watermarks

@@ -1,8 +1,8 @@
 """The drawn tree of steps: depths, and the lines between the dots."""
 
 from inspector.core.answering import offline
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
@@ -20,7 +20,7 @@ def tree() -> Steps:
     steps = Steps("main", 7, "roku", build(10, "x" * 900), POLICY.fresh(SETTINGS))
     for parent, tier in ((ORIGIN, "L0"), (0, "L1"), (1, "L3b"), (ORIGIN, "L1")):
         steps = steps.go(parent)
-        steps = steps.add(complete(begin(POLICY, tier, steps.buffer, SETTINGS, steps.state, PolicyInput()), offline))
+        steps = steps.add(complete(begin(POLICY, tier, PolicyContext(steps.buffer, SETTINGS, steps.state)), offline))
     return steps
 
 

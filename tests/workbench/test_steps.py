@@ -4,8 +4,8 @@ import pytest
 
 from inspector.core.answering import Scripted, offline
 from inspector.core.needs import Answer, ProviderFailure
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.verdict import PolicyInput
 from inspector.workbench.stepper import DUE, begin, complete
 from inspector.workbench.steps import ORIGIN, Step, Steps, drawn
 from tests.core.policies.build import build, plain
@@ -15,7 +15,7 @@ FRESH = POLICY.fresh(SETTINGS)
 
 
 def run(steps: Steps, tier: str) -> Step:
-    return complete(begin(POLICY, tier, steps.buffer, SETTINGS, steps.state, PolicyInput()), offline)
+    return complete(begin(POLICY, tier, PolicyContext(steps.buffer, SETTINGS, steps.state)), offline)
 
 
 def start() -> Steps:
@@ -50,7 +50,7 @@ def test_fates_from_parent_and_from_the_origin() -> None:
 
 
 def test_a_tier_waits_and_goes_on() -> None:
-    running = begin(POLICY, "L3b", plain(10), SETTINGS, FRESH, PolicyInput())
+    running = begin(POLICY, "L3b", PolicyContext(plain(10), SETTINGS, FRESH))
     assert running.need is not None
     running.answer(ProviderFailure("no", 403))
     step = running.step
@@ -59,7 +59,7 @@ def test_a_tier_waits_and_goes_on() -> None:
 
 
 def test_giving_up_changes_nothing() -> None:
-    running = begin(POLICY, "L3b", plain(10), SETTINGS, FRESH, PolicyInput())
+    running = begin(POLICY, "L3b", PolicyContext(plain(10), SETTINGS, FRESH))
     running.give_up()
     running.answer(Answer("late"))
     assert running.step is None
@@ -68,7 +68,7 @@ def test_giving_up_changes_nothing() -> None:
 def test_a_recording_replays_exactly() -> None:
     first = run(start(), "L3b")
     again = complete(
-        begin(POLICY, "L3b", plain(10), SETTINGS, FRESH, PolicyInput()), Scripted([one.reply for one in first.asked])
+        begin(POLICY, "L3b", PolicyContext(plain(10), SETTINGS, FRESH)), Scripted([one.reply for one in first.asked])
     )
     assert [m.text for m in again.buffer.messages] == [m.text for m in first.buffer.messages]
     assert again.events == first.events
@@ -76,7 +76,7 @@ def test_a_recording_replays_exactly() -> None:
 
 def test_what_is_due_names_what_fired() -> None:
     buffer = build(8, "x" * 2000)
-    step = complete(begin(POLICY, DUE, buffer, SETTINGS, FRESH, PolicyInput()), offline)
+    step = complete(begin(POLICY, DUE, PolicyContext(buffer, SETTINGS, FRESH)), offline)
     assert step.fired == ("L0", "L1", "L3b")
     assert step.name == "L0 + L1 + L3b"
 

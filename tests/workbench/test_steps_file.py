@@ -16,7 +16,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads, without_surrogates
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
-from inspector.core.policies.catalogue import POLICIES, policy
+from inspector.core.policies.catalogue import POLICIES
 from inspector.workbench.regression import pytest_text, run
 from inspector.workbench.stepper import DUE, TURN
 from inspector.workbench.steps import ORIGIN, Steps
@@ -66,7 +66,7 @@ def test_a_replay_ends_where_the_steps_ended() -> None:
         assert (one.name, one.tier, one.parent, one.settings) == (other.name, other.tier, other.parent, other.settings)
         assert one.buffer == other.buffer
         assert one.events == other.events
-        assert policy("roku").dump(one.running) == policy("roku").dump(other.running)
+        assert POLICIES["roku"].dump(one.running) == POLICIES["roku"].dump(other.running)
 
 
 def test_a_document_tells_where_it_starts() -> None:
@@ -229,7 +229,7 @@ def test_every_policy_replays_exactly_and_exports(name: str) -> None:
     desk.stepping.choose(policy=name, settings=(), summary="What happened so far: much.", instructions="the paths")
     desk.set_window(3_000)
     desk.move(0)
-    for tier in (*(tier.name for tier in policy(name).tiers), DUE, TURN):
+    for tier in (*(tier.name for tier in POLICIES[name].tiers), DUE, TURN):
         desk.stepping.step(tier)
         assert not desk.state.failure or (tier == DUE and " is due at request 0, so no step" in desk.state.failure)
         desk.dismiss()
@@ -237,7 +237,7 @@ def test_every_policy_replays_exactly_and_exports(name: str) -> None:
     assert steps is not None
     replay = replay_steps(through_json(write_steps(steps, SOURCE)), steps.origin)
     assert not replay.elsewhere
-    by = policy(name)
+    by = POLICIES[name]
     for one, other in zip(replay.steps.taken, steps.taken, strict=True):
         assert one.settings == other.settings
         assert one.moment == other.moment

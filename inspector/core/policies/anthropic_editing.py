@@ -6,16 +6,16 @@ is done where the API's documentation leaves something open.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
 from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, compared, settled
 from inspector.core.policies.replacements import PLACEHOLDER, cleared
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import Done
-from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.estimators import buffer_tokens
 
 TIER = "clear"
@@ -51,6 +51,9 @@ class _Clearing:
     freed: int
 
 
+EditingContext: TypeAlias = PolicyContext[EditingSettings, SimpleState]
+
+
 class AnthropicEditing(SimplePolicy[EditingSettings]):
     """See `core.policies.harness.Policy`."""
 
@@ -64,28 +67,27 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
             return ()
         return (Watermark(f"{settings.limit:,} clear", settings.limit, "trigger_value", (TIER,)),)
 
-    def due(self, buffer: Buffer, settings: EditingSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
-        tokens = self.tokens(buffer, settings, running)
-        seen = tokens if settings.trigger == "input_tokens" else len(_results(buffer.messages))
-        reached = seen > settings.limit or bool(moment.overflow)
+    def due(self, context: EditingContext) -> Verdicts:
+        settings, messages = context.settings, context.messages
+        by_tokens = settings.trigger == "input_tokens"
+        seen = self.tokens(context) if by_tokens else len(_results(messages))
+        reached = seen > settings.limit or bool(context.moment.overflow)
         why = compared(seen, settings.limit, settings.trigger.replace("_", " "), seen > settings.limit, above=True)
-        found = _clearable(buffer.messages, settings)
-        if not found.uses:
+        clearing = _clearable(messages, settings)
+        if not clearing.uses:
             why += " · nothing can be cleared"
-        elif found.freed < settings.clear_at_least:
-            why += f" · frees {found.freed:,}, less than {settings.clear_at_least:,}"
+        elif clearing.freed < settings.clear_at_least:
+            why += f" · frees {clearing.freed:,}, less than {settings.clear_at_least:,}"
         else:
-            why += f" · clears {found.uses:,}, frees {found.freed:,}"
-        worth = bool(found.uses) and found.freed >= settings.clear_at_least
+            why += f" · clears {clearing.uses:,}, frees {clearing.freed:,}"
+        worth = bool(clearing.uses) and clearing.freed >= settings.clear_at_least
         return (Verdict(TIER, reached and worth, why, seen, settings.limit),)
 
-    def tier(
-        self, name: str, buffer: Buffer, settings: EditingSettings, running: SimpleState, moment: PolicyInput
-    ) -> Done[SimpleState]:
+    def tier(self, name: str, context: EditingContext) -> Done[SimpleState]:
         yield from ()
         if name.lower() != TIER:
             raise self.unknown(name)
-        return _clear(buffer, settings, running, _clearable(buffer.messages, settings))
+        return _clear(context, _clearable(context.messages, context.settings))
 
 
 def _results(messages: Sequence[Message]) -> list[int]:
@@ -122,16 +124,16 @@ def _clearable(messages: Sequence[Message], settings: EditingSettings) -> _Clear
     return _Clearing(new, len(ids), max(0, before - buffer_tokens(CHARACTERS, new.values())))
 
 
-def _clear(buffer: Buffer, settings: EditingSettings, running: SimpleState, found: _Clearing) -> Outcome[SimpleState]:
-    if not found.messages:
-        return Outcome(TIER, buffer, running)
-    messages = list(buffer.messages)
-    for at, message in found.messages.items():
+def _clear(context: EditingContext, clearing: _Clearing) -> Outcome[SimpleState]:
+    if not clearing.messages:
+        return context.unchanged(TIER)
+    messages = list(context.messages)
+    for at, message in clearing.messages.items():
         messages[at] = message
-    changed: dict[str, FateName] = {buffer.messages[at].id: "cleared" for at in found.messages}
-    fields = {"cleared_tool_uses": found.uses, "cleared_input_tokens": found.freed}
+    changed: dict[str, FateName] = {context.messages[at].id: "cleared" for at in clearing.messages}
+    fields = {"cleared_tool_uses": clearing.uses, "cleared_input_tokens": clearing.freed}
     events = (Event("clear_tool_uses_20250919", fields),)
-    return settled(TIER, buffer, buffer.with_messages(messages), running, settings, events, changed)
+    return settled(TIER, context, context.buffer.with_messages(messages), events, changed)
 
 
 POLICY = AnthropicEditing()

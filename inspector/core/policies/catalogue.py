@@ -5,7 +5,6 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from inspector.core.errors import InspectorError
 from inspector.core.policies.harness import Policy
 from inspector.core.session import Session
 
@@ -24,7 +23,8 @@ TITLES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Names as in `--policy`, and as people read them. A policy's module has its name, with underscores."""
-DEFAULT = "roku"
+DEFAULT_POLICY = "roku"
+"""The policy on every face unless somebody chooses another."""
 _HARNESSES = MappingProxyType({"gemini-cli": "gemini", "openclaw": "pi"})
 """Policy by the name of a format or a client, where it is another."""
 
@@ -34,7 +34,7 @@ def harness_of(session: Session) -> str:
     Roku where there is none of it."""
     client = session.main.client or session.format
     found = session.policy or _HARNESSES.get(client, client)
-    return found if found in TITLES else DEFAULT
+    return found if found in TITLES else DEFAULT_POLICY
 
 
 class _Policies(Mapping[str, Policy[Any, Any]]):
@@ -54,11 +54,3 @@ class _Policies(Mapping[str, Policy[Any, Any]]):
 
 
 POLICIES: Mapping[str, Policy[Any, Any]] = _Policies()
-
-
-def policy(name: str) -> Policy[Any, Any]:
-    """The policy of that name. Raises InspectorError with the names that are known."""
-    found = POLICIES.get(name.strip().lower())
-    if found is None:
-        raise InspectorError(f"There is no policy {name!r}. Known: {', '.join(TITLES)}.")
-    return found

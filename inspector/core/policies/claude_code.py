@@ -7,19 +7,19 @@ and what is not known and therefore not here. `RULES` has it by version; the wor
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.calls import used_last
 from inspector.core.formats.claude_code.unrecorded import LEAST, STAYS, client_tokens, oldest_results
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, ReadFile, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
 from inspector.core.policies.replacements import cleared, inserted
 from inspector.core.policies.settings import SettingPairs, setting, share_of
 from inspector.core.policies.turn import AllDone, Done
-from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.harnesses import u16
 
 MICRO, AUTO = "micro", "auto"
@@ -134,6 +134,9 @@ class ClaudeCodeSettings(SimpleSettings):
         return max(self.limit - self.micro_margin, self.limit // HALF)
 
 
+ClaudeCodeContext: TypeAlias = PolicyContext[ClaudeCodeSettings, SimpleState]
+
+
 class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
     """See `core.policies.harness.Policy`."""
 
@@ -158,65 +161,61 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         auto = Watermark(f"{share_of(high, window, whose)} compact", high, "buffer_tokens", (AUTO,), fires_on=True)
         return (micro, auto) if settings.by.micro else (auto,)
 
-    def due(self, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
-        tokens = self._counted(buffer, settings, running, moment)
-        limit, least = settings.limit, settings.micro_limit
-        auto = self.from_limit(AUTO, limit, tokens, buffer, settings, moment)
+    def due(self, context: ClaudeCodeContext) -> Verdicts:
+        settings, tokens = context.settings, self._counted(context)
+        least = settings.micro_limit
+        auto = self.from_limit(AUTO, settings.limit, tokens, context)
         if not settings.by.micro:
-            return Verdict(MICRO, False, f"by the rules of {settings.rules} there is none"), auto
+            return Verdict(MICRO, False, f"Claude Code {settings.rules} has no micro-compaction"), auto
         why = compared(tokens, least, f"{settings.micro_margin:,} below the line", tokens >= least)
         if tokens < least:
             return Verdict(MICRO, False, why, tokens, least), auto
-        calls, saved = oldest_results(buffer.messages, settings.micro_keep, settings.micro_least)
+        calls, saved = oldest_results(context.messages, settings.micro_keep, settings.micro_least)
         why += f" · clears {len(calls):,} results, saves {saved:,}" if calls else " · too little can be cleared"
         return Verdict(MICRO, bool(calls), why, tokens, least), auto
 
-    def tier(
-        self, name: str, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput
-    ) -> Done[SimpleState]:
+    def tier(self, name: str, context: ClaudeCodeContext) -> Done[SimpleState]:
         match name.lower():
             case "micro":
-                return _micro(buffer, settings, running)
+                return _micro(context)
             case "auto":
-                tokens = self._counted(buffer, settings, running, moment)
-                trigger = AUTO if moment.overflow or tokens >= settings.limit else "manual"
-                return (yield from _compact(buffer, settings, running, moment, trigger, tokens))
+                tokens = self._counted(context)
+                due = bool(context.moment.overflow) or tokens >= context.settings.limit
+                return (yield from _compact(context, AUTO if due else "manual", tokens))
         raise self.unknown(name)
 
-    def before_call(
-        self, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput
-    ) -> AllDone[SimpleState]:
-        tokens = self._counted(buffer, settings, running, moment)
+    def before_call(self, context: ClaudeCodeContext) -> AllDone[SimpleState]:
+        settings, tokens = context.settings, self._counted(context)
         done: tuple[Outcome[SimpleState], ...] = ()
-        if settings.by.micro and tokens >= settings.micro_limit and (one := _micro(buffer, settings, running)).changed:
-            done, buffer = (one,), one.buffer
-        if buffer.messages and (moment.overflow or tokens >= settings.limit):
-            return (*done, (yield from _compact(buffer, settings, running, moment, AUTO, tokens)))
+        if settings.by.micro and tokens >= settings.micro_limit:
+            micro = _micro(context)
+            done = (micro,) if micro.changed else ()
+        cut = context.with_buffer(done[0].buffer) if done else context
+        if cut.messages and (context.moment.overflow or tokens >= settings.limit):
+            return (*done, (yield from _compact(cut, AUTO, tokens)))
         return done
 
-    def _counted(self, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput) -> int:
+    def _counted(self, context: ClaudeCodeContext) -> int:
         """By the newest report whose answer still stands, else by the messages alone: prompt and tools are not in it.
         As others where nobody looked for reports. O(what came since)."""
-        by = settings.by
-        for report in reversed(moment.reports or ()):
+        by, messages, reports = context.settings.by, context.messages, context.moment.reports
+        for report in reversed(reports or ()):
             usage = report.usage
             if usage is None or not usage.prompt:
                 continue
-            at = next(
-                (n for n in range(len(buffer.messages) - 1, -1, -1) if buffer.messages[n].id == report.upto), None
-            )
+            at = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].id == report.upto), None)
             if at is None:
                 break
             output = usage.output
             if not (usage.output_is_final or by.output_as_filed):
-                newest_first = (buffer.messages[n] for n in range(at, -1, -1))
-                answer = takewhile(lambda one: one.role == "assistant", newest_first)
+                newest_first = (messages[n] for n in range(at, -1, -1))
+                answer = takewhile(lambda message: message.role == "assistant", newest_first)
                 output = max(output, sum(map(client_tokens, answer)))
-            since = sum(map(client_tokens, buffer.messages[at + 1 :])) if by.counts_since else 0
+            since = sum(map(client_tokens, messages[at + 1 :])) if by.counts_since else 0
             return usage.prompt + output + since
-        if moment.reports is None:
-            return self.tokens(buffer, settings, running)
-        return sum(map(client_tokens, buffer.messages))
+        if reports is None:
+            return self.tokens(context)
+        return sum(map(client_tokens, messages))
 
 
 def _numbers(client: str) -> Version:
@@ -225,41 +224,40 @@ def _numbers(client: str) -> Version:
     return tuple(map(int, numbers)) if all(one.isdecimal() and len(one) < 9 for one in numbers) else ()
 
 
-def _micro(buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState) -> Outcome[SimpleState]:
+def _micro(context: ClaudeCodeContext) -> Outcome[SimpleState]:
+    buffer, settings = context.buffer, context.settings
     calls, saved = oldest_results(buffer.messages, settings.micro_keep, settings.micro_least)
     going = set(calls)
     if not going:
-        return Outcome(MICRO, buffer, running)
-    old = [one for one in buffer.messages if one.result and one.result.call_id in going]
-    changed: dict[str, FateName] = {one.id: "cleared" for one in old}
-    after = [cleared(one) if one.id in changed else one for one in buffer.messages]
+        return context.unchanged(MICRO)
+    old = [message for message in buffer.messages if message.result and message.result.call_id in going]
+    changed: dict[str, FateName] = {message.id: "cleared" for message in old}
+    after = [cleared(message) if message.id in changed else message for message in buffer.messages]
     events = (Event("microcompact_boundary", {"cleared": len(calls), "tokensSaved": saved}),)
-    return settled(MICRO, buffer, buffer.with_messages(after), running, settings, events, changed)
+    return settled(MICRO, context, buffer.with_messages(after), events, changed)
 
 
-def _compact(
-    buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput, trigger: str, tokens: int
-) -> Done[SimpleState]:
-    messages, by = buffer.messages, settings.by
+def _compact(context: ClaudeCodeContext, trigger: str, tokens: int) -> Done[SimpleState]:
+    buffer, messages, by = context.buffer, context.messages, context.settings.by
     if not messages:
-        return failed(AUTO, buffer, running, "nothing_to_compact")
-    request = f"{REQUEST}\n\n{moment.instructions}".strip()
+        return failed(AUTO, context, "nothing_to_compact")
+    request = f"{REQUEST}\n\n{context.moment.instructions}".strip()
     try:
         answer: Answer = yield Summarize(
             buffer.prompt.system or "", request, messages, max_tokens=SUMMARY_TOKENS, source=messages
         )
     except ContextWindowExceeded:
-        return failed(AUTO, buffer, running, "overflow_after_retries")
+        return failed(AUTO, context, "overflow_after_retries")
     except Failure:
-        return failed(AUTO, buffer, running, "provider_failure")
+        return failed(AUTO, context, "provider_failure")
     if not answer.text.strip():
-        return failed(AUTO, buffer, running, "empty_summary")
+        return failed(AUTO, context, "empty_summary")
     text = f"{by.opening}Summary:\n{answer.text.strip()}\n\n{by.closing}"
-    files = yield from _files(messages, settings)
+    files = yield from _files(messages, context.settings)
     after = buffer.with_messages([inserted("claude-code", "user", text, messages), *files])
     changed: dict[str, FateName] = {message.id: "summarised" for message in messages}
     events = (Event("compact_boundary", {"trigger": trigger, "preTokens": tokens, "files": len(files)}),)
-    return settled(AUTO, buffer, after, running, settings, events, changed)
+    return settled(AUTO, context, after, events, changed)
 
 
 def _files(messages: Sequence[Message], settings: ClaudeCodeSettings) -> Conversation[list[Message]]:

@@ -7,16 +7,17 @@ ours, the prefix of the summary Codex's; its effective window of 95 % only moves
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, failed, settled
 from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import Done
-from inspector.core.policies.verdict import PolicyInput, TierName, Verdicts, Watermark
+from inspector.core.policies.verdict import TierName, Verdicts, Watermark
 from inspector.core.tokens.harnesses import utf8_length
 from inspector.core.words import per_cent
 
@@ -54,6 +55,9 @@ class CodexSettings(SimpleSettings):
         return most if self.model_auto_compact_token_limit is None else min(most, self.model_auto_compact_token_limit)
 
 
+CodexContext: TypeAlias = PolicyContext[CodexSettings, SimpleState]
+
+
 class CodexPolicy(SimplePolicy[CodexSettings]):
     """See `core.policies.harness.Policy`."""
 
@@ -70,51 +74,50 @@ class CodexPolicy(SimplePolicy[CodexSettings]):
         label, setting = f"{per_cent(share)} compact", "model_auto_compact_token_limit"
         return (Watermark(label, settings.limit, setting, (TIER,), fires_on=True),)
 
-    def due(self, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
-        limit, tokens = settings.limit, self.tokens(buffer, settings, running)
-        return (self.from_limit(TIER, limit, tokens, buffer, settings, moment),)
+    def due(self, context: CodexContext) -> Verdicts:
+        return (self.from_limit(TIER, context.settings.limit, self.tokens(context), context),)
 
-    def tier(
-        self, name: str, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput
-    ) -> Done[SimpleState]:
+    def tier(self, name: str, context: CodexContext) -> Done[SimpleState]:
         if name.lower() != TIER:
             raise self.unknown(name)
-        return (yield from _compact(buffer, settings, running, moment))
+        return (yield from _compact(context))
 
 
-def _compact(buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput) -> Done[SimpleState]:
-    if not buffer.messages:
-        return failed(TIER, buffer, running, "nothing_to_compact")
+def _compact(context: CodexContext) -> Done[SimpleState]:
+    buffer, messages = context.buffer, context.messages
+    if not messages:
+        return failed(TIER, context, "nothing_to_compact")
     try:
-        text, trimmed = yield from _summary(buffer, moment)
+        text, trimmed = yield from _summary(context)
     except ContextWindowExceeded:
-        return failed(TIER, buffer, running, "overflow_after_retries")
+        return failed(TIER, context, "overflow_after_retries")
     except Failure:
-        return failed(TIER, buffer, running, "provider_failure")
-    context = initial_context(buffer.messages)
-    users = newest_user_messages(buffer.messages, settings.user_message_tokens)
-    summary = inserted("codex", "user", f"{PREFIX}\n{text or NO_SUMMARY}", buffer.messages)
+        return failed(TIER, context, "provider_failure")
+    first = initial_context(messages)
+    users = newest_user_messages(messages, context.settings.user_message_tokens)
+    summary = inserted("codex", "user", f"{PREFIX}\n{text or NO_SUMMARY}", messages)
     snapshots = [
         message
-        for message in buffer.messages
+        for message in messages
         if message.parts and all(isinstance(part, Opaque) and part.kind == SNAPSHOT for part in message.parts)
     ]
-    after = buffer.with_messages([*context, *users, summary, *snapshots])
+    after = buffer.with_messages([*first, *users, summary, *snapshots])
     stays = {message.id for message in after.messages}
-    changed: dict[str, FateName] = {m.id: "summarised" for m in buffer.messages if m.id not in stays}
+    changed: dict[str, FateName] = {m.id: "summarised" for m in messages if m.id not in stays}
     changed |= {m.id: "cut" for m in users if m.id in stays}
-    events = [Event("ContextCompacted", {"step": moment.step, "trimmed_items": trimmed}), Event("Warning", WARNING)]
-    return settled(TIER, buffer, after, SimpleState(failures=running.failures), settings, events, changed)
+    compacted = Event("ContextCompacted", {"step": context.moment.step, "trimmed_items": trimmed})
+    uncalibrated = context.with_running(SimpleState(failures=context.running.failures))
+    return settled(TIER, uncalibrated, after, [compacted, Event("Warning", WARNING)], changed)
 
 
-def _summary(buffer: Buffer, moment: PolicyInput) -> Conversation[tuple[str, int]]:
+def _summary(context: CodexContext) -> Conversation[tuple[str, int]]:
     """(text, messages left out). After every overflow the oldest goes, its call or result with it; in the end the
     request is sent by itself."""
-    history, trimmed = buffer.messages, 0
-    text = f"{REQUEST}\n\n{moment.instructions}".strip()
+    history, trimmed = context.messages, 0
+    text = f"{REQUEST}\n\n{context.moment.instructions}".strip()
     while True:
         try:
-            answer: Answer = yield Summarize(buffer.prompt.system or "", text, history, source=history)
+            answer: Answer = yield Summarize(context.buffer.prompt.system or "", text, history, source=history)
             return answer.text, trimmed
         except ContextWindowExceeded:
             if not history:

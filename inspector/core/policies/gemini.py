@@ -10,11 +10,12 @@ the wording of the requests is ours.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor
+from typing import TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, SaveText, Summarize
-from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.outcome import Event, FateName
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import (
     CHARACTERS,
     SimplePolicy,
@@ -27,7 +28,7 @@ from inspector.core.policies.harness import (
 from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
-from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.estimators import buffer_tokens, weight
 from inspector.core.tokens.harnesses import Chars4, u16
 from inspector.core.words import per_cent
@@ -73,6 +74,9 @@ class GeminiSettings(SimpleSettings):
         return ceil(self.compression_threshold * self.context_window_tokens)
 
 
+GeminiContext: TypeAlias = PolicyContext[GeminiSettings, SimpleState]
+
+
 class GeminiPolicy(SimplePolicy[GeminiSettings]):
     """See `core.policies.harness.Policy`."""
 
@@ -84,88 +88,86 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
     )
     settings_type = GeminiSettings
 
-    def breaker(self, settings: GeminiSettings, running: SimpleState) -> BreakerState:
-        return BreakerState(running.failures > 0, running.failures, 1)
+    def breaker(self, context: GeminiContext) -> BreakerState:
+        failures = context.running.failures
+        return BreakerState(failures > 0, failures, 1)
 
     def watermarks(self, settings: GeminiSettings) -> tuple[Watermark, ...]:
         label = f"{per_cent(settings.compression_threshold)} compress"
         return (Watermark(label, settings.limit, "compression_threshold", (TRUNCATE, COMPRESS), fires_on=True),)
 
-    def due(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
-        tokens = self.tokens(buffer, settings, running)
+    def due(self, context: GeminiContext) -> Verdicts:
+        settings, overflow, failures = context.settings, context.moment.overflow, context.running.failures
+        tokens = self.tokens(context)
         over = tokens >= settings.limit
         why = compared(tokens, settings.limit, settings.share(settings.limit), over)
-        if running.failures:
+        if failures:
             why += " · a snapshot was larger than what it replaced: only responses are cut"
-        by_model = bool(moment.overflow) or (over and not running.failures)
-        anything = bool(buffer.messages)
+        by_model = bool(overflow) or (over and not failures)
+        anything = bool(context.messages)
         return (
             Verdict(TRUNCATE, anything and over and not by_model, why, tokens, settings.limit),
-            Verdict(COMPRESS, anything and by_model, moment.overflow or why, tokens, settings.limit),
+            Verdict(COMPRESS, anything and by_model, overflow or why, tokens, settings.limit),
         )
 
-    def tier(
-        self, name: str, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput
-    ) -> Done[SimpleState]:
+    def tier(self, name: str, context: GeminiContext) -> Done[SimpleState]:
         match name.lower():
             case "truncate":
-                return (yield from self._truncate(buffer, settings, running))
+                return (yield from self._truncate(context))
             case "compress":
-                due = self.tokens(buffer, settings, running) >= settings.limit and not running.failures
-                return (yield from self._compress(buffer, settings, running, moment, by_hand=not due))
+                due = self.tokens(context) >= context.settings.limit and not context.running.failures
+                return (yield from self._compress(context, by_hand=not due))
         raise self.unknown(name)
 
-    def before_call(
-        self, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput
-    ) -> AllDone[SimpleState]:
-        over = self.tokens(buffer, settings, running) >= settings.limit
-        if not buffer.messages or not (over or moment.overflow):
+    def before_call(self, context: GeminiContext) -> AllDone[SimpleState]:
+        overflow = context.moment.overflow
+        over = self.tokens(context) >= context.settings.limit
+        if not context.messages or not (over or overflow):
             return ()
-        if running.failures and not moment.overflow:
-            cut = yield from self._truncate(buffer, settings, running)
+        if context.running.failures and not overflow:
+            cut = yield from self._truncate(context)
             return (cut,) if cut.changed else ()
-        return ((yield from self._compress(buffer, settings, running, moment, by_hand=bool(moment.overflow))),)
+        return ((yield from self._compress(context, by_hand=bool(overflow))),)
 
-    def _compress(
-        self, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput, *, by_hand: bool
-    ) -> Done[SimpleState]:
-        cut, changed = yield from _responses_cut(buffer.messages, settings, self._room(buffer, settings, running))
+    def _compress(self, context: GeminiContext, *, by_hand: bool) -> Done[SimpleState]:
+        buffer, settings, running = context.buffer, context.settings, context.running
+        cut, changed = yield from _responses_cut(buffer.messages, settings, self._room(context))
         split = split_point(cut, 1 - settings.preserve)
         if not split:
-            return failed(COMPRESS, buffer, running, "nothing_to_compact")
+            return failed(COMPRESS, context, "nothing_to_compact")
         whole = buffer.messages[:split]
         fits = buffer_tokens(CHARACTERS, whole) < settings.context_window_tokens - SPARE_TOKENS
         try:
-            text = yield from _snapshot(whole if fits else cut[:split], settings, moment)
+            text = yield from _snapshot(whole if fits else cut[:split], context)
         except Failure:
-            return failed(COMPRESS, buffer, running, "provider_failure", _event("COMPRESSION_FAILED", 0, 0))
+            return failed(COMPRESS, context, "provider_failure", _event("COMPRESSION_FAILED", 0, 0))
         if not text:
-            return failed(COMPRESS, buffer, running, "empty_summary", _event("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0))
+            return failed(COMPRESS, context, "empty_summary", _event("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0))
         snapshot = inserted("gemini", "user", text, whole)
         agreed = inserted("gemini-agreed", "assistant", ACKNOWLEDGED, whole)
         after = buffer.with_messages([snapshot, agreed, *cut[split:]])
-        was, is_now = (self.tokens(one, settings, running) for one in (buffer, after))
-        if is_now > was:
-            events = _event("COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", was, is_now)
+        before_tokens, after_tokens = self.tokens(context), self.tokens(context.with_buffer(after))
+        if after_tokens > before_tokens:
+            events = _event("COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", before_tokens, after_tokens)
             unlucky = replace(running, failures=running.failures + (not by_hand))
-            return failed(COMPRESS, buffer, unlucky, "inflated", events)
+            return failed(COMPRESS, context.with_running(unlucky), "inflated", events)
         kept = {message.id for message in after.messages}
         fates: dict[str, FateName] = {m.id: "cut" if m.id in kept else "summarised" for m in (*whole, *changed)}
-        calm = replace(running, failures=0)
-        return settled(COMPRESS, buffer, after, calm, settings, _event("COMPRESSED", was, is_now), fates)
+        calm = context.with_running(replace(running, failures=0))
+        return settled(COMPRESS, calm, after, _event("COMPRESSED", before_tokens, after_tokens), fates)
 
-    def _truncate(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState) -> Done[SimpleState]:
-        room = self._room(buffer, settings, running)
-        messages, changed = yield from _responses_cut(buffer.messages, settings, room)
+    def _truncate(self, context: GeminiContext) -> Done[SimpleState]:
+        messages, changed = yield from _responses_cut(context.messages, context.settings, self._room(context))
         if not changed:
-            return Outcome(TRUNCATE, buffer, running)
+            return context.unchanged(TRUNCATE)
         fates: dict[str, FateName] = {message.id: "cut" for message in changed}
         events = (Event("ChatCompressed", {"status": "CONTENT_TRUNCATED", "responses": len(changed)}),)
-        return settled(TRUNCATE, buffer, buffer.with_messages(messages), running, settings, events, fates)
+        return settled(TRUNCATE, context, context.buffer.with_messages(messages), events, fates)
 
-    def _room(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState) -> int:
+    def _room(self, context: GeminiContext) -> int:
         """Characters that a cut response may keep: never more than the rest of the window takes."""
-        rest = settings.context_window_tokens - self.tokens(buffer, settings, running)
+        settings = context.settings
+        rest = settings.context_window_tokens - self.tokens(context)
         return min(CHARS_PER_TOKEN * rest, settings.truncate_tool_output_threshold)
 
 
@@ -173,12 +175,12 @@ def _event(status: str, before: int, after: int) -> tuple[Event, ...]:
     return (Event("ChatCompressed", {"status": status, "tokens_before": before, "tokens_after": after}),)
 
 
-def _snapshot(messages: tuple[Message, ...], settings: GeminiSettings, moment: PolicyInput) -> Conversation[str]:
+def _snapshot(messages: tuple[Message, ...], context: GeminiContext) -> Conversation[str]:
     """Made, then checked."""
     former = any(TAG in message.text for message in messages if message.summary)
-    text = f"{UPDATED if former else FRESH}\n{moment.instructions}".strip()
+    text = f"{UPDATED if former else FRESH}\n{context.moment.instructions}".strip()
     first: Answer = yield Summarize(INSTRUCTIONS, text, messages, source=messages)
-    if not settings.verify:
+    if not context.settings.verify:
         return first.text.strip()
     said = (*messages, inserted("gemini-draft", "assistant", first.text, messages))
     checked: Answer = yield Summarize(INSTRUCTIONS, CHECK, said, source=messages, purpose="verification")

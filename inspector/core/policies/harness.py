@@ -8,7 +8,7 @@ what the provider reported last and an estimate of what came and went since.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from inspector.core.buffer import Buffer
@@ -16,12 +16,12 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Json
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure
 from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.settings import DERIVED, SettingPairs, WindowFrom, of_window, read, setting, window_setting
 from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, calls_of
 from inspector.core.policies.verdict import (
     BreakerState,
     CallReport,
-    PolicyInput,
     TierName,
     Verdict,
     Verdicts,
@@ -47,6 +47,8 @@ class Policy(Generic[S, R]):
 
     name: str
     title: str
+    source: str = ""
+    """The Python file that it was loaded from; empty for one that is known by its name."""
     tiers: Sequence[TierName] = ()
     settings_type: type[S]
     state_type: type[R]
@@ -62,6 +64,11 @@ class Policy(Generic[S, R]):
     """After a compaction it goes by an estimate of the new buffer until the next report, not by what it has learned."""
     memory_setting: tuple[str, str] | None = None
     """The setting, with its value, by which a tier has a summary made where none is at hand (`PolicyInput.summary`)."""
+
+    @property
+    def reference(self) -> str:
+        """What names it on every face: its file, else its name."""
+        return self.source or self.name
 
     # settings and state
 
@@ -113,13 +120,13 @@ class Policy(Generic[S, R]):
         `prompt_estimator` is given."""
         return running
 
-    def breaker(self, settings: S, running: R) -> BreakerState | None:
+    def breaker(self, context: PolicyContext[S, R]) -> BreakerState | None:
         """The circuit breaker; None where the harness has none."""
         return None
 
     # what is due
 
-    def measure(self, buffer: Buffer, settings: S, running: R) -> tuple[int, int]:
+    def measure(self, context: PolicyContext[S, R]) -> tuple[int, int]:
         """(raw estimate, calibrated estimate) of the buffer, by the policy's own estimator."""
         raise NotImplementedError
 
@@ -127,118 +134,134 @@ class Policy(Generic[S, R]):
         """The lines, lowest first."""
         return ()
 
-    def due(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> Verdicts:
+    def due(self, context: PolicyContext[S, R]) -> Verdicts:
         """A verdict for every tier, in the policy's order. Pure; changes nothing."""
         return ()
 
+    def believed(self, context: PolicyContext[S, R], verdicts: Verdicts | None = None) -> int:
+        """The policy's own count of the buffer: the tokens that it compares with its lowest watermark.
+
+        A tier without a watermark may have a limit as well, but of something else (how much of old outputs it would
+        clear). Where no tier compares the buffer with a watermark: the calibrated measure. O(messages).
+
+        Args:
+            verdicts: those of `due(context)`, where the caller has them.
+        """
+        with_line = {tier for line in self.watermarks(context.settings) for tier in line.tiers}
+        for verdict in self.due(context) if verdicts is None else verdicts:
+            if verdict.tier in with_line and verdict.tokens is not None and verdict.limit is not None:
+                return verdict.tokens
+        return self.measure(context)[1]
+
     # what is done
 
-    def tier(self, name: str, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> Done[R]:
+    def tier(self, name: str, context: PolicyContext[S, R]) -> Done[R]:
         """Run one tier whether or not it is due. Raises InspectorError for an unknown name."""
         yield from ()
         raise self.unknown(name)
 
-    def before_call(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> AllDone[R]:
+    def before_call(self, context: PolicyContext[S, R]) -> AllDone[R]:
         """What the harness does right before a model call, in its own order; each outcome starts from the one before.
 
-        After an overflow (`moment.overflow`): what it does before it tries again.
+        After an overflow (`context.moment.overflow`): what it does before it tries again.
         """
         yield from ()
         return ()
 
-    def after_turn(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> AllDone[R]:
+    def after_turn(self, context: PolicyContext[S, R]) -> AllDone[R]:
         """What the harness does after a model call and its tools: by default nothing."""
         yield from ()
         return ()
 
-    def run_due(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> AllDone[R]:
+    def run_due(self, context: PolicyContext[S, R]) -> AllDone[R]:
         """Everything that is due on this buffer, before the call or after it, in the policy's own order.
 
         Never empty: where nothing is due, an outcome that changed nothing says so.
         """
-        done = yield from self.before_call(buffer, settings, running, moment)
-        if not moment.overflow:
-            last = done[-1] if done else Outcome("", buffer, running)
-            done = (*done, *(yield from self.after_turn(last.buffer, settings, last.running, moment)))
-        return done or (Outcome(self.tiers[0].name if self.tiers else self.name, buffer, running),)
+        done = yield from self.before_call(context)
+        if not context.moment.overflow:
+            done = (*done, *(yield from self.after_turn(context.after(*done))))
+        if done:
+            return done
+        return (context.unchanged(self.tiers[0].name if self.tiers else self.name),)
 
     def needs_overflow(self, tier: str) -> bool:
         """Does this tier, run by hand, have to be told that the model refused the buffer (`moment.overflow`)?"""
-        return any(one.needs_overflow and one.name.lower() == tier.lower() for one in self.tiers)
+        return any(each.needs_overflow and each.name.lower() == tier.lower() for each in self.tiers)
 
     def unknown(self, tier: str) -> InspectorError:
         """The sentence for a tier that there is not."""
-        known = ", ".join(one.name for one in self.tiers) or "none"
-        return InspectorError(f"{self.title} has no tier {tier!r}. It has {known}.")
+        names = ", ".join(each.name for each in self.tiers) or "none"
+        return InspectorError(f"{self.title} has no tier {tier!r}. It has {names}.")
 
     # a turn of the agent: a conversation like a tier, which also yields AskModel and RunTools
 
-    def turn(self, turn: TurnContext[R], settings: S, moment: PolicyInput) -> Conversation[TurnResult[R]]:
+    def turn(self, turn: TurnContext[S, R]) -> Conversation[TurnResult[R]]:
         """Compaction where it is due, the model, its tools, and what follows them. Never raises a Failure: it is the
         result's `error`. A harness whose turn goes otherwise replaces one of the four steps below."""
-        error = yield from self.prepare(turn, settings, moment)
+        error = yield from self.prepare(turn)
         while not error:
             try:
-                answer = yield from turn.ask(moment.max_tokens)
-                taken = yield from self.accept(turn, settings, moment, answer)
+                reply = yield from turn.ask(turn.now.moment.max_tokens)
+                answer = yield from self.accept(turn, reply)
             except Failure as failure:
                 error = why = str(failure) or type(failure).__name__
                 if self.is_overflow(failure):
-                    error = yield from self.recover(turn, settings, moment, why)
-                    moment = replace(moment, overflow=why)
+                    error = yield from self.recover(turn, why)
+                    turn.update_moment(overflow=why)
                 continue
-            if taken is not None:
-                yield from self.act(turn, settings, replace(moment, overflow=""), taken)
-                return turn.ended(taken)
+            if answer is not None:
+                turn.update_moment(overflow="")
+                yield from self.act(turn, answer)
+                return turn.ended(answer)
         return turn.ended(error=error)
 
-    def prepare(self, turn: TurnContext[R], settings: S, moment: PolicyInput) -> Conversation[str]:
+    def prepare(self, turn: TurnContext[S, R]) -> Conversation[str]:
         """Before the model is asked. The error that ends the turn; empty = go on."""
-        yield from self.compact(turn, settings, moment)
+        yield from self.compact(turn)
         return ""
 
     def is_overflow(self, failure: Failure) -> bool:
         """Has the model refused the buffer as too long?"""
         return isinstance(failure, ContextWindowExceeded)
 
-    def recover(self, turn: TurnContext[R], settings: S, moment: PolicyInput, error: str) -> Conversation[str]:
+    def recover(self, turn: TurnContext[S, R], error: str) -> Conversation[str]:
         """The model refused the buffer: compact, once, and only where that changes the buffer is it asked again. The
         error that ends the turn; empty = ask again."""
-        if moment.overflow:
+        if turn.now.moment.overflow:
             return f"context window exceeded again after compaction: {error}"
         before = turn.buffer.messages
-        yield from self.compact(turn, settings, replace(moment, overflow=error))
+        turn.update_moment(overflow=error)
+        yield from self.compact(turn)
         return error if turn.buffer.messages == before else ""
 
-    def accept(
-        self, turn: TurnContext[R], settings: S, moment: PolicyInput, answer: Answer
-    ) -> Conversation[Answer | None]:
+    def accept(self, turn: TurnContext[S, R], answer: Answer) -> Conversation[Answer | None]:
         """The answer is learned from and added. What its calls are run of; None = the model is asked again."""
         yield from ()
         if answer.usage is not None:
-            estimated, _ = self.measure(turn.buffer, settings, turn.running)
-            turn.running = self.learn(turn.running, settings, estimated, answer.usage.prompt)
+            estimated, _ = self.measure(turn.now)
+            turn.running = self.learn(turn.running, turn.now.settings, estimated, answer.usage.prompt)
         turn.add(answer.messages)
         return answer
 
-    def act(self, turn: TurnContext[R], settings: S, moment: PolicyInput, answer: Answer) -> Conversation[None]:
+    def act(self, turn: TurnContext[S, R], answer: Answer) -> Conversation[None]:
         """The calls are run, and then the tiers that fire after a turn."""
         turn.add((yield from turn.run_tools(calls_of(answer))))
         upto = next((message.id for message in reversed((*turn.buffer.messages[-1:], *answer.messages))), "")
-        reports = (CallReport(upto, answer.usage, answer.finish, moment.model),) if upto else ()
-        now = replace(moment, usage=answer.usage, finish=answer.finish, reports=reports)
-        self.announce(turn, settings, now, [tier.name for tier in self.tiers if tier.after_turn])
-        turn.apply(*(yield from self.after_turn(turn.buffer, settings, turn.running, now)))
+        report = CallReport(upto, answer.usage, answer.finish, turn.now.moment.model)
+        turn.update_moment(usage=answer.usage, finish=answer.finish, reports=(report,) if upto else ())
+        self.announce(turn, [tier.name for tier in self.tiers if tier.after_turn])
+        turn.apply(*(yield from self.after_turn(turn.now)))
 
-    def compact(self, turn: TurnContext[R], settings: S, moment: PolicyInput) -> Conversation[None]:
+    def compact(self, turn: TurnContext[S, R]) -> Conversation[None]:
         """Whatever is due before a call."""
-        self.announce(turn, settings, moment, [tier.name for tier in self.tiers if not tier.after_turn])
-        turn.apply(*(yield from self.before_call(turn.buffer, settings, turn.running, moment)))
+        self.announce(turn, [tier.name for tier in self.tiers if not tier.after_turn])
+        turn.apply(*(yield from self.before_call(turn.now)))
 
-    def announce(self, turn: TurnContext[R], settings: S, moment: PolicyInput, tiers: Sequence[str]) -> None:
+    def announce(self, turn: TurnContext[S, R], tiers: Sequence[str]) -> None:
         """Tell who watches which of these tiers are about to fire."""
         if tiers:
-            turn.announce(lambda buffer, running: self.due(buffer, settings, running, moment), tiers)
+            turn.announce(self.due, tiers)
 
 
 CHARACTERS = Pi()
@@ -304,43 +327,36 @@ class SimplePolicy(Policy[Simple, SimpleState]):
         first = running.first_estimated, running.first_reported
         return SimpleState(estimated, reported, running.failures, *(first if first[1] else (estimated, reported)))
 
-    def measure(self, buffer: Buffer, settings: Simple, running: SimpleState) -> tuple[int, int]:
+    def measure(self, context: PolicyContext[Simple, SimpleState]) -> tuple[int, int]:
         """By characters, and the reports (`SimpleState.tokens`)."""
+        buffer = context.buffer
         raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(buffer.prompt.system or "")
-        return raw, running.tokens(raw)
+        return raw, context.running.tokens(raw)
 
-    def tokens(self, buffer: Buffer, settings: Simple, running: SimpleState) -> int:
+    def tokens(self, context: PolicyContext[Simple, SimpleState]) -> int:
         """What watermarks are compared with."""
-        return self.measure(buffer, settings, running)[1]
+        return self.measure(context)[1]
 
-    def before_call(
-        self, buffer: Buffer, settings: Simple, running: SimpleState, moment: PolicyInput
-    ) -> AllDone[SimpleState]:
-        return (yield from self._run(buffer, settings, running, moment, after_turn=False))
+    def before_call(self, context: PolicyContext[Simple, SimpleState]) -> AllDone[SimpleState]:
+        return (yield from self._run(context, after_turn=False))
 
-    def after_turn(
-        self, buffer: Buffer, settings: Simple, running: SimpleState, moment: PolicyInput
-    ) -> AllDone[SimpleState]:
-        return (yield from self._run(buffer, settings, running, moment, after_turn=True))
+    def after_turn(self, context: PolicyContext[Simple, SimpleState]) -> AllDone[SimpleState]:
+        return (yield from self._run(context, after_turn=True))
 
-    def _run(
-        self, buffer: Buffer, settings: Simple, running: SimpleState, moment: PolicyInput, *, after_turn: bool
-    ) -> AllDone[SimpleState]:
+    def _run(self, context: PolicyContext[Simple, SimpleState], *, after_turn: bool) -> AllDone[SimpleState]:
         done: tuple[Outcome[SimpleState], ...] = ()
-        for tier in (one.name for one in self.tiers if one.after_turn == after_turn):
-            verdicts = self.due(buffer, settings, running, moment)
-            if any(one.due for one in verdicts if one.tier == tier):
-                done += ((yield from self.tier(tier, buffer, settings, running, moment)),)
-                buffer, running = done[-1].buffer, done[-1].running
+        for tier in (each.name for each in self.tiers if each.after_turn == after_turn):
+            verdicts = self.due(context)
+            if any(verdict.due for verdict in verdicts if verdict.tier == tier):
+                outcome = yield from self.tier(tier, context)
+                done, context = (*done, outcome), context.after(outcome)
         return done
 
-    def from_limit(
-        self, tier: str, limit: int, tokens: int, buffer: Buffer, settings: Simple, moment: PolicyInput
-    ) -> Verdict:
+    def from_limit(self, tier: str, limit: int, tokens: int, context: PolicyContext[Simple, SimpleState]) -> Verdict:
         """Of a tier that fires from its limit on, and where the model refused the buffer."""
-        reached = tokens >= limit
-        due = (reached or bool(moment.overflow)) and bool(buffer.messages)
-        why = moment.overflow or compared(tokens, limit, settings.share(limit), reached)
+        reached, overflow = tokens >= limit, context.moment.overflow
+        due = (reached or bool(overflow)) and bool(context.messages)
+        why = overflow or compared(tokens, limit, context.settings.share(limit), reached)
         return Verdict(tier, due, why, tokens, limit)
 
 
@@ -353,15 +369,14 @@ def compared(tokens: int, limit: int, of: str, reached: bool, *, above: bool = F
 
 def settled(
     tier: str,
-    before: Buffer,
+    context: PolicyContext[Simple, SimpleState],
     after: Buffer,
-    running: SimpleState,
-    settings: SimpleSettings,
     events: Sequence[Event],
     changed: Mapping[str, FateName],
 ) -> Outcome[SimpleState]:
     """An outcome that changed the buffer. In safe mode calls and results are paired up, and what grew is not done."""
-    if not settings.safe:
+    before, running = context.buffer, context.running
+    if not context.settings.safe:
         return Outcome(tier, after, running, tuple(events), changed=changed)
     mended = repair(after, running)
     if buffer_tokens(CHARACTERS, mended.buffer.messages) >= buffer_tokens(CHARACTERS, before.messages):
@@ -370,7 +385,7 @@ def settled(
 
 
 def failed(
-    tier: str, buffer: Buffer, running: SimpleState, error: str, events: Sequence[Event] = ()
+    tier: str, context: PolicyContext[Simple, SimpleState], error: str, events: Sequence[Event] = ()
 ) -> Outcome[SimpleState]:
     """An outcome that left the buffer as it was."""
-    return Outcome(tier, buffer, running, tuple(events), succeeded=False, error=error)
+    return Outcome(tier, context.buffer, context.running, tuple(events), succeeded=False, error=error)

@@ -9,17 +9,18 @@ tail one that says to go on.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, failed, settled
 from inspector.core.policies.replacements import PLACEHOLDER, cleared, inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
-from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.estimators import weight
 from inspector.core.words import per_cent
 
@@ -62,6 +63,9 @@ class OpencodeSettings(SimpleSettings):
         return min(self.tail_max, max(self.tail_min, int(self.usable * self.tail_share)))
 
 
+OpencodeContext: TypeAlias = PolicyContext[OpencodeSettings, SimpleState]
+
+
 class OpencodePolicy(SimplePolicy[OpencodeSettings]):
     """See `core.policies.harness.Policy`."""
 
@@ -77,33 +81,29 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
         share = settings.usable / settings.context_window_tokens
         return (Watermark(f"{per_cent(share)} compact", settings.usable, "reserved", (COMPACT,), fires_on=True),)
 
-    def due(self, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
-        places, freed = prunable(buffer.messages, settings)
+    def due(self, context: OpencodeContext) -> Verdicts:
+        settings = context.settings
+        places, freed = prunable(context.messages, settings)
         more = settings.prune and freed > settings.prune_minimum
         prune = f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
-        limit, tokens = settings.usable, self.tokens(buffer, settings, running)
         return (
             Verdict(PRUNE, more, prune, freed, settings.prune_minimum),
-            self.from_limit(COMPACT, limit, tokens, buffer, settings, moment),
+            self.from_limit(COMPACT, settings.usable, self.tokens(context), context),
         )
 
-    def tier(
-        self, name: str, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
-    ) -> Done[SimpleState]:
+    def tier(self, name: str, context: OpencodeContext) -> Done[SimpleState]:
         match name.lower():
             case "prune":
-                return _prune(buffer, settings, running, prunable(buffer.messages, settings)[0])
+                return _prune(context, prunable(context.messages, context.settings)[0])
             case "compact":
-                return (yield from _compact(buffer, settings, running, moment))
+                return (yield from _compact(context))
         raise self.unknown(name)
 
-    def before_call(
-        self, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
-    ) -> AllDone[SimpleState]:
+    def before_call(self, context: OpencodeContext) -> AllDone[SimpleState]:
         """Without a look at what could be pruned, which takes longer than all else."""
-        if not moment.overflow and self.tokens(buffer, settings, running) < settings.usable:
+        if not context.moment.overflow and self.tokens(context) < context.settings.usable:
             return ()
-        return ((yield from _compact(buffer, settings, running, moment)),)
+        return ((yield from _compact(context)),)
 
 
 def prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tuple[list[int], int]:
@@ -131,42 +131,39 @@ def prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tuple[l
     return places, freed
 
 
-def _prune(
-    buffer: Buffer, settings: OpencodeSettings, running: SimpleState, places: Sequence[int]
-) -> Outcome[SimpleState]:
+def _prune(context: OpencodeContext, places: Sequence[int]) -> Outcome[SimpleState]:
     if not places:
-        return Outcome(PRUNE, buffer, running)
-    messages = list(buffer.messages)
+        return context.unchanged(PRUNE)
+    messages = list(context.messages)
     for at in places:
         messages[at] = cleared(messages[at])
     changed: dict[str, FateName] = {messages[at].id: "cleared" for at in places}
     events = (Event("pruned", {"count": len(places)}),)
-    return settled(PRUNE, buffer, buffer.with_messages(messages), running, settings, events, changed)
+    return settled(PRUNE, context, context.buffer.with_messages(messages), events, changed)
 
 
-def _compact(
-    buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
-) -> Done[SimpleState]:
-    head, tail = _replayed(buffer.messages) if moment.overflow else ((), ())
+def _compact(context: OpencodeContext) -> Done[SimpleState]:
+    messages, overflow = context.messages, context.moment.overflow
+    head, tail = _replayed(messages) if overflow else ((), ())
     if not head:
-        start = tail_start(buffer.messages, settings.tail_tokens)
-        head, tail = buffer.messages[:start], buffer.messages[start:]
+        start = tail_start(messages, context.settings.tail_tokens)
+        head, tail = messages[:start], messages[start:]
     if not head:
-        return failed(COMPACT, buffer, running, "nothing_to_compact")
+        return failed(COMPACT, context, "nothing_to_compact")
     try:
-        text = yield from _summary(head, moment)
+        text = yield from _summary(head, context.moment.instructions)
     except Failure:
-        return failed(COMPACT, buffer, running, "provider_failure")
+        return failed(COMPACT, context, "provider_failure")
     if not text.strip():
-        return failed(COMPACT, buffer, running, "empty_summary")
-    asked = inserted("opencode-question", "user", QUESTION, head)
-    new = [asked, inserted("opencode", "assistant", text, head), *tail]
-    if not (moment.overflow and tail):
+        return failed(COMPACT, context, "empty_summary")
+    question = inserted("opencode-question", "user", QUESTION, head)
+    new = [question, inserted("opencode", "assistant", text, head), *tail]
+    if not (overflow and tail):
         new.append(inserted("opencode-go-on", "user", GO_ON, head))
     stays = {message.id for message in tail}
-    changed: dict[str, FateName] = {m.id: "summarised" for m in buffer.messages if m.id not in stays}
-    events = (Event("session.compacted", {"step": moment.step, "tail_messages": len(tail)}),)
-    return settled(COMPACT, buffer, buffer.with_messages(new), running, settings, events, changed)
+    changed: dict[str, FateName] = {m.id: "summarised" for m in messages if m.id not in stays}
+    events = (Event("session.compacted", {"step": context.moment.step, "tail_messages": len(tail)}),)
+    return settled(COMPACT, context, context.buffer.with_messages(new), events, changed)
 
 
 def _replayed(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
@@ -178,14 +175,14 @@ def _replayed(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple
     return messages[: turns[-1]], (messages[turns[-1]],)
 
 
-def _summary(head: Sequence[Message], moment: PolicyInput) -> Conversation[str]:
+def _summary(head: Sequence[Message], instructions: str) -> Conversation[str]:
     former = next((message for message in reversed(head) if message.summary and message.role == "assistant"), None)
     fresh = [message for message in head if not message.summary]
     text = "\n\n".join(line for message in fresh for line in _lines(message))
     if former is not None:
         text = UPDATE.format(summary=former.text) + text
-    instructions = f"{INSTRUCTIONS}\n{moment.instructions}".strip()
-    answer: Answer = yield Summarize(instructions, text, source=tuple(head))
+    request = f"{INSTRUCTIONS}\n{instructions}".strip()
+    answer: Answer = yield Summarize(request, text, source=tuple(head))
     return answer.text
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Json, Message, Opaque, Part, Thinking, ToolCall, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.replacements import inserted, without
 from inspector.core.policies.settings import (
@@ -34,7 +34,7 @@ from inspector.core.policies.settings import (
     windowed,
 )
 from inspector.core.policies.turn import AllDone, Done, TurnContext
-from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
+from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark, measured
 from inspector.core.tokens.estimators import estimator, messages_weight
 from inspector.core.tokens.harnesses import Chars4, ToolNames
 from inspector.core.usage import Usage
@@ -142,6 +142,9 @@ class PulseState:
         return self if newest == self.prompt else PulseState(0, newest)
 
 
+PulseContext: TypeAlias = PolicyContext[PulseSettings, PulseState]
+
+
 def turn_starts(messages: Sequence[Message]) -> list[int]:
     """Indices of the messages that begin a turn. O(messages)."""
     answered_at = {m.result.call_id: at for at, m in enumerate(messages) if m.result is not None}
@@ -247,15 +250,13 @@ def split(messages: Sequence[Message], settings: PulseSettings) -> Split:
     return Split(tuple(messages[:at]), tuple(old), tuple(recent))
 
 
-def compact(
-    buffer: Buffer, settings: PulseSettings, running: PulseState, trigger: Trigger = "pre-loop"
-) -> Done[PulseState]:
+def compact(context: PulseContext, trigger: Trigger = "pre-loop") -> Done[PulseState]:
     """`succeeded` is upstream's didCompact; `error` is its reason where a fallback was taken.
 
     At the call site before the model call the trigger decides, at the others it is forced; without an old part even
     force does nothing.
     """
-    messages = buffer.messages
+    buffer, messages, settings, running = context.buffer, context.messages, context.settings, context.running
     nothing = Outcome(TIER, buffer, running, succeeded=False)
     before = tokens(messages, settings)
     if trigger == "pre-loop" and before < settings.compact_trigger:
@@ -324,28 +325,30 @@ def is_trouble(finish: str, usage: Usage | None, settings: PulseSettings) -> boo
     return usage is not None and usage.prompt >= settings.length_ratio * settings.context_window_tokens
 
 
-def forced(moment: PolicyInput, settings: PulseSettings) -> bool:
+def forced(context: PulseContext) -> bool:
     """The call before this one ended in trouble. Safe mode treats a refusal of the buffer in the same way."""
+    moment, settings = context.moment, context.settings
     return is_trouble(moment.finish, moment.usage, settings) or (settings.safe and bool(moment.overflow))
 
 
-def attempt(buffer: Buffer, settings: PulseSettings, running: PulseState, trigger: Trigger) -> AllDone[PulseState]:
+def attempt(context: PulseContext, trigger: Trigger) -> AllDone[PulseState]:
     """One compaction if one is left; empty where none was made. A check that does not compact costs no attempt.
 
     With `write_back` off the buffer stays: only the attempt and its event remain.
     """
-    if running.attempts >= settings.max_compaction_attempts:
+    settings, attempts = context.settings, context.running.attempts
+    if attempts >= settings.max_compaction_attempts:
         return ()
-    outcome = yield from compact(buffer, settings, running, trigger)
+    outcome = yield from compact(context, trigger)
     if not outcome.succeeded:
         return ()
-    running = replace(outcome.running, attempts=running.attempts + 1)
+    running = replace(outcome.running, attempts=attempts + 1)
     if not settings.write_back:
-        return (Outcome(TIER, buffer, running, outcome.events, True, outcome.error),)
+        return (Outcome(TIER, context.buffer, running, outcome.events, True, outcome.error),)
     return (replace(outcome, running=running),)
 
 
-Context: TypeAlias = TurnContext[PulseState]
+Turn: TypeAlias = TurnContext[PulseSettings, PulseState]
 
 
 class PulsePolicy(Policy[PulseSettings, PulseState]):
@@ -372,8 +375,8 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
             raise InspectorError(f"compact_target ({target:,}) must lie below compact_trigger ({trigger:,}).")
         return found
 
-    def measure(self, buffer: Buffer, settings: PulseSettings, running: PulseState) -> tuple[int, int]:
-        total = tokens(buffer.messages, settings)
+    def measure(self, context: PulseContext) -> tuple[int, int]:
+        total = tokens(context.messages, context.settings)
         return total, total
 
     def watermarks(self, settings: PulseSettings) -> tuple[Watermark, ...]:
@@ -381,68 +384,64 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
         share = share_of(limit, settings.context_window_tokens, settings.window_from)
         return (Watermark(f"{share} compact", limit, "compact_trigger", (TIER,), fires_on=True),)
 
-    def due(self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput) -> Verdicts:
-        total, limit = tokens(buffer.messages, settings), settings.compact_trigger
+    def due(self, context: PulseContext) -> Verdicts:
+        messages, settings = context.messages, context.settings
+        total, limit = tokens(messages, settings), settings.compact_trigger
         window = settings.context_window_tokens
         share = f"{per_cent(limit / window)} of {of_window(window, settings.window_from)}"
         why = measured(total, limit, share, fires_on=True)
-        by_force = forced(moment, settings)
+        by_force = forced(context)
         due = total >= limit or by_force
         if by_force and total < limit:
-            why += f" · forced: the last call ended with {moment.finish or 'an overflow'}"
+            why += f" · forced: the last call ended with {context.moment.finish or 'an overflow'}"
         most = settings.max_compaction_attempts
-        if running.at(buffer.messages).attempts >= most:
+        if context.running.at(messages).attempts >= most:
             why, due = f"{why} · all {most} attempts of this loop are used up", False
-        elif not split(buffer.messages, settings).old:
-            turns = len(turn_starts(buffer.messages))
+        elif not split(messages, settings).old:
+            turns = len(turn_starts(messages))
             why += f" · nothing older than the {settings.keep_last_turns} turns kept (there are {turns})"
             due = False
         return (Verdict(TIER, due, why, total, limit),)
 
-    def tier(
-        self, name: str, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput
-    ) -> Done[PulseState]:
+    def tier(self, name: str, context: PulseContext) -> Done[PulseState]:
         """Forced, by hand: it costs no attempt of the loop."""
         if name.lower() != TIER:
             raise self.unknown(name)
-        return (yield from compact(buffer, settings, running, "forced"))
+        return (yield from compact(context, "forced"))
 
-    def before_call(
-        self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput
-    ) -> AllDone[PulseState]:
+    def before_call(self, context: PulseContext) -> AllDone[PulseState]:
         """The way from the end of one model call to the next: forced where that one ended with `length`
         (`moment.finish`), then while it is due."""
-        running = running.at(buffer.messages)
+        context = context.with_running(context.running.at(context.messages))
         done: tuple[Outcome[PulseState], ...] = ()
-        if forced(moment, settings):
-            done = yield from attempt(buffer, settings, running, "length-retry")
+        if forced(context):
+            done = yield from attempt(context, "length-retry")
         while True:
-            last = done[-1] if done else Outcome(TIER, buffer, running)
-            more = yield from attempt(last.buffer, settings, last.running, "pre-loop")
+            more = yield from attempt(context.after(*done), "pre-loop")
             if not more:
                 return done
             done += more
 
-    def recover(self, turn: Context, settings: PulseSettings, moment: PolicyInput, error: str) -> Conversation[str]:
+    def recover(self, turn: Turn, error: str) -> Conversation[str]:
         """Safe mode treats a refusal like `length`; upstream fails."""
-        if settings.safe:
+        if turn.now.settings.safe:
             done = len(turn.outcomes)
-            yield from self.compact(turn, settings, replace(moment, overflow=error))
+            turn.update_moment(overflow=error)
+            yield from self.compact(turn)
             return error if len(turn.outcomes) == done else ""
         return error
 
-    def accept(
-        self, turn: Context, settings: PulseSettings, moment: PolicyInput, answer: Answer
-    ) -> Conversation[Answer | None]:
+    def accept(self, turn: Turn, answer: Answer) -> Conversation[Answer | None]:
         """After an answer that was cut off it compacts and asks again, while it may. Nobody runs such an answer's
         calls."""
-        if not is_trouble(answer.finish, answer.usage, settings):
+        if not is_trouble(answer.finish, answer.usage, turn.now.settings):
             turn.add(answer.messages)
             return answer
         cut_off = replace(answer, messages=without(answer.messages, lambda part: isinstance(part, ToolCall)))
         turn.add(cut_off.messages)
         done = len(turn.outcomes)
-        yield from self.compact(turn, settings, replace(moment, usage=answer.usage, finish=answer.finish))
+        turn.update_moment(usage=answer.usage, finish=answer.finish)
+        yield from self.compact(turn)
         if len(turn.outcomes) > done:
             return None
         said = "\n".join(message.text for message in cut_off.messages)

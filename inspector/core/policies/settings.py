@@ -65,6 +65,11 @@ def listed(settings: object) -> list[Field[Any]]:
     return sorted(settable(settings), key=lambda one: not any(word in one.name for word in _FIRST))
 
 
+def has_setting(settings: object, key: str) -> bool:
+    """Is this a name of one of the settings, in any spelling?"""
+    return plain(key) in _names(settings)
+
+
 def said(window: int | None) -> SettingPairs:
     """The window that the user says the model has, as a setting: it holds for every policy, but for `--set`."""
     return () if window is None else (("window", str(window)),)

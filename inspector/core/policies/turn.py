@@ -13,8 +13,10 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
 from inspector.core.needs import Answer, AskModel, Conversation, RunTools
 from inspector.core.outcome import Event, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.verdict import Verdict
 
+S = TypeVar("S")
 R = TypeVar("R")
 Done: TypeAlias = Conversation[Outcome[R]]
 """A tier at work."""
@@ -39,50 +41,72 @@ class TurnResult(Generic[R]):
 class TurnObserver(Protocol):
     """Who watches a turn."""
 
-    def before_tier(self, turn: "TurnContext[Any]", verdict: Verdict) -> None:
+    def before_tier(self, turn: "TurnContext[Any, Any]", verdict: Verdict) -> None:
         """This tier is about to fire. With another buffer in the turn it may not, after all."""
         ...
 
-    def outcome(self, turn: "TurnContext[Any]", outcome: Outcome[Any]) -> None:
+    def outcome(self, turn: "TurnContext[Any, Any]", outcome: Outcome[Any]) -> None:
         """A tier has ended; the turn still holds what was before it."""
         ...
 
-    def before_call(self, turn: "TurnContext[Any]") -> None:
+    def before_call(self, turn: "TurnContext[Any, Any]") -> None:
         """The model is about to be asked: what the turn holds after this call is what is sent."""
         ...
 
-    def before_tools(self, turn: "TurnContext[Any]", calls: tuple[ToolCall, ...]) -> None:
+    def before_tools(self, turn: "TurnContext[Any, Any]", calls: tuple[ToolCall, ...]) -> None:
         """The answer stands in the turn; its calls are about to be run."""
         ...
 
 
-class TurnContext(Generic[R]):
+class TurnContext(Generic[S, R]):
     """A turn on its way."""
 
-    def __init__(self, buffer: Buffer, running: R, observer: TurnObserver | None = None) -> None:
-        self.buffer = buffer
-        self.running = running
+    def __init__(self, start: PolicyContext[S, R], observer: TurnObserver | None = None) -> None:
+        self.now = start
+        """What the policy goes by at this point of the turn."""
         self.events: list[Event] = []
         self.outcomes: list[Outcome[R]] = []
         self._observer = observer
 
-    def announce(self, due: Callable[[Buffer, R], Iterable[Verdict]], tiers: Container[str]) -> None:
+    @property
+    def buffer(self) -> Buffer:
+        """The buffer at this point of the turn."""
+        return self.now.buffer
+
+    @buffer.setter
+    def buffer(self, buffer: Buffer) -> None:
+        self.now = self.now.with_buffer(buffer)
+
+    @property
+    def running(self) -> R:
+        """The policy's running state at this point of the turn."""
+        return self.now.running
+
+    @running.setter
+    def running(self, running: R) -> None:
+        self.now = self.now.with_running(running)
+
+    def update_moment(self, **changes: Any) -> None:
+        """Let the policy know this from here on (fields of `PolicyInput`)."""
+        self.now = self.now.with_moment(**changes)
+
+    def announce(self, due: Callable[[PolicyContext[S, R]], Iterable[Verdict]], tiers: Container[str]) -> None:
         """Some of `tiers` are about to run where they are due. Costs nothing where nobody watches."""
         announced = set[str]()
         while self._observer is not None:
-            verdicts = due(self.buffer, self.running)
-            found = next((one for one in verdicts if one.due and one.tier in tiers and one.tier not in announced), None)
-            if found is None:
+            due_now = [verdict for verdict in due(self.now) if verdict.due and verdict.tier in tiers]
+            new = [verdict for verdict in due_now if verdict.tier not in announced]
+            if not new:
                 return
-            announced.add(found.tier)
-            self._observer.before_tier(self, found)
+            announced.add(new[0].tier)
+            self._observer.before_tier(self, new[0])
 
     def apply(self, *outcomes: Outcome[R]) -> None:
         """Tiers have ended, each began where the one before it ended."""
         for outcome in outcomes:
             if self._observer is not None:
                 self._observer.outcome(self, outcome)
-            self.buffer, self.running = outcome.buffer, outcome.running
+            self.now = self.now.after(outcome)
             self.events += outcome.events
             self.outcomes.append(outcome)
 

@@ -26,7 +26,7 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
 from inspector.core.session import Request, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
-from inspector.core.tokens.estimators import Estimator, estimator, messages_weight, prompt_tokens
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, Estimator, estimator, messages_weight, prompt_tokens
 from inspector.core.tokens.pressure import PressureKind, known_pressures
 from inspector.core.tokens.prices import cost, named_models, sum_prices
 from inspector.core.usage import MINUTES, Usage, cache_missed, cache_ttl, cache_written
@@ -38,7 +38,7 @@ class Sizes:
     """Of one thread. Made once, used for every policy."""
 
     def __init__(self, thread: Thread, by: Estimator | None = None) -> None:
-        self._estimator = by or estimator("roku")
+        self._estimator = by or estimator(DEFAULT_ESTIMATOR)
         self.pressures = known_pressures(thread, self._estimator)
         self._recent = deque[tuple[tuple[Message, ...], int]]([((), 0)], _RECENT)
         self.slope = self.pressures.scale(None).slope

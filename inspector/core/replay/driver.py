@@ -27,8 +27,9 @@ from inspector.core.facts.index import FactIndex
 from inspector.core.message import Message, ToolCall
 from inspector.core.needs import Answer, Need, ReadFile, drive
 from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.start import filed_at
+from inspector.core.policies.place import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.replay.costs import Sizes, cache_facts
 from inspector.core.replay.pins import PinIndex, find_pins
@@ -108,13 +109,10 @@ class Replayed:
 
 class Ground:
     """What all replays and reports of a thread have in common, worked out once. `window` in tokens: where a buffer is
-    refused; None = never. `pins`: texts that should stay, beside what the user wrote; None = nothing is followed.
-    `client`: the program that wrote the session (`Session.client`)."""
+    refused; None = never. `pins`: texts that should stay, beside what the user wrote; None = nothing is followed."""
 
-    def __init__(
-        self, thread: Thread, window: int | None = None, pins: Iterable[str] | None = (), client: str = ""
-    ) -> None:
-        self.thread, self.window, self.client = thread, window, client
+    def __init__(self, thread: Thread, window: int | None = None, pins: Iterable[str] | None = ()) -> None:
+        self.thread, self.window = thread, window
         self.pins = PinIndex(() if pins is None else find_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
         self.facts, self.cache = FactIndex(), cache_facts(thread)
@@ -201,7 +199,8 @@ class _Driver:
         return Buffer((*standing, *arrival.new), prompt)
 
     def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, heard: AnswerLog) -> Sequence[Outcome[Any]]:
-        done: Sequence[Outcome[Any]] = drive(call(buffer, self._settings, self._running, moment), heard)
+        context = PolicyContext(buffer, self._settings, self._running, moment, self._window)
+        done: Sequence[Outcome[Any]] = drive(call(context), heard)
         if done:
             self._running = done[-1].running
             if done[-1].buffer.messages is not buffer.messages:
@@ -237,7 +236,7 @@ class _Driver:
             usage = Usage(input=tokens, output=usage.output, reasoning=usage.reasoning)
         self._usage, self._finish, self._model = usage, request.finish, request.model or self._model
         if usage is not None and self._learns:
-            raw, _ = self._policy.measure(sent, self._settings, self._running)
+            raw, _ = self._policy.measure(PolicyContext(sent, self._settings, self._running))
             self._running = self._policy.learn(self._running, self._settings, raw, usage.prompt)
             self._reported.append((raw - sent.prompt.unseen, usage.prompt))
         said = [message.id for message in following.answer if message.role == "assistant"]

@@ -13,7 +13,17 @@ from inspector.core.tokens.counted import Tiktoken, TokenizerRefused
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.harnesses import Chars4, LearnClaudeCode, Pi, Roku, utf8_length
 
-__all__ = ["ESTIMATORS", "Estimator", "UnknownEstimator", "buffer_tokens", "count", "estimator", "refusals", "weight"]
+__all__ = [
+    "DEFAULT_ESTIMATOR",
+    "ESTIMATORS",
+    "Estimator",
+    "UnknownEstimator",
+    "buffer_tokens",
+    "count",
+    "estimator",
+    "refusals",
+    "weight",
+]
 
 ESTIMATORS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
     {
@@ -25,6 +35,8 @@ ESTIMATORS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
         "tiktoken-cl100k": partial(Tiktoken, "cl100k_base"),
     }
 )
+DEFAULT_ESTIMATOR = "roku"
+"""The estimator that weighs whatever is no belief of a policy: sizes, predictions, findings."""
 
 
 class UnknownEstimator(InspectorError):

@@ -15,11 +15,11 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.catalogue import policy
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
+from inspector.extensions.policies import find_policy
 from inspector.gui.bridge import Bridge, Frames
 from inspector.gui.navigation import go_to
 from inspector.proxy.holds.compacting import Compactor, Proposal
@@ -253,7 +253,7 @@ class Prospects:
             return compactor.propose(hold, holds.buffer(hold.id), partial(holds.predicted, hold.id))
 
         proposal = self._find((hold.id, choices.policy, choices.settings), propose)
-        return Prospect(steps, left, proposal, policy(choices.policy).title)
+        return Prospect(steps, left, proposal, find_policy(choices.policy).title)
 
     def took(self, hold: HoldInfo, choices: Choices, proposal: Proposal) -> None:
         """It goes on like that."""

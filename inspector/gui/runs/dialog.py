@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QPlainTextEdit,
 from inspector.agent.plan import Plan
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
-from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.catalogue import TITLES
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.untyped import digits_of, object_in
 from inspector.core.words import plural
+from inspector.extensions.policies import find_policy
 from inspector.gui.bridge import Bridge
 from inspector.gui.dialogs.ask import LARGEST
 from inspector.gui.dialogs.form import FormDialog, fields, new_record, path_field
@@ -241,7 +242,7 @@ class PolicyForm(QWidget):
     def _take_policy(self, pairs: SettingPairs) -> None:
         self.settings = pairs
         try:
-            policy(self.policy).settings(pairs)
+            find_policy(self.policy).settings(pairs)
         except InspectorError:  # remembered from another version of the policy
             self.settings = ()
         self._show()
@@ -249,12 +250,12 @@ class PolicyForm(QWidget):
     def _put(self, name: str, text: str | None) -> None:
         wanted = tuple(pair for pair in self.settings if pair[0] != name)
         wanted += () if text is None else ((name, text),)
-        policy(self.policy).settings(wanted)
+        find_policy(self.policy).settings(wanted)
         self.settings = wanted
         self._show()
 
     def _show(self) -> None:
-        by, changed = policy(self.policy), {name for name, _ in self.settings}
+        by, changed = find_policy(self.policy), {name for name, _ in self.settings}
         self._rows.show_values(by.name, by.settings(self.settings), by.settings(), changed)
         self.more.setText(f"Settings: {plural(len(changed), 'change') if changed else 'its own'} ▾")
 

@@ -13,11 +13,12 @@ from inspector.core.identity import is_reminder
 from inspector.core.message import Message, Text
 from inspector.core.needs import drive
 from inspector.core.outcome import FateName, fates
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.estimators import prompt_tokens
 from inspector.core.validity import check
 from inspector.core.words import per_cent
+from inspector.extensions.policies import find_policy
 from inspector.proxy.holds.hold import HoldInfo
 
 
@@ -102,7 +103,7 @@ class Compactor:
     """
 
     def __init__(self, name: str, pairs: Sequence[tuple[str, str]] = (), answer: Answerer = offline) -> None:
-        self._policy, self._pairs = policy(name), tuple(pairs)
+        self._policy, self._pairs = find_policy(name), tuple(pairs)
         self._answer = rehearsed(answer)
         self._running: dict[tuple[str, ...], Any] = {}
         self._left: dict[tuple[str, ...], int] = {}
@@ -118,11 +119,9 @@ class Compactor:
         if not has_turn(buffer):
             return Proposal(buffer, tokens, why="the model has not answered yet: there is no turn to cut")
         by = self._policy
-        settings = by.settings(self._pairs, hold.window)
-        given, running = self._learned(hold, without_pinned(buffer), settings, tokens)
-        moment = PolicyInput(step=hold.exchange, model=hold.model, usage=hold.usage)
-        outcomes = drive(by.run_due(given, settings, running, moment), self._answer)
-        last = outcomes[-1]
+        context = self._learned(hold, without_pinned(buffer), tokens)
+        outcomes = drive(by.run_due(context), self._answer)
+        given, last = context.buffer, outcomes[-1]
         if last.buffer.messages == given.messages or not last.buffer.messages:
             return Proposal(buffer, tokens, why="nothing is due", running=last.running)
         after = with_pinned(buffer, last.buffer)
@@ -139,21 +138,25 @@ class Compactor:
         why = self._too_small(hold, made, tokens - weigh(buffer.with_messages(rest)))
         return replace(made, why=why, is_small=bool(why))
 
-    def _learned(self, hold: HoldInfo, given: Buffer, settings: Any, tokens: int) -> tuple[Buffer, Any]:
+    def _learned(self, hold: HoldInfo, buffer: Buffer, tokens: int) -> PolicyContext[Any, Any]:
         """The buffer as the harness has it, and what it would believe: that the whole weighs `tokens`. One that counts
         its prompt counts the tools of the body with it.
         """
         by = self._policy
+        settings = by.settings(self._pairs, hold.window)
+        moment = PolicyInput(step=hold.exchange, model=hold.model, usage=hold.usage)
+        if by.prompt_estimator is not None:
+            tools = prompt_tokens(by.prompt_estimator, buffer.prompt)[1]
+            buffer = Buffer(buffer.messages, replace(buffer.prompt, unseen=tools))
         running = self._running.get(hold.thread) or by.fresh(settings)
+        context = PolicyContext(buffer, settings, running, moment, hold.window)
+        raw = by.measure(context)[0]
         if by.prompt_estimator is None:
-            running = by.learn(running, settings, by.measure(given, settings, running)[0], tokens)
+            running = by.learn(running, settings, raw, tokens)
         else:
-            tools = prompt_tokens(by.prompt_estimator, given.prompt)[1]
-            given = Buffer(given.messages, replace(given.prompt, unseen=tools))
-            raw = by.measure(given, settings, running)[0]
             running = by.calibrated(running, settings, ((raw, tokens),))
         self._running[hold.thread] = running
-        return given, running
+        return context.with_running(running)
 
     def _too_small(self, hold: HoldInfo, made: Proposal, could: int) -> str:
         """Why the cut is not made by itself: it frees little of what `could` go, or comes too soon after the last one.

@@ -9,6 +9,7 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Json, Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, Failure, Need, ProviderFailure, drive
 from inspector.core.outcome import Event, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy, SimpleState
 from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.turn import TurnContext, TurnResult
@@ -96,8 +97,8 @@ def play_turn(
     policy: Policy[Any, Any], start: Buffer, world: Any, settings: Any, running: Any = None, **more: Any
 ) -> TurnResult[Any]:
     """One turn, as the agent runs it."""
-    turn = TurnContext(start, policy.fresh(settings) if running is None else running)
-    return drive(policy.turn(turn, settings, PolicyInput(**more)), world)
+    running = policy.fresh(settings) if running is None else running
+    return drive(policy.turn(TurnContext(PolicyContext(start, settings, running, PolicyInput(**more)))), world)
 
 
 def play_loop(policy: Policy[Any, Any], start: Buffer, world: Any, settings: Any, **more: Any) -> AgentLoop:
@@ -124,7 +125,8 @@ def run(
 ) -> Outcome[Any]:
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
     answer = script or Script()
-    return drive(policy.tier(tier, before, settings, policy.fresh(settings), moment or PolicyInput()), answer)
+    context = PolicyContext(before, settings, policy.fresh(settings), moment or PolicyInput())
+    return drive(policy.tier(tier, context), answer)
 
 
 def before_call(
@@ -138,7 +140,7 @@ def before_call(
 ) -> tuple[Outcome[Any], ...]:
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
     start = running or policy.fresh(settings)
-    talk = policy.before_call(before, settings, start, PolicyInput(overflow=overflow))
+    talk = policy.before_call(PolicyContext(before, settings, start, PolicyInput(overflow=overflow)))
     return drive(talk, script or Script())
 
 

@@ -19,6 +19,7 @@ from inspector.core.needs import (
     drive,
 )
 from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.learn_claude_code import POLICY
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
 from inspector.core.policies.verdict import PolicyInput
@@ -95,7 +96,9 @@ def run(
     running: LearnState | None = None,
     moment: PolicyInput | None = None,
 ) -> Outcome[LearnState]:
-    return drive(POLICY.tier(tier, start, settings, running or LearnState(), moment or PolicyInput()), world)
+    return drive(
+        POLICY.tier(tier, PolicyContext(start, settings, running or LearnState(), moment or PolicyInput())), world
+    )
 
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}

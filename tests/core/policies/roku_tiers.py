@@ -5,6 +5,7 @@ from inspector.core.needs import (
     drive,
 )
 from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.settings import RokuSettings, RokuState
 from inspector.core.policies.verdict import PolicyInput
@@ -28,7 +29,7 @@ def run(
     moment: PolicyInput = MOMENT,
 ) -> tuple[Outcome[RokuState], Script]:
     script = Script(*replies)  # type: ignore[arg-type]
-    conversation = POLICY.tier(tier, start, settings, running or RokuState(), moment)
+    conversation = POLICY.tier(tier, PolicyContext(start, settings, running or RokuState(), moment))
     return drive(conversation, script), script
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from inspector.core.policies import anthropic_editing
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import SimpleState
-from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import before_call, build, cleared, run
 
 
@@ -54,7 +54,7 @@ def test_editing_triggers(values: dict[str, Any], fires: bool) -> None:
     before = build(5, "x" * 400)
     assert bool(before_call(anthropic_editing.POLICY, before, **values)) is fires
     settings = anthropic_editing.POLICY.settings([(key, str(value)) for key, value in values.items()])
-    (verdict,) = anthropic_editing.POLICY.due(before, settings, SimpleState(), PolicyInput())
+    (verdict,) = anthropic_editing.POLICY.due(PolicyContext(before, settings, SimpleState()))
     assert verdict.due is fires
 
 

@@ -3,19 +3,20 @@
 import pytest
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.catalogue import POLICIES, TITLES, policy
+from inspector.core.policies.catalogue import POLICIES, TITLES
+from inspector.extensions.policies import find_policy
 
 
 @pytest.mark.parametrize("name", TITLES)
 def test_a_policy_is_what_the_list_says(name: str) -> None:
-    found = policy(name.upper())
+    found = find_policy(name.upper())
     assert (found.name, found.title) == (name, TITLES[name])
     assert POLICIES[name] is found
 
 
 def test_others_are_told() -> None:
     with pytest.raises(InspectorError, match="no policy 'x'"):
-        policy("x")
+        find_policy("x")
 
 
 def test_a_policy_says_which_tier_needs_a_refusal_and_what_has_a_summary_made() -> None:

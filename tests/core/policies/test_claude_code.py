@@ -23,8 +23,9 @@ from inspector.core.policies.claude_code import (
     SUMMARIZED,
     ClaudeCodeSettings,
 )
+from inspector.core.policies.context import PolicyContext
+from inspector.core.policies.place import believed_at, buffer_at, moment_at
 from inspector.core.policies.replacements import PLACEHOLDER
-from inspector.core.policies.start import believed_at, buffer_at, moment_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.session import Compaction, Session, Thread
 from inspector.core.tokens.windows import find_window
@@ -41,12 +42,12 @@ def settings(**values: object) -> ClaudeCodeSettings:
 
 def due(before: Buffer, moment: PolicyInput, **values: object) -> dict[str, bool]:
     chosen = settings(**values)
-    return {one.tier: one.due for one in POLICY.due(before, chosen, POLICY.fresh(chosen), moment)}
+    return {one.tier: one.due for one in POLICY.due(PolicyContext(before, chosen, POLICY.fresh(chosen), moment))}
 
 
 def called(before: Buffer, moment: PolicyInput, script: Script, **values: object) -> tuple[Outcome[Any], ...]:
     chosen = settings(**values)
-    return drive(POLICY.before_call(before, chosen, POLICY.fresh(chosen), moment), script)
+    return drive(POLICY.before_call(PolicyContext(before, chosen, POLICY.fresh(chosen), moment)), script)
 
 
 def reported(upto: Message, prompt: int, output: int = 0, final: bool = True) -> PolicyInput:
@@ -266,7 +267,9 @@ def first_due(session: Session, thread: Thread, start: int, compaction: Compacti
     window = find_window(session, thread).tokens
     chosen = POLICY.settings(POLICY.of_client(session.client), window)
     for at in range(start, end + 1):
-        verdicts = POLICY.due(buffer_at(POLICY, cut, at), chosen, POLICY.fresh(chosen), moment_at(cut, at))
+        verdicts = POLICY.due(
+            PolicyContext(buffer_at(POLICY, cut, at), chosen, POLICY.fresh(chosen), moment_at(cut, at))
+        )
         if verdicts[-1].due:
             return at
     return None

@@ -8,7 +8,7 @@ from inspector.core.message import Image, Message, Text
 from inspector.core.needs import ContextWindowExceeded, ProviderFailure, Summarize
 from inspector.core.policies import codex
 from inspector.core.policies.harness import SimpleState
-from inspector.core.policies.start import believed_at
+from inspector.core.policies.place import believed_at
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import Script, assistant, before_call, buffer, build, result, run, texts, user
 from tests.shared import TRANSCRIPTS, transcripts

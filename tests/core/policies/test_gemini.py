@@ -7,8 +7,8 @@ import pytest
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ProviderFailure, SaveText, Summarize, drive
 from inspector.core.policies import gemini
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import SimpleState
-from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import Script, assistant, before_call, buffer, result, run, texts, user
 
 
@@ -18,7 +18,7 @@ def test_gemini_fires_from_half_of_the_window_on(tokens: int, fires: bool, windo
     before = buffer(user("x" * 4 * (tokens - 1)), assistant("done"))
     assert bool(before_call(gemini.POLICY, before, Script("S", "S"), window=window)) is fires
     settings = gemini.POLICY.settings((), window)
-    verdicts = gemini.POLICY.due(before, settings, SimpleState(), PolicyInput())
+    verdicts = gemini.POLICY.due(PolicyContext(before, settings, SimpleState()))
     assert [verdict.due for verdict in verdicts] == [False, fires]
     assert verdicts[1].limit == 500
 
@@ -66,10 +66,13 @@ def test_gemini_rejects_an_inflated_result_and_then_only_truncates() -> None:
     script = Script()
     assert not before_call(gemini.POLICY, before, script, window=10, running=rejected.running)
     assert not script.needs
-    verdicts = gemini.POLICY.due(before, gemini.POLICY.settings((), 10), rejected.running, PolicyInput())
+    verdicts = gemini.POLICY.due(PolicyContext(before, gemini.POLICY.settings((), 10), rejected.running))
     assert [verdict.due for verdict in verdicts] == [True, False]
     settings = gemini.POLICY.settings()
-    by_hand = drive(gemini.POLICY.tier("compress", before, settings, rejected.running, PolicyInput()), Script("s", "s"))
+    by_hand = drive(
+        gemini.POLICY.tier("compress", PolicyContext(before, settings, rejected.running)),
+        Script("s", "s"),
+    )
     assert by_hand.running.failures == 0
 
 
@@ -125,7 +128,7 @@ def test_gemini_cuts_the_middle_out_of_older_responses() -> None:
         gemini.POLICY, "truncate", before, Script(Answer(text="f")), window=50_000, tool_response_tokens=30_000
     )
     cut = narrow.buffer.messages[2].result
-    room = 4 * (50_000 - gemini.POLICY.tokens(before, gemini.POLICY.settings(), SimpleState()))
+    room = 4 * (50_000 - gemini.POLICY.tokens(PolicyContext(before, gemini.POLICY.settings(), SimpleState())))
     assert cut
     assert cut.content.startswith(f"Output too large. Showing first {room // 5:,} and last {room - room // 5:,} ")
 

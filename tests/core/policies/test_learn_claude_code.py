@@ -14,6 +14,7 @@ from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolRes
 from inspector.core.needs import (
     drive,
 )
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.learn_claude_code import POLICY
 from inspector.core.policies.learn_claude_code.layers import (
     PLACEHOLDER,
@@ -22,7 +23,6 @@ from inspector.core.policies.learn_claude_code.layers import (
 )
 from inspector.core.policies.learn_claude_code.settings import LearnState
 from inspector.core.policies.learn_claude_code.wire import list_tokens, text_tokens, wire_tokens
-from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import Script, assistant, buffer, result, texts, user
 from tests.core.policies.learning import DEFAULT, IMAGE, World, m, ran, run
 
@@ -80,17 +80,17 @@ def test_should_compact(messages: list[Message], due: bool, savings: int) -> Non
     start = buffer(*(replace(one, id=f"m{n}") for n, one in enumerate(messages)))
     assert should_compact(start.messages, DEFAULT) is due
     assert sizes(start.messages, DEFAULT)[1] == savings
-    verdict = POLICY.due(start, DEFAULT, LearnState(), PolicyInput())[1]
+    verdict = POLICY.due(PolicyContext(start, DEFAULT, LearnState()))[1]
     assert verdict.due is due
     world = World("SUM")
-    done = drive(POLICY.before_call(start, DEFAULT, LearnState(), PolicyInput()), world)
+    done = drive(POLICY.before_call(PolicyContext(start, DEFAULT, LearnState())), world)
     assert [outcome.tier for outcome in done] == (["micro", "auto"] if due else ["micro"])
     assert bool(world.needs) is due
 
 
 def test_verdicts_say_why() -> None:
     def why(*sizes: int) -> str:
-        return POLICY.due(buffer(*map(m, sizes)), DEFAULT, LearnState(), PolicyInput())[1].why
+        return POLICY.due(PolicyContext(buffer(*map(m, sizes)), DEFAULT, LearnState()))[1].why
 
     own = " · the window is its own"
     assert why(170_616) == "170,616 ≤ 170,616 (200,000 − 16,384 − 13,000): 1 to go" + own
@@ -166,7 +166,7 @@ def test_micro(start: Buffer, cleared: list[int]) -> None:
     assert kept == [text for n, text in enumerate(texts(start.messages[2:])) if n not in cleared]
     assert outcome.events == ()
     assert set(outcome.changed.values()) <= {"cleared"}
-    assert POLICY.due(start, DEFAULT, LearnState(), PolicyInput())[0].due is bool(cleared)
+    assert POLICY.due(PolicyContext(start, DEFAULT, LearnState()))[0].due is bool(cleared)
     assert run("micro", outcome.buffer, World()).buffer == outcome.buffer
 
 
@@ -240,4 +240,4 @@ def test_state_that_cannot_be_read() -> None:
     assert POLICY.load(DEFAULT, {}) == POLICY.fresh(DEFAULT)
     assert POLICY.learn(LearnState(1), DEFAULT, 1, 2) == LearnState(1)
     with pytest.raises(InspectorError, match="no tier"):
-        drive(POLICY.tier("L1", buffer(), DEFAULT, LearnState(), PolicyInput()), Script())
+        drive(POLICY.tier("L1", PolicyContext(buffer(), DEFAULT, LearnState())), Script())

@@ -11,6 +11,7 @@ from inspector.core.needs import (
     Summarize,
     drive,
 )
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.learn_claude_code import POLICY
 from inspector.core.policies.learn_claude_code.layers import (
     ACKNOWLEDGED,
@@ -122,19 +123,19 @@ def test_safe_mode_stops_after_three_failures() -> None:
     settings = replace(SAFE, overhead=183_610, min_savings=1)
     for failures in (1, 2, 3):
         world = World(FAIL)
-        done = drive(POLICY.before_call(start, settings, running, PolicyInput()), world)
+        done = drive(POLICY.before_call(PolicyContext(start, settings, running)), world)
         running = done[-1].running
         assert running == LearnState(failures, failures == 3)
         assert POLICY.load(settings, POLICY.dump(running)) == running
-    state = POLICY.breaker(settings, running)
+    state = POLICY.breaker(PolicyContext(start, settings, running))
     assert state is not None
     assert (state.open, state.failures, state.limit) == (True, 3, 3)
     world = World("SUM")
-    assert len(drive(POLICY.before_call(start, settings, running, PolicyInput()), world)) == 1
+    assert len(drive(POLICY.before_call(PolicyContext(start, settings, running)), world)) == 1
     assert not world.needs
-    assert "3 summaries failed in a row" in POLICY.due(start, settings, running, PolicyInput())[1].why
+    assert "3 summaries failed in a row" in POLICY.due(PolicyContext(start, settings, running))[1].why
     assert run("manual", start, world, settings, running).running == LearnState()  # the user may still ask
-    assert POLICY.breaker(DEFAULT, running) is None
+    assert POLICY.breaker(PolicyContext(start, DEFAULT, running)) is None
 
 
 def test_a_blank_summary_is_a_failure_in_safe_mode_only() -> None:

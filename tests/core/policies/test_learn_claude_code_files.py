@@ -10,13 +10,13 @@ from inspector.core.needs import (
     ReadFile,
     drive,
 )
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.learn_claude_code import POLICY
 from inspector.core.policies.learn_claude_code.layers import (
     handle_tool_output,
     should_compact,
 )
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
-from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import AgentLoop, assistant, buffer, play_loop, result, texts, user
 from tests.core.policies.learning import DEFAULT, FAIL, SMALL, World, ran, run
 
@@ -72,7 +72,7 @@ def test_who_cannot_look_at_files_answers_with_the_recording() -> None:
     broken = buffer(*start.messages, assistant("", ("e", "read_file", {"path": "e"})), result("e", "no", error=True))
     answer = rehearsed(offline)
     for one, expected in ((start, ["b", "a"]), (buffer(*start.messages[:-1], cleared), ["a"]), (broken, ["b", "a"])):
-        outcome = drive(POLICY.tier("auto", one, DEFAULT, LearnState(), PolicyInput()), answer)
+        outcome = drive(POLICY.tier("auto", PolicyContext(one, DEFAULT, LearnState())), answer)
         text = outcome.buffer.messages[0].text
         assert [line.split()[-1][0] for line in text.split("\n") if line.startswith("[Restored")] == expected
         assert outcome.events[0].fields["transcript_path"] == NOT_WRITTEN
@@ -115,9 +115,9 @@ def test_l_lo_4() -> None:
 def test_large_results_of_a_list_are_spilled() -> None:
     start = ran(("bash", 160_004), ("bash", 10))
     world = World()
-    verdict = POLICY.due(start, DEFAULT, LearnState(), PolicyInput())[3]
+    verdict = POLICY.due(PolicyContext(start, DEFAULT, LearnState()))[3]
     assert (verdict.tier, verdict.due) == ("spill", True)
-    first, second = drive(POLICY.run_due(start, DEFAULT, LearnState(), PolicyInput()), world)
+    first, second = drive(POLICY.run_due(PolicyContext(start, DEFAULT, LearnState())), world)
     assert (first.tier, second.tier) == ("spill", "micro")
     assert first.changed == {start.messages[2].id: "cut"}
     assert texts(second.buffer.messages)[2].startswith("Output too large. Saved to: out.txt\n")

@@ -7,8 +7,8 @@ import pytest
 from inspector.core.buffer import Buffer
 from inspector.core.needs import ProviderFailure, Summarize, drive
 from inspector.core.policies import opencode
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import SimpleState
-from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import Script, assistant, before_call, buffer, cleared, result, run, texts, user
 
 
@@ -44,10 +44,10 @@ def test_opencode_prunes(sizes: tuple[int, ...], places: list[int]) -> None:
     found, freed = opencode.prunable(before.messages, settings)
     due = freed > settings.prune_minimum
     assert (sorted(found) if due else []) == places
-    done = drive(opencode.POLICY.after_turn(before, settings, SimpleState(), PolicyInput()), Script())
+    done = drive(opencode.POLICY.after_turn(PolicyContext(before, settings, SimpleState())), Script())
     assert [cleared(outcome) for outcome in done] == ([places] if places else [])
     for outcome in done:
-        assert not drive(opencode.POLICY.after_turn(outcome.buffer, settings, SimpleState(), PolicyInput()), Script())
+        assert not drive(opencode.POLICY.after_turn(PolicyContext(outcome.buffer, settings, SimpleState())), Script())
 
 
 def test_opencode_never_prunes_a_skill_nor_an_error() -> None:

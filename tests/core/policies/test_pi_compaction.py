@@ -8,6 +8,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, Failure, ProviderFailure, Summarize, drive
 from inspector.core.outcome import Outcome, fates
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY, PiPolicy
 from inspector.core.policies.pi.compaction import Supplied, Veto, serialise
 from inspector.core.policies.pi.entries import NO_FILES, Files, files_in, files_of
@@ -30,7 +31,9 @@ def run(
     policy: PiPolicy = POLICY,
 ) -> Outcome[PiState]:
     settings = policy.settings(values or [("keepRecentTokens", "150")])
-    return drive(policy.tier("compact", start, settings, running or PiState(), moment or PolicyInput()), script)
+    return drive(
+        policy.tier("compact", PolicyContext(start, settings, running or PiState(), moment or PolicyInput())), script
+    )
 
 
 def event(outcome: Outcome[PiState], name: str) -> Any:
@@ -291,7 +294,7 @@ def test_p_ovf_4_another_model_has_another_window(model: str, compacts: bool) ->
     reports = (CallReport(start.messages[-1].id, None, "error", "opus"),)
     refused = PolicyInput(model=model, reports=reports, overflow="prompt is too long")
     settings = POLICY.settings([("keepRecentTokens", "150")])
-    (outcome,) = drive(POLICY.before_call(start, settings, PiState(), refused), script)
+    (outcome,) = drive(POLICY.before_call(PolicyContext(start, settings, PiState(), refused)), script)
     assert (outcome.succeeded, bool(script.needs)) == (compacts, compacts)
 
 

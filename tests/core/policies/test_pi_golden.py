@@ -6,12 +6,14 @@ import pytest
 
 from inspector.core.buffer import Buffer
 from inspector.core.needs import drive
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY
 from inspector.core.policies.pi.compaction import serialise
 from inspector.core.policies.pi.entries import CutPoint, Preparation, find_cut_point, prepare
-from inspector.core.policies.pi.settings import PiState
+from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.pi.usage import estimates, tokens_before
-from inspector.core.policies.start import moment_at
+from inspector.core.policies.place import moment_at
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.harnesses import u16
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import Script
@@ -34,7 +36,8 @@ def real(path: Path) -> RealSession:
 
 @pytest.fixture(scope="module")
 def prepared(real: RealSession) -> Preparation:
-    found = prepare(real.entries, 20_000, tokens_before(Buffer(real.messages), real.reports))
+    context = PolicyContext(Buffer(real.messages), PiSettings(), PiState(), PolicyInput(reports=real.reports))
+    found = prepare(real.entries, 20_000, tokens_before(context))
     assert found is not None
     return found
 
@@ -80,7 +83,7 @@ def test_the_same_by_way_of_the_reader(path: Path) -> None:
     moment = moment_at(thread, len(thread.requests))
     script = Script("SUM1", "SUM2")
     settings = POLICY.settings(window=200_000)
-    outcome = drive(POLICY.tier("compact", start, settings, PiState(), moment), script)
+    outcome = drive(POLICY.tier("compact", PolicyContext(start, settings, PiState(), moment)), script)
     fields = next(event.fields for event in outcome.events if event.name == "session_before_compact")
     assert fields["preparation"] == {
         "firstKeptEntryId": "L839", "messagesToSummarize": 730, "turnPrefixMessages": 3, "isSplitTurn": True,
@@ -89,8 +92,8 @@ def test_the_same_by_way_of_the_reader(path: Path) -> None:
     kept = outcome.buffer.messages[1:]
     assert estimates(kept, filed=moment.filed) == 20_330
     assert estimates(kept) == 20_330 - 213, "a call of an answer that was aborted is not sent"
-    (found,) = POLICY.due(start, settings, PiState(), moment)
+    (found,) = POLICY.due(PolicyContext(start, settings, PiState(), moment))
     assert (found.due, found.tokens, found.limit) == (False, 177_604, 183_616)
     upstream = POLICY.settings([("profile", "upstream")], 194_000)
-    (found,) = POLICY.due(start, upstream, PiState(), moment)
+    (found,) = POLICY.due(PolicyContext(start, upstream, PiState(), moment))
     assert (found.due, found.tokens, found.limit) == (True, 177_657, 177_616)

@@ -13,9 +13,10 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, Summarize, drive
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY
 from inspector.core.policies.pi.settings import PiSettings, PiState
-from inspector.core.policies.start import moment_at
+from inspector.core.policies.place import moment_at
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.replay.driver import Ground, replay
 from inspector.core.usage import Usage
@@ -29,7 +30,7 @@ POINTS = st.sampled_from(["after_llm", "before_llm", "turn_end", "agent_end"])
 
 def check_outcome(before: Buffer, settings: PiSettings, moment: PolicyInput, running: PiState) -> Buffer:
     untouched = tuple(before.messages)
-    outcome = drive(POLICY.tier("compact", before, settings, running, moment), offline)
+    outcome = drive(POLICY.tier("compact", PolicyContext(before, settings, running, moment)), offline)
     after = outcome.buffer
     assert before.messages == untouched
     assert pairs_hold(after)
@@ -41,7 +42,7 @@ def check_outcome(before: Buffer, settings: PiSettings, moment: PolicyInput, run
         assert len(kept) == len(after.messages) - 1
         stays = {message.id for message in kept}
         assert set(outcome.changed) == {m.id for m in before.messages if m.id not in stays}
-        once_more = drive(POLICY.tier("compact", after, settings, outcome.running, moment), offline)
+        once_more = drive(POLICY.tier("compact", PolicyContext(after, settings, outcome.running, moment)), offline)
         assert once_more.buffer is after
     else:
         assert after is before
@@ -60,9 +61,9 @@ def test_compaction_keeps_a_valid_buffer_valid(buffer: Buffer, keep: str, mode: 
 def test_at_every_check_point_a_valid_buffer_stays_valid(buffer: Buffer, point: str, keep: str) -> None:
     settings = POLICY.settings([("check_point", point), ("keepRecentTokens", keep)], 500)
     moment = PolicyInput(usage=Usage(input=1000), finish="stop")
-    (outcome,) = drive(POLICY.before_call(buffer, settings, PiState(), moment), offline)
+    (outcome,) = drive(POLICY.before_call(PolicyContext(buffer, settings, PiState(), moment)), offline)
     assert pairs_hold(outcome.buffer)
-    (again,) = drive(POLICY.after_turn(outcome.buffer, settings, outcome.running, moment), offline)
+    (again,) = drive(POLICY.after_turn(PolicyContext(outcome.buffer, settings, outcome.running, moment)), offline)
     assert pairs_hold(again.buffer)
     if point != "agent_end":  # there the end of the run and the next prompt are two checks
         assert again.buffer is outcome.buffer
@@ -71,8 +72,8 @@ def test_at_every_check_point_a_valid_buffer_stays_valid(buffer: Buffer, point: 
 @given(buffers(), st.sampled_from(["seed", "upstream"]))
 def test_verdicts_change_nothing_and_repeat(buffer: Buffer, profile: str) -> None:
     settings = POLICY.settings([("profile", profile)], 500)
-    first = POLICY.due(buffer, settings, PiState(), PolicyInput())
-    assert first == POLICY.due(buffer, settings, PiState(), PolicyInput())
+    first = POLICY.due(PolicyContext(buffer, settings, PiState()))
+    assert first == POLICY.due(PolicyContext(buffer, settings, PiState()))
     assert [verdict.tier for verdict in first] == ["compact"]
 
 
@@ -80,7 +81,7 @@ def test_verdicts_change_nothing_and_repeat(buffer: Buffer, profile: str) -> Non
 def test_the_estimate_never_falls_when_a_message_is_added(buffer: Buffer, text: str, profile: str) -> None:
     settings = POLICY.settings([("profile", profile)])
     longer = buffer.with_messages([*buffer.messages, Message("new", "user", (Text(text),))])
-    shorter, more = (POLICY.measure(one, settings, PiState())[0] for one in (buffer, longer))
+    shorter, more = (POLICY.measure(PolicyContext(one, settings, PiState()))[0] for one in (buffer, longer))
     assert 0 <= shorter <= more
 
 
@@ -134,7 +135,7 @@ def test_compaction_of_real_buffers(path: Path) -> None:
             settings = POLICY.settings([("keepRecentTokens", keep)])
             check_outcome(buffer, settings, moment, PiState())
             for profile in ("seed", "upstream"):
-                (found,) = POLICY.due(buffer, replace(settings, profile=profile), PiState(), moment)
+                (found,) = POLICY.due(PolicyContext(buffer, replace(settings, profile=profile), PiState(), moment))
                 assert (found.tokens or 0) >= 0
 
 

@@ -8,7 +8,8 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Message, Text, ToolResult
 from inspector.core.needs import drive
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.catalogue import POLICIES
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY
 from inspector.core.policies.pi.compaction import judge
 from inspector.core.policies.pi.settings import PiSettings, PiState, optimal_config
@@ -33,7 +34,8 @@ def said(message: Message, prompt: int, output: int = 0, finish: str = "stop") -
 
 
 def filled(messages: Sequence[Message], *reports: CallReport, settings: PiSettings = SEED) -> int:
-    return context_tokens(buffer(*messages), reports, settings).tokens
+    context = PolicyContext(buffer(*messages), settings, PiState(), PolicyInput(reports=reports))
+    return context_tokens(context).tokens
 
 
 # --- usage
@@ -58,7 +60,8 @@ def test_p_use_3_without_usage() -> None:
 def test_p_use_4_no_messages_and_the_system_prompt() -> None:
     assert filled([]) == 0
     prompt = Prompt("x" * 8, (Tool("read", {"a": 1}),))
-    assert context_tokens(Buffer((), prompt), (), SEED).tokens == 2 + 3  # ceil(len('[{"a":1}]') / 4)
+    context = PolicyContext(Buffer((), prompt), SEED, PiState(), PolicyInput(reports=()))
+    assert context_tokens(context).tokens == 2 + 3  # ceil(len('[{"a":1}]') / 4)
 
 
 def test_p_use_5_content_and_overhead() -> None:
@@ -95,7 +98,7 @@ def test_a_tokenizer_counts_without_overhead() -> None:
 def test_the_moment_without_reports_speaks_of_the_newest_answer() -> None:
     messages = (user("a"), assistant("b"), user("c"))
     moment = PolicyInput(usage=Usage(input=150, output=10), finish="stop")
-    found = judge(Buffer(messages), PiSettings(context_window=1000), PiState(), moment)
+    found = judge(PolicyContext(Buffer(messages), PiSettings(context_window=1000), PiState(), moment))
     assert (found.fill.tokens, found.fill.since) == (150, 1)
 
 
@@ -121,7 +124,7 @@ def test_p_trg_3_no_window(mode: str, expected: bool) -> None:
     settings = POLICY.settings([("contextWindow", "0"), ("mode", mode)])
     messages = (user("a"), assistant("b"))
     moment = PolicyInput(reports=(said(messages[1], 10),))
-    assert judge(Buffer(messages), settings, PiState(), moment).due is expected
+    assert judge(PolicyContext(Buffer(messages), settings, PiState(), moment)).due is expected
     assert POLICY.watermarks(settings) == ()
 
 
@@ -170,7 +173,8 @@ def test_cost_aware_asks_how_long_it_goes_on(calls: int, due: bool) -> None:
     """185,000 tokens: compacting costs 195,000 input tokens, each further call 163,000 too many."""
     settings = POLICY.settings([("cost_aware", "yes"), ("expected_calls", str(calls))])
     messages = (user("a"), assistant("b"))
-    found = judge(Buffer(messages), settings, PiState(), PolicyInput(reports=(said(messages[1], 185_000),)))
+    moment = PolicyInput(reports=(said(messages[1], 185_000),))
+    found = judge(PolicyContext(Buffer(messages), settings, PiState(), moment))
     assert (found.over, found.due) == (True, due)
 
 
@@ -178,27 +182,27 @@ def test_p_trg_9_the_event() -> None:
     start = plain(4)
     moment = PolicyInput(reports=(said(start.messages[3], 185_000),))
     settings = POLICY.settings([("keepRecentTokens", "150")])
-    (outcome,) = drive(POLICY.run_due(start, settings, PiState(), moment), Script("S"))
+    (outcome,) = drive(POLICY.run_due(PolicyContext(start, settings, PiState(), moment)), Script("S"))
     fields = next(event.fields for event in outcome.events if event.name == "session_before_compact")
     assert (fields["contextTokens"], fields["contextWindow"], fields["reserveTokens"]) == (185_000, 200_000, 16_384)
-    (found,) = POLICY.due(start, settings, PiState(), moment)
+    (found,) = POLICY.due(PolicyContext(start, settings, PiState(), moment))
     assert found.due
     assert found.why.startswith("185,000 > 183,616 (200,000 − 16,384): 1,384 over")
 
 
 def test_dynamic_reserve_moves_the_limit() -> None:
     long = buffer(*(user("x" * 12_000) for _ in range(10)))
-    assert judge(long, PiSettings(dynamic_reserve=True), PiState(), PolicyInput()).limit == 200_000 - 32_768
-    assert judge(plain(10), PiSettings(dynamic_reserve=True), PiState(), PolicyInput()).limit == 200_000 - 8_192
+    assert judge(PolicyContext(long, PiSettings(dynamic_reserve=True), PiState())).limit == 200_000 - 32_768
+    assert judge(PolicyContext(plain(10), PiSettings(dynamic_reserve=True), PiState())).limit == 200_000 - 8_192
 
 
 def test_safe_mode_clamps_a_reserve_that_does_not_fit() -> None:
     values = [("reserveTokens", "5000")]
     faithful, safe = POLICY.settings(values, 4_000), POLICY.settings([*values, ("mode", "safe")], 4_000)
-    assert judge(plain(1), faithful, PiState(), PolicyInput()).due
-    found = judge(plain(1), safe, PiState(), PolicyInput())
+    assert judge(PolicyContext(plain(1), faithful, PiState())).due
+    found = judge(PolicyContext(plain(1), safe, PiState()))
     assert (found.due, found.limit) == (False, 3_000)
-    assert "quarter of the window" in POLICY.due(plain(1), safe, PiState(), PolicyInput())[0].why
+    assert "quarter of the window" in POLICY.due(PolicyContext(plain(1), safe, PiState()))[0].why
     assert [line.tokens for line in POLICY.watermarks(safe)] == [3_000]
 
 
@@ -208,7 +212,7 @@ def test_the_watermark_is_window_minus_reserve() -> None:
 
 
 def test_the_policy_is_in_the_catalogue() -> None:
-    assert policy("pi") is POLICY
+    assert POLICIES["pi"] is POLICY
 
 
 # --- upstream estimate

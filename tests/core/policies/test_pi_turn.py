@@ -17,6 +17,7 @@ from inspector.core.needs import (
     RunTools,
     drive,
 )
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY, check_place
 from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.turn import TurnResult
@@ -133,26 +134,28 @@ def test_seen_from_the_next_call_the_answer_was_checked_before_its_tools() -> No
     live = Buffer((*start.messages, call, late))
     moment = PolicyInput(usage=Usage(input=190_000), finish="toolUse")
     settings = POLICY.settings([KEEP])
-    (outcome,) = drive(POLICY.before_call(live, settings, PiState(), moment), Script("S", "P"))
+    (outcome,) = drive(POLICY.before_call(PolicyContext(live, settings, PiState(), moment)), Script("S", "P"))
     assert outcome.buffer.messages[-2:] == (call, late)
     assert outcome.running.border == call.id
     assert check(outcome.buffer) == ()
-    (again,) = drive(POLICY.before_call(outcome.buffer, settings, outcome.running, moment), Script())
+    (again,) = drive(POLICY.before_call(PolicyContext(outcome.buffer, settings, outcome.running, moment)), Script())
     assert again.buffer is outcome.buffer
-    (then,) = drive(POLICY.after_turn(outcome.buffer, settings, outcome.running, moment), Script())
+    (then,) = drive(POLICY.after_turn(PolicyContext(outcome.buffer, settings, outcome.running, moment)), Script())
     assert then.events == ()
 
 
 def test_an_answer_is_checked_once() -> None:
     settings = POLICY.settings([KEEP])
     start, moment = plain(4), PolicyInput(usage=Usage(input=190_000), finish="stop")
-    (failed,) = drive(POLICY.before_call(start, settings, PiState(), moment), Script(ProviderFailure("boom")))
+    (failed,) = drive(
+        POLICY.before_call(PolicyContext(start, settings, PiState(), moment)), Script(ProviderFailure("boom"))
+    )
     assert failed.error == "Summarization failed: boom"
     script = Script("S")
-    (again,) = drive(POLICY.before_call(start, settings, failed.running, moment), script)
+    (again,) = drive(POLICY.before_call(PolicyContext(start, settings, failed.running, moment)), script)
     assert (again.events, script.needs) == ((), [])
     longer = Buffer((*start.messages, user("on"), assistant("x" * 400)))
-    (next_one,) = drive(POLICY.before_call(longer, settings, failed.running, moment), Script("S", "P"))
+    (next_one,) = drive(POLICY.before_call(PolicyContext(longer, settings, failed.running, moment)), Script("S", "P"))
     assert next_one.succeeded
     assert next_one.running.failures == 0
 
@@ -160,10 +163,12 @@ def test_an_answer_is_checked_once() -> None:
 def test_with_agent_end_a_new_prompt_is_checked_again() -> None:
     settings = POLICY.settings([KEEP, ("check_point", "agent_end")])
     start, moment = plain(4), PolicyInput(usage=Usage(input=190_000), finish="stop")
-    (ended,) = drive(POLICY.after_turn(start, settings, PiState(), moment), Script(ProviderFailure("boom")))
+    (ended,) = drive(
+        POLICY.after_turn(PolicyContext(start, settings, PiState(), moment)), Script(ProviderFailure("boom"))
+    )
     assert ended.error
     prompted = Buffer((*start.messages, user("on")))
-    (checked,) = drive(POLICY.before_call(prompted, settings, ended.running, moment), Script("S"))
+    (checked,) = drive(POLICY.before_call(PolicyContext(prompted, settings, ended.running, moment)), Script("S"))
     assert checked.succeeded
     assert checked.events
     assert checked.buffer.messages[-1] is prompted.messages[-1]
@@ -180,13 +185,13 @@ def test_p_ovf_7_usage_from_before_the_compaction_is_stale() -> None:
     settings = POLICY.settings([KEEP])
     start = plain(6)
     moment = reported(start.messages[-1], 190_000)
-    (done,) = drive(POLICY.run_due(start, settings, PiState(), moment), Script("S"))
+    (done,) = drive(POLICY.run_due(PolicyContext(start, settings, PiState(), moment)), Script("S"))
     assert done.buffer.messages[0].summary
     asked_again = Buffer((*done.buffer.messages, user("on")))
-    (found,) = POLICY.due(asked_again, settings, done.running, moment)
+    (found,) = POLICY.due(PolicyContext(asked_again, settings, done.running, moment))
     assert not found.due
     fresh = Buffer((*asked_again.messages, assistant("new")))
-    (found,) = POLICY.due(fresh, settings, done.running, reported(fresh.messages[-1], 190_000))
+    (found,) = POLICY.due(PolicyContext(fresh, settings, done.running, reported(fresh.messages[-1], 190_000)))
     assert found.due
 
 
@@ -199,7 +204,7 @@ def test_an_aborted_answer(profile: str, due: bool) -> None:
         CallReport(start.messages[3].id, Usage(input=190_000), "aborted"),
     )
     settings = POLICY.settings([("profile", profile)])
-    assert POLICY.due(start, settings, PiState(), PolicyInput(reports=reports))[0].due is due
+    assert POLICY.due(PolicyContext(start, settings, PiState(), PolicyInput(reports=reports)))[0].due is due
 
 
 def test_a_failed_answer_is_judged_by_the_usage_before_it() -> None:
@@ -209,14 +214,14 @@ def test_a_failed_answer_is_judged_by_the_usage_before_it() -> None:
         CallReport(start.messages[3].id, None, "error"),
     )
     settings = POLICY.settings([("profile", "upstream")])
-    (found,) = POLICY.due(start, settings, PiState(), PolicyInput(reports=reports))
+    (found,) = POLICY.due(PolicyContext(start, settings, PiState(), PolicyInput(reports=reports)))
     assert (found.due, found.tokens) == (True, 190_200)
 
 
 def test_switched_off() -> None:
     settings = POLICY.settings([("enabled", "no")])
     start = plain(4)
-    (found,) = POLICY.due(start, settings, PiState(), reported(start.messages[-1], 190_000))
+    (found,) = POLICY.due(PolicyContext(start, settings, PiState(), reported(start.messages[-1], 190_000)))
     assert (found.due, "switched off" in found.why) == (False, True)
 
 
@@ -225,13 +230,15 @@ def test_after_three_failures(mode: str, due: bool) -> None:
     settings, start, running = POLICY.settings([KEEP, ("mode", mode)]), plain(4), PiState()
     moment = reported(start.messages[-1], 190_000)
     for _ in range(3):
-        (failed,) = drive(POLICY.run_due(start, settings, running, moment), Script(ProviderFailure("boom")))
+        (failed,) = drive(
+            POLICY.run_due(PolicyContext(start, settings, running, moment)), Script(ProviderFailure("boom"))
+        )
         running = failed.running
     assert running.failures == 3
-    assert POLICY.due(start, settings, running, moment)[0].due is due
-    state = POLICY.breaker(settings, running)
+    assert POLICY.due(PolicyContext(start, settings, running, moment))[0].due is due
+    state = POLICY.breaker(PolicyContext(start, settings, running))
     assert (state.open if state else None) is (None if mode == "faithful" else True)
-    by_hand = drive(POLICY.tier("compact", start, settings, running, moment), Script("S"))
+    by_hand = drive(POLICY.tier("compact", PolicyContext(start, settings, running, moment)), Script("S"))
     assert (by_hand.succeeded, by_hand.running.failures) == (True, 0)
 
 
@@ -288,7 +295,7 @@ def test_the_failed_answer_leaves_the_live_list() -> None:
     start = Buffer((*plain(4).messages, assistant("partial")))
     failed = start.messages[-1]
     moment = PolicyInput(overflow="prompt is too long", reports=(CallReport(failed.id, None, "error"),))
-    (outcome,) = drive(POLICY.run_due(start, POLICY.settings([KEEP]), PiState(), moment), Script("S"))
+    (outcome,) = drive(POLICY.run_due(PolicyContext(start, POLICY.settings([KEEP]), PiState(), moment)), Script("S"))
     assert failed not in outcome.buffer.messages
     assert outcome.changed[failed.id] == "dropped"
 
@@ -314,7 +321,7 @@ def test_statistics_count_each_message_once() -> None:
     settings, running, start = PiSettings(), PiState(), plain(4)
     for length in (2, 3, 3, 4):
         part = Buffer(start.messages[:length])
-        (outcome,) = drive(POLICY.before_call(part, settings, running, PolicyInput()), Script())
+        (outcome,) = drive(POLICY.before_call(PolicyContext(part, settings, running)), Script())
         running = outcome.running
         assert outcome.buffer is part
     assert running.messages == 4
@@ -322,4 +329,4 @@ def test_statistics_count_each_message_once() -> None:
 
 def test_an_unknown_tier() -> None:
     with pytest.raises(InspectorError, match="compact"):
-        drive(POLICY.tier("L1", buffer(), PiSettings(), PiState(), PolicyInput()), Script())
+        drive(POLICY.tier("L1", PolicyContext(buffer(), PiSettings(), PiState())), Script())

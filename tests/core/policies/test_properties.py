@@ -16,6 +16,7 @@ from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, Summarize, drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.catalogue import POLICIES
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.learn_claude_code import POLICY as LEARN
 from inspector.core.policies.pulse import POLICY as PULSE
@@ -54,7 +55,7 @@ def check(before: Buffer, outcome: Outcome[Any], policy: Policy[Any, Any], setti
 
 def run(policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any) -> Outcome[Any]:
     untouched = tuple(buffer.messages)
-    outcome = drive(policy.tier(tier, buffer, settings, policy.fresh(settings), PolicyInput()), ANSWER)
+    outcome = drive(policy.tier(tier, PolicyContext(buffer, settings, policy.fresh(settings))), ANSWER)
     assert buffer.messages == untouched
     return outcome
 
@@ -74,11 +75,11 @@ def test_what_is_due_is_done_and_told(name: str, buffer: Buffer, mode: str, wind
     policy = POLICIES[name]
     settings = settings_of(policy, window, mode)
     running, moment = policy.fresh(settings), PolicyInput(overflow="too long" if over else "")
-    first = policy.due(buffer, settings, running, moment)
-    assert first == policy.due(buffer, settings, running, moment)
+    first = policy.due(PolicyContext(buffer, settings, running, moment))
+    assert first == policy.due(PolicyContext(buffer, settings, running, moment))
     assert [verdict.tier for verdict in first] == [tier.name for tier in policy.tiers]
     assert all(verdict.why for verdict in first)
-    done = drive(policy.run_due(buffer, settings, running, moment), ANSWER)
+    done = drive(policy.run_due(PolicyContext(buffer, settings, running, moment)), ANSWER)
     assert done
     assert any(verdict.due for verdict in first) or done[-1].buffer == buffer
     for before, outcome in zip((buffer, *(one.buffer for one in done)), done, strict=False):
@@ -91,7 +92,7 @@ def test_an_estimate_never_falls_when_a_message_is_added(name: str, buffer: Buff
     policy = POLICIES[name]
     settings = policy.settings()
     longer = buffer.with_messages([*buffer.messages, Message("new", "user", (Text(text),))])
-    shorter, more = (policy.measure(one, settings, policy.fresh(settings)) for one in (buffer, longer))
+    shorter, more = (policy.measure(PolicyContext(one, settings, policy.fresh(settings))) for one in (buffer, longer))
     assert 0 <= shorter[0] <= more[0]
     assert 0 <= shorter[1] <= more[1]
 
@@ -107,7 +108,9 @@ def test_a_summariser_that_always_fails_is_asked_a_few_times(name: str, buffer: 
     policy = POLICIES[name]
     settings = settings_of(policy, 300, mode)
     heard = AnswerLog(fails)
-    done = drive(policy.run_due(buffer, settings, policy.fresh(settings), PolicyInput(overflow="too long")), heard)
+    done = drive(
+        policy.run_due(PolicyContext(buffer, settings, policy.fresh(settings), PolicyInput(overflow="too long"))), heard
+    )
     assert sum(isinstance(one.need, Summarize) for one in heard.asked) <= 4
     assert pairs_hold(done[-1].buffer)
 
@@ -124,7 +127,7 @@ def test_pulse_keeps_the_newest_user_message_word_for_word(buffer: Buffer, keep:
             raise ProviderFailure("always")
         return Answer(text="SUM")
 
-    outcome = drive(PULSE.tier("compact", buffer, settings, PULSE.fresh(settings), PolicyInput()), answer)
+    outcome = drive(PULSE.tier("compact", PolicyContext(buffer, settings, PULSE.fresh(settings))), answer)
     newest = [message for message in buffer.messages if message.role == "user"][-1]
     assert newest in outcome.buffer.messages
     assert not pairs_hold(buffer) or pairs_hold(outcome.buffer)
@@ -178,9 +181,9 @@ def test_micro_compaction_is_idempotent(buffer: Buffer, mode: str) -> None:
     settings = LEARN.settings(values)
     once = run(LEARN, "micro", buffer, settings).buffer
     assert run(LEARN, "micro", once, settings).buffer is once
-    total, less = (LEARN.measure(one, settings, LEARN.fresh(settings))[0] for one in (buffer, once))
+    total, less = (LEARN.measure(PolicyContext(one, settings, LEARN.fresh(settings)))[0] for one in (buffer, once))
     assert less <= total
-    (again,) = drive(LEARN.before_call(once, settings, LEARN.fresh(settings), PolicyInput()), ANSWER)
+    (again,) = drive(LEARN.before_call(PolicyContext(once, settings, LEARN.fresh(settings))), ANSWER)
     assert again.buffer is once
 
 
@@ -196,6 +199,6 @@ def test_every_tier_on_real_buffers(path: Path) -> None:
             policy = POLICIES[name]
             for mode, window in (("faithful", 2_000), ("safe", 200_000)):
                 settings = settings_of(policy, window, mode)
-                policy.due(buffer, settings, policy.fresh(settings), PolicyInput())
+                policy.due(PolicyContext(buffer, settings, policy.fresh(settings)))
                 outcome = run(policy, tier, buffer, settings)
                 check(buffer, outcome, policy, settings, mode == "faithful" and (name, tier) in SPLITS_PAIRS)

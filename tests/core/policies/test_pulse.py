@@ -9,6 +9,7 @@ from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Need, ProviderFailure, Summarize, drive
 from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pulse import (
     POLICY,
     PREFIX,
@@ -52,8 +53,8 @@ def run(
     script = Script(*replies)  # type: ignore[arg-type]
     whole = buffer(*start)
     if force:
-        return drive(POLICY.tier("compact", whole, settings, PulseState(), PolicyInput()), script), script
-    return drive(POLICY.run_due(whole, settings, PulseState(), PolicyInput()), script)[-1], script
+        return drive(POLICY.tier("compact", PolicyContext(whole, settings, PulseState())), script), script
+    return drive(POLICY.run_due(PolicyContext(whole, settings, PulseState())), script)[-1], script
 
 
 def said(outcome: Outcome[PulseState]) -> list[tuple[str, str]]:
@@ -91,14 +92,14 @@ def test_trigger(messages: list[Message], force: bool, fires: bool) -> None:
     if not fires:
         assert outcome.buffer.messages == tuple(messages)
     if not force:
-        verdict = POLICY.due(buffer(*messages), settings, PulseState(), PolicyInput())[0]
+        verdict = POLICY.due(PolicyContext(buffer(*messages), settings, PulseState()))[0]
         assert verdict.due is fires
         assert verdict.limit == 48_000
 
 
 def test_verdicts_say_why() -> None:
     def why(messages: list[Message], running: PulseState = PulseState(), moment: PolicyInput = PolicyInput()) -> str:  # noqa: B008
-        return POLICY.due(buffer(*messages), POLICY.settings(), running, moment)[0].why
+        return POLICY.due(PolicyContext(buffer(*messages), POLICY.settings(), running, moment))[0].why
 
     assert why(giants(191_962)) == "47,999 < 48,000 (75% of 64,000, its own): 1 to go"
     assert why(giants(191_967)) == "48,001 ≥ 48,000 (75% of 64,000, its own): 1 over"
@@ -111,9 +112,9 @@ def test_verdicts_say_why() -> None:
 
 def test_the_newest_prompt_counts_the_attempts() -> None:
     start = turns(7)
-    once = drive(POLICY.run_due(buffer(*start), ALWAYS, PulseState(2, start[-2].id), PolicyInput()), Script("SUM"))
+    once = drive(POLICY.run_due(PolicyContext(buffer(*start), ALWAYS, PulseState(2, start[-2].id))), Script("SUM"))
     assert not compacted(once[0])
-    again = drive(POLICY.run_due(buffer(*start), ALWAYS, PulseState(2, "another"), PolicyInput()), Script("SUM"))
+    again = drive(POLICY.run_due(PolicyContext(buffer(*start), ALWAYS, PulseState(2, "another"))), Script("SUM"))
     assert again[0].running == PulseState(1, start[-2].id)
 
 
@@ -124,7 +125,7 @@ def test_c_sum_1() -> None:
     start = turns(7)
     whole = buffer(*start)
     script = Script("SUM")
-    (outcome,) = drive(POLICY.run_due(whole, ALWAYS, PulseState(), PolicyInput()), script)
+    (outcome,) = drive(POLICY.run_due(PolicyContext(whole, ALWAYS, PulseState())), script)
     (need,) = script.needs
     assert isinstance(need, Summarize)
     assert need.messages == tuple(start[:2])
@@ -263,7 +264,7 @@ def test_c_fb_8() -> None:
         raise Cancelled("stopped")
 
     with pytest.raises(Cancelled):
-        drive(POLICY.tier("compact", buffer(*turns(7)), ALWAYS, PulseState(), PolicyInput()), stop)
+        drive(POLICY.tier("compact", PolicyContext(buffer(*turns(7)), ALWAYS, PulseState())), stop)
 
 
 def test_prune_touches_text_only_messages_not_at_all() -> None:
@@ -389,7 +390,7 @@ def test_a_refusal_is_like_length_in_safe_mode_only() -> None:
     refused = PolicyInput(overflow="too long")
     for mode, due in (("faithful", False), ("safe", True)):
         settings = POLICY.settings([("mode", mode)])
-        assert POLICY.due(buffer(*turns(7)), settings, PulseState(), refused)[0].due is due
+        assert POLICY.due(PolicyContext(buffer(*turns(7)), settings, PulseState(), refused))[0].due is due
 
 
 def test_length_after_a_small_prompt_may_be_let_pass() -> None:
@@ -400,12 +401,14 @@ def test_length_after_a_small_prompt_may_be_let_pass() -> None:
 
 def test_after_length_the_next_call_is_preceded_by_a_forced_compaction() -> None:
     (outcome,) = drive(
-        POLICY.before_call(buffer(*turns(7)), POLICY.settings(), PulseState(), PolicyInput(finish="max_tokens")),
+        POLICY.before_call(
+            PolicyContext(buffer(*turns(7)), POLICY.settings(), PulseState(), PolicyInput(finish="max_tokens"))
+        ),
         Script("SUM"),
     )
     assert outcome.events[0].fields["trigger"] == "length-retry"
     assert outcome.running.attempts == 1
-    assert drive(POLICY.after_turn(outcome.buffer, ALWAYS, outcome.running, PolicyInput()), Script()) == ()
+    assert drive(POLICY.after_turn(PolicyContext(outcome.buffer, ALWAYS, outcome.running)), Script()) == ()
 
 
 # --- what its authors wish for beyond
@@ -423,9 +426,9 @@ def test_the_event_holds_the_figures() -> None:
 
 def test_a_tokenizer_may_count() -> None:
     settings = POLICY.settings([("tokenizer", "tiktoken")])
-    raw, calibrated = POLICY.measure(buffer(user("中文" * 100)), settings, PulseState())
+    raw, calibrated = POLICY.measure(PolicyContext(buffer(user("中文" * 100)), settings, PulseState()))
     assert raw == calibrated
-    assert raw > POLICY.measure(buffer(user("中文" * 100)), POLICY.settings(), PulseState())[0]
+    assert raw > POLICY.measure(PolicyContext(buffer(user("中文" * 100)), POLICY.settings(), PulseState()))[0]
 
 
 def test_summary_of_summaries() -> None:
@@ -490,4 +493,4 @@ def test_state_comes_back() -> None:
             POLICY.load(ALWAYS, bad)
     assert POLICY.learn(running, ALWAYS, 10, 20) == running
     with pytest.raises(InspectorError, match="no tier"):
-        drive(POLICY.tier("L1", buffer(), ALWAYS, running, PolicyInput()), Script())
+        drive(POLICY.tier("L1", PolicyContext(buffer(), ALWAYS, running)), Script())

@@ -13,6 +13,7 @@ from inspector.core.needs import (
     Timeout,
     drive,
 )
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.messages import half_split, tail_split
 from inspector.core.policies.roku.settings import RokuSettings, RokuState, StepRecord, raw_tokens
@@ -169,7 +170,7 @@ def test_r_l3a_10_watermark(k: int, fires: bool) -> None:
     start = at_601(k)
     assert raw_tokens(start) == (751 if fires else 750)
     settings = POLICY.settings([("mid_water_trigger_ratio", "0.9")], 1000)
-    outcomes = drive(POLICY.run_due(start, settings, RokuState(), MOMENT), Script(OK4))
+    outcomes = drive(POLICY.run_due(PolicyContext(start, settings, RokuState(), MOMENT)), Script(OK4))
     triggered = [event.fields for one in outcomes for event in one.events if event.name == "CompactTriggered"]
     assert triggered == ([{"step": 3, "estimated_tokens": 751}] if fires else [])
 

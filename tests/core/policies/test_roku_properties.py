@@ -12,6 +12,7 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, Summarize, drive
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.settings import RokuSettings, RokuState, raw_tokens
 from inspector.core.policies.verdict import PolicyInput
@@ -65,7 +66,7 @@ def pairs_hold(buffer: Buffer) -> bool:
 def check_tier(name: str, buffer: Buffer, settings: RokuSettings, remote: bool = False) -> None:
     untouched = tuple(buffer.messages)
     moment = PolicyInput(summary="S" if name == "L2" else "", remote=remote)
-    outcome = drive(POLICY.tier(name, buffer, settings, RokuState(), moment), offline)
+    outcome = drive(POLICY.tier(name, PolicyContext(buffer, settings, RokuState(), moment)), offline)
     assert buffer.messages == untouched
     assert pairs_hold(outcome.buffer)
     assert outcome.buffer.prompt is buffer.prompt
@@ -73,7 +74,7 @@ def check_tier(name: str, buffer: Buffer, settings: RokuSettings, remote: bool =
     if buffer.messages:
         assert outcome.buffer.messages[0] is buffer.messages[0] or name == "L0"
     if name == "L0":
-        again = drive(POLICY.tier(name, outcome.buffer, settings, RokuState(), moment), offline)
+        again = drive(POLICY.tier(name, PolicyContext(outcome.buffer, settings, RokuState(), moment)), offline)
         assert again.buffer == outcome.buffer
         assert raw_tokens(outcome.buffer) <= raw_tokens(buffer)
 

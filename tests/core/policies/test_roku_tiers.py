@@ -9,6 +9,7 @@ from inspector.core.needs import (
     Summarize,
     drive,
 )
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.messages import cut, digest
@@ -142,9 +143,9 @@ def test_r_l1_5_noop() -> None:
 def test_r_l1_6_strictly_above(k: int, raw: int, fires: bool) -> None:
     start = at_601(k)
     assert raw_tokens(start) == raw
-    outcomes = drive(POLICY.run_due(start, W1000, RokuState(), MOMENT), Script())
+    outcomes = drive(POLICY.run_due(PolicyContext(start, W1000, RokuState(), MOMENT)), Script())
     assert [one.tier for one in outcomes] == (["L0", "L1"] if fires else ["L0"])
-    assert next(v for v in POLICY.due(start, W1000, RokuState(), MOMENT) if v.tier == "L1").due is fires
+    assert next(v for v in POLICY.due(PolicyContext(start, W1000, RokuState(), MOMENT)) if v.tier == "L1").due is fires
 
 
 def test_r_l1_7_no_gain_guard() -> None:

@@ -17,6 +17,7 @@ from inspector.core.needs import (
     Summarize,
     drive,
 )
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.messages import boundary, joined_summary, mechanical_text, split_records
 from inspector.core.policies.roku.settings import Breaker, Detector, RokuSettings, RokuState, StepRecord, raw_tokens
@@ -60,7 +61,8 @@ def play(
     running: RokuState | None = None,
     moment: PolicyInput | None = None,
 ) -> TurnResult[RokuState]:
-    return drive(POLICY.turn(TurnContext(start, running or RokuState()), settings, moment or PolicyInput(1)), world)
+    context = PolicyContext(start, settings, running or RokuState(), moment or PolicyInput(1))
+    return drive(POLICY.turn(TurnContext(context)), world)
 
 
 def names(done: TurnResult[RokuState]) -> list[str]:
@@ -135,7 +137,7 @@ def compactions(
     for reply in replies:
         start = plain(2, "hi") if reply is None else plain(10)
         outcome = drive(
-            POLICY.tier("L3", start, W1000, running, PolicyInput(1, remote=remote)),
+            POLICY.tier("L3", PolicyContext(start, W1000, running, PolicyInput(1, remote=remote))),
             Script(reply),  # type: ignore[arg-type]
         )
         running = outcome.running
@@ -159,7 +161,7 @@ def test_r_brk_2_and_3_opens_on_the_third_and_stays() -> None:
         "CompactComplete",
     ]
     script = Script(OK4)
-    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, PolicyInput(1)), script)
+    outcome = drive(POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))), script)
     assert [event.name for event in outcome.events] == ["CompactTriggered", "CompactComplete"]
     assert outcome.events[-1].fields["llm_succeeded"] is False
     assert outcome.buffer.messages[1].text.startswith("[5 messages compacted]\n")
@@ -174,7 +176,9 @@ def test_r_brk_4_nothing_to_compact_is_neutral() -> None:
 
 def test_r_brk_5_kinds_count_together() -> None:
     running, _ = compactions(FAIL, remote=True)
-    reacted = drive(POLICY.tier("L4", plain(10), W1000, running, PolicyInput(1, overflow="x")), Script(FAIL))
+    reacted = drive(
+        POLICY.tier("L4", PolicyContext(plain(10), W1000, running, PolicyInput(1, overflow="x"))), Script(FAIL)
+    )
     running, _ = compactions("no headers at all", running=reacted.running)
     assert running.breaker.open
 
@@ -197,7 +201,7 @@ def test_r_brk_7_new_session() -> None:
 
 def test_r_brk_8_history_failure_does_not_count() -> None:
     running = RokuState(history=tuple(StepRecord(i) for i in range(12)))
-    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, PolicyInput(1)), Script(OK4, FAIL))
+    outcome = drive(POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))), Script(OK4, FAIL))
     assert outcome.running.breaker == Breaker()
     assert outcome.running.working_summary.startswith("[Compact summary — 4 steps discarded]")
 
@@ -233,7 +237,7 @@ def test_working_summary(new: str, old: str, limit: int, unit: str, expected: st
 def test_r_his_8_falls_back_to_mechanical(reply: object) -> None:
     running = RokuState(history=tuple(StepRecord(i) for i in range(9)))
     outcome = drive(
-        POLICY.tier("L3", plain(10), W1000, running, PolicyInput(1)),
+        POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))),
         Script(OK4, reply),  # type: ignore[arg-type]
     )
     assert outcome.running.working_summary.startswith("[Compact summary — 1 steps discarded]")
@@ -241,13 +245,15 @@ def test_r_his_8_falls_back_to_mechanical(reply: object) -> None:
 
 def test_history_by_the_model_and_after_remote_only_when_set() -> None:
     running = RokuState(history=tuple(StepRecord(i) for i in range(9)))
-    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, PolicyInput(1)), Script(OK4, "by model"))
+    outcome = drive(
+        POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))), Script(OK4, "by model")
+    )
     assert outcome.running.working_summary == "by model"
     assert outcome.running.history[0].kind == "boundary"
     remote = Answer(messages=(assistant("sum"),))
     settings = POLICY.settings([("history_after_remote", "llm")], 1000)
     script = Script(remote, "by model")
-    outcome = drive(POLICY.tier("L3", plain(10), settings, running, PolicyInput(1, remote=True)), script)
+    outcome = drive(POLICY.tier("L3", PolicyContext(plain(10), settings, running, PolicyInput(1, remote=True))), script)
     assert [type(need) for need in script.needs] == [RemoteCompact, Summarize]
 
 
@@ -412,7 +418,7 @@ def test_exactly_at_a_watermark_a_turn_does_nothing(placement: str, ratio: str) 
         assert size - settings.mid_line.tokens == over or size - settings.high_line.tokens == over
         done = play(start, World([DONE], OK4), settings)
         fired = {outcome.tier for outcome in done.outcomes if outcome.changed}
-        due = {one.tier for one in POLICY.due(start, settings, RokuState(), PolicyInput(1)) if one.due}
-        run = drive(POLICY.run_due(start, settings, RokuState(), PolicyInput(1)), Script(OK4))
+        due = {one.tier for one in POLICY.due(PolicyContext(start, settings, RokuState(), PolicyInput(1))) if one.due}
+        run = drive(POLICY.run_due(PolicyContext(start, settings, RokuState(), PolicyInput(1))), Script(OK4))
         wanted = ({"L1"} if ratio == "0.60" else {"L3b"}) if over else set()
         assert (fired, due, {one.tier for one in run if one.changed}) == (wanted, wanted, wanted)

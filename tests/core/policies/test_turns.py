@@ -20,6 +20,7 @@ from inspector.core.needs import (
 )
 from inspector.core.outcome import Outcome
 from inspector.core.policies.catalogue import POLICIES, TITLES
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY as ROKU
 from inspector.core.policies.roku.settings import raw_tokens
@@ -57,24 +58,24 @@ class Looker:
         self.told: list[str] = []
         self.what, self.change = what, change
 
-    def _tell(self, what: str, context: TurnContext[Any]) -> None:
+    def _tell(self, what: str, context: TurnContext[Any, Any]) -> None:
         self.told.append(what)
         if what == self.what and self.change is not None:
             change, self.change = self.change, None
             change(context)
 
-    def before_tier(self, context: TurnContext[Any], verdict: Verdict) -> None:
+    def before_tier(self, context: TurnContext[Any, Any], verdict: Verdict) -> None:
         assert verdict.due
         self._tell(f"tier {verdict.tier}", context)
 
-    def outcome(self, context: TurnContext[Any], outcome: Outcome[Any]) -> None:
+    def outcome(self, context: TurnContext[Any, Any], outcome: Outcome[Any]) -> None:
         if outcome.changed:
             self._tell(f"did {outcome.tier}", context)
 
-    def before_call(self, context: TurnContext[Any]) -> None:
+    def before_call(self, context: TurnContext[Any, Any]) -> None:
         self._tell("call", context)
 
-    def before_tools(self, context: TurnContext[Any], calls: tuple[ToolCall, ...]) -> None:
+    def before_tools(self, context: TurnContext[Any, Any], calls: tuple[ToolCall, ...]) -> None:
         self._tell(f"tools {','.join(call.name for call in calls)}", context)
 
 
@@ -88,8 +89,8 @@ def play(
 ) -> TurnResult[Any]:
     policy = POLICIES[name]
     settings = policy.settings([], window)
-    context = TurnContext(start, policy.fresh(settings), watch)
-    return drive(policy.turn(context, settings, PolicyInput(**more)), world)
+    context = PolicyContext(start, settings, policy.fresh(settings), PolicyInput(**more))
+    return drive(policy.turn(TurnContext(context, watch)), world)
 
 
 @pytest.mark.parametrize("name", TITLES)
@@ -133,7 +134,7 @@ def test_what_the_watch_puts_in_is_what_is_sent_and_learned_from(name: str) -> N
     """The calibration's sample is (raw estimate of what went out, what was reported for it)."""
     edited = buffer(user("Something else entirely. " * 40))
 
-    def change(context: TurnContext[Any]) -> None:
+    def change(context: TurnContext[Any, Any]) -> None:
         context.buffer = edited
 
     policy, world = POLICIES[name], World(said("Done.", prompt=777))
@@ -141,7 +142,7 @@ def test_what_the_watch_puts_in_is_what_is_sent_and_learned_from(name: str) -> N
     assert world.sent == [edited]
     assert turn.buffer.messages[:-1] == edited.messages
     settings = policy.settings([], 100_000)
-    estimated, _ = policy.measure(edited, settings, policy.fresh(settings))
+    estimated, _ = policy.measure(PolicyContext(edited, settings, policy.fresh(settings)))
     learned = policy.learn(policy.fresh(settings), settings, estimated, 777)
     if name == "roku":
         assert turn.running.calibration == learned.calibration
@@ -154,7 +155,7 @@ def test_a_watch_may_end_the_turn_where_it_is() -> None:
     class Enough(Exception):
         pass
 
-    def stop(context: TurnContext[Any]) -> None:
+    def stop(context: TurnContext[Any, Any]) -> None:
         raise Enough
 
     with pytest.raises(Enough):
@@ -175,7 +176,7 @@ def test_each_tier_of_roku_is_announced_before_it_fires() -> None:
 
 
 def test_a_tier_that_is_not_due_any_more_does_not_run() -> None:
-    def drop(context: TurnContext[Any]) -> None:
+    def drop(context: TurnContext[Any, Any]) -> None:
         context.buffer = context.buffer.with_messages(context.buffer.messages[:1])
 
     watch, world = Looker("tier L1", drop), World(said("Done.", prompt=10))
@@ -206,15 +207,14 @@ class Own(SimplePolicy[SimpleSettings]):
     def watermarks(self, settings: SimpleSettings) -> tuple[Any, ...]:
         return ()
 
-    def due(
-        self, buffer: Buffer, settings: SimpleSettings, running: SimpleState, moment: PolicyInput
-    ) -> tuple[Verdict, ...]:
+    def due(self, context: PolicyContext[SimpleSettings, SimpleState]) -> tuple[Verdict, ...]:
         return ()
 
-    def before_call(self, buffer: Buffer, settings: SimpleSettings, running: SimpleState, moment: PolicyInput) -> Any:
+    def before_call(self, context: PolicyContext[SimpleSettings, SimpleState]) -> Any:
         yield from ()
-        if not moment.overflow:
+        if not context.moment.overflow:
             return ()
+        buffer, running = context.buffer, context.running
         half = buffer.with_messages(buffer.messages[len(buffer.messages) // 2 :])
         return (Outcome("half", half, replace(running, failures=running.failures + 1)),)
 
@@ -222,8 +222,8 @@ class Own(SimplePolicy[SimpleSettings]):
 def test_a_policy_of_ones_own_has_a_turn_without_writing_one() -> None:
     policy, world = Own(), World(ContextWindowExceeded("too long"), said("Done.", prompt=500))
     settings = policy.settings()
-    context = TurnContext(plain(8), policy.fresh(settings))
-    turn = drive(policy.turn(context, settings, PolicyInput()), world)
+    context = PolicyContext(plain(8), settings, policy.fresh(settings))
+    turn = drive(policy.turn(TurnContext(context)), world)
     assert [len(one.messages) for one in world.sent] == [8, 4]
     assert turn.done
     assert turn.running.reported == 500
@@ -235,7 +235,7 @@ def test_a_turn_without_a_watch_is_the_same_turn() -> None:
     turns = []
     for watch in (None, Looker()):
         settings = ROKU.settings([], 12_000)
-        context = TurnContext(start, ROKU.fresh(settings), watch)
-        turns.append(drive(ROKU.turn(context, settings, PolicyInput()), World(said("Done."))))
+        context = PolicyContext(start, settings, ROKU.fresh(settings))
+        turns.append(drive(ROKU.turn(TurnContext(context, watch)), World(said("Done."))))
     assert turns[0].events == turns[1].events
     assert [len(one.buffer.messages) for one in turns] == [len(turns[0].buffer.messages)] * 2

@@ -6,8 +6,8 @@ import pytest
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.settings import said
-from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import buffer, user
 
 FIXED = {"pulse": 64_000, "learn-claude-code": 200_000}
@@ -64,7 +64,7 @@ def test_the_verdict_says_which_window_and_why(name: str) -> None:
     def why(*pairs: tuple[str, str], model: int | None = 100_000) -> str:
         policy = POLICIES[name]
         settings = policy.settings(pairs, model)
-        said = policy.due(buffer(user("hi")), settings, policy.fresh(settings), PolicyInput())
+        said = policy.due(PolicyContext(buffer(user("hi")), settings, policy.fresh(settings)))
         return " ".join(verdict.why for verdict in said)
 
     assert ("the model's" in why()) is (name not in FIXED)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pulse import POLICY
 from inspector.core.tokens.estimators import buffer_tokens, count
 from inspector.core.tokens.harnesses import Chars4, LearnClaudeCode, Pi, u16
@@ -84,7 +85,10 @@ def test_pulse_counts_the_name_of_the_tool_in_its_result() -> None:
         ]
         texts = [one if isinstance(one, str) else dumps(one) for one in wanted]
         units = sum(u16(text) + len(m.role) for text, m in zip(texts, listed, strict=True))
-        assert POLICY.measure(Buffer(tuple(listed)), settings, POLICY.fresh(settings)) == (-(-units // 4),) * 2
+        assert (
+            POLICY.measure(PolicyContext(Buffer(tuple(listed)), settings, POLICY.fresh(settings)))
+            == (-(-units // 4),) * 2
+        )
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Thread
-from inspector.core.tokens.estimators import estimator, messages_weight
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator, messages_weight
 from inspector.core.usage import ABSURD, Usage
 
-_ESTIMATOR = estimator("roku")
+_ESTIMATOR = estimator(DEFAULT_ESTIMATOR)
 _CALL = Endpoint("call")
 _NUMBER = re.compile(r"[-_# ]?\d+$")
 """An agent may be named anew at every turn."""

@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.needs import Answer, Conversation
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.learn_claude_code import layers
+from inspector.core.policies.learn_claude_code.layers import LearnContext
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState, checked
 from inspector.core.policies.learn_claude_code.wire import list_tokens
 from inspector.core.policies.replacements import with_content
 from inspector.core.policies.settings import WHOSE, read, share_of
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
-from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
+from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, measured
 from inspector.core.words import plural
 
-Context = TurnContext[LearnState]
+Turn: TypeAlias = TurnContext[LearnSettings, LearnState]
 
 
 class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
@@ -44,12 +44,13 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
     def dump(self, running: LearnState) -> dict[str, Any]:
         return {"breaker": asdict(running)}
 
-    def measure(self, buffer: Buffer, settings: LearnSettings, running: LearnState) -> tuple[int, int]:
-        total = list_tokens(buffer.messages)
+    def measure(self, context: LearnContext) -> tuple[int, int]:
+        total = list_tokens(context.messages)
         return total, total
 
-    def breaker(self, settings: LearnSettings, running: LearnState) -> BreakerState | None:
+    def breaker(self, context: LearnContext) -> BreakerState | None:
         """Safe mode's only: upstream has none."""
+        settings, running = context.settings, context.running
         if not settings.safe:
             return None
         return BreakerState(running.open, running.failures, settings.max_summary_failures)
@@ -59,79 +60,76 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         share = share_of(limit, settings.context_window, settings.window_from)
         return (Watermark(f"{share} auto", limit, "overhead", ("auto",)),)
 
-    def due(self, buffer: Buffer, settings: LearnSettings, running: LearnState, moment: PolicyInput) -> Verdicts:
+    def due(self, context: LearnContext) -> Verdicts:
         return (
-            _micro(buffer, settings, moment),
-            _auto(buffer, settings, running),
+            _micro(context),
+            _auto(context),
             Verdict("manual", False, "only when the user asks for it (/compact)"),
-            _spill(buffer, settings),
+            _spill(context),
         )
 
-    def tier(
-        self, name: str, buffer: Buffer, settings: LearnSettings, running: LearnState, moment: PolicyInput
-    ) -> Done[LearnState]:
+    def tier(self, name: str, context: LearnContext) -> Done[LearnState]:
         match name.lower():
             case "micro":
-                return layers.microcompact(buffer, settings, running)
+                return layers.microcompact(context)
             case "auto" | "manual" as layer:
-                return (yield from layers.compact(layer, buffer, settings, running, moment))
+                return (yield from layers.compact(layer, context))
             case "spill":
-                return (yield from layers.spill(buffer, settings, running))
+                return (yield from layers.spill(context))
         raise self.unknown(name)
 
-    def before_call(
-        self, buffer: Buffer, settings: LearnSettings, running: LearnState, moment: PolicyInput
-    ) -> AllDone[LearnState]:
+    def before_call(self, context: LearnContext) -> AllDone[LearnState]:
         """Large outputs that came in, micro-compaction, auto compaction where it is due. A refusal of the buffer
         changes nothing. A sub-agent's list is only ever compacted as a whole."""
+        settings = context.settings
         done: list[Outcome[LearnState]] = []
-        if any(layers.is_large(message, settings) for message in buffer.messages):
-            done.append((yield from layers.spill(buffer, settings, running)))
-            buffer = done[-1].buffer
-        if not moment.agent:
-            done.append(layers.microcompact(buffer, settings, running))
-            buffer = done[-1].buffer
-        if not running.open and layers.should_compact(buffer.messages, settings):
-            done.append((yield from layers.compact("auto", buffer, settings, running, moment)))
+        if any(layers.is_large(message, settings) for message in context.messages):
+            done.append((yield from layers.spill(context)))
+        if not context.moment.agent:
+            done.append(layers.microcompact(context.after(*done)))
+        context = context.after(*done)
+        if not context.running.open and layers.should_compact(context.messages, settings):
+            done.append((yield from layers.compact("auto", context)))
         return tuple(done)
 
-    def prepare(self, turn: Context, settings: LearnSettings, moment: PolicyInput) -> Conversation[str]:
+    def prepare(self, turn: Turn) -> Conversation[str]:
         """In faithful mode a failed compaction ends the loop, as an exception would."""
-        yield from self.compact(turn, settings, moment)
-        return "" if settings.safe else next((one.error for one in turn.outcomes if one.error), "")
+        yield from self.compact(turn)
+        return "" if turn.now.settings.safe else next((outcome.error for outcome in turn.outcomes if outcome.error), "")
 
-    def recover(self, turn: Context, settings: LearnSettings, moment: PolicyInput, error: str) -> Conversation[str]:
+    def recover(self, turn: Turn, error: str) -> Conversation[str]:
         """There is no way out of an overflow."""
         yield from ()
         return error
 
-    def act(self, turn: Context, settings: LearnSettings, moment: PolicyInput, answer: Answer) -> Conversation[None]:
+    def act(self, turn: Turn, answer: Answer) -> Conversation[None]:
         """Of large results only a preview enters the list."""
-        found = []
+        results = []
         for message in (yield from turn.run_tools(calls_of(answer))):
             if message.result is not None:
-                content = yield from layers.handle_tool_output(message.result.content, settings)
+                content = yield from layers.handle_tool_output(message.result.content, turn.now.settings)
                 if content is not message.result.content:
                     message = with_content(message, content)
-            found.append(message)
-        turn.add(found)
+            results.append(message)
+        turn.add(results)
 
 
-def _micro(buffer: Buffer, settings: LearnSettings, moment: PolicyInput) -> Verdict:
-    indices = layers.clearable(buffer.messages, settings)
+def _micro(context: LearnContext) -> Verdict:
+    settings, agent = context.settings, context.moment.agent
+    indices = layers.clearable(context.messages, settings)
     if not indices:
         newest = f"the newest {settings.keep_recent}"
         why = f"no compactable tool result over {settings.micro_min_tokens:,} tokens is older than {newest}"
     else:
         why = plural(len(indices), "old tool result")
-    if moment.agent:
+    if agent:
         why += " · the list of a sub-agent is compacted as a whole only"
-    return Verdict(layers.MICRO, bool(indices) and not moment.agent, why, layers.freed(buffer.messages, indices))
+    return Verdict(layers.MICRO, bool(indices) and not agent, why, layers.freed(context.messages, indices))
 
 
-def _auto(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Verdict:
-    limit = settings.threshold
-    total, savings = layers.sizes(buffer.messages, settings)
+def _auto(context: LearnContext) -> Verdict:
+    settings, running, limit = context.settings, context.running, context.settings.threshold
+    total, savings = layers.sizes(context.messages, settings)
     why = measured(total, limit, f"{settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,}")
     whose = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
@@ -145,8 +143,9 @@ def _auto(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Verdi
     return Verdict("auto", worth and not running.open, why + whose, total, limit)
 
 
-def _spill(buffer: Buffer, settings: LearnSettings) -> Verdict:
-    large, limit = sum(layers.is_large(message, settings) for message in buffer.messages), settings.large_output_tokens
+def _spill(context: LearnContext) -> Verdict:
+    limit = context.settings.large_output_tokens
+    large = sum(layers.is_large(message, context.settings) for message in context.messages)
     why = f"{plural(large, 'tool result') if large else 'no tool result'} over {limit:,} tokens"
     return Verdict(layers.SPILL, bool(large), why, None, limit)
 

@@ -9,12 +9,12 @@ and goes on in safe mode.
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.calls import used_last
 from inspector.core.dialects.anthropic import result_content, wire_groups
 from inspector.core.message import Message, Text, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, ReadFile, SaveText, SaveTranscript, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
 from inspector.core.policies.learn_claude_code.wire import (
     Wire,
@@ -28,11 +28,11 @@ from inspector.core.policies.learn_claude_code.wire import (
 )
 from inspector.core.policies.replacements import cleared, inserted, with_content
 from inspector.core.policies.turn import Done
-from inspector.core.policies.verdict import PolicyInput
 
 MICRO, SPILL = "micro", "spill"
 PLACEHOLDER = "[Output compacted - re-read if needed]"
 TOO_LARGE = "Output too large. "
+LearnContext: TypeAlias = PolicyContext[LearnSettings, LearnState]
 Layer: TypeAlias = Literal["auto", "manual"]
 MARKER = "[Conversation compressed]"
 ACKNOWLEDGED = "Understood. Continuing with compressed context."
@@ -65,16 +65,17 @@ def freed(messages: Sequence[Message], indices: Sequence[int]) -> int:
     return sum(_size(messages[at]) - text_tokens(PLACEHOLDER) for at in indices)
 
 
-def microcompact(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Outcome[LearnState]:
+def microcompact(context: LearnContext) -> Outcome[LearnState]:
     """Clear what is clearable. Only contents change."""
-    indices = clearable(buffer.messages, settings)
+    indices = clearable(context.messages, context.settings)
     if not indices:
-        return Outcome(MICRO, buffer, running)
-    messages = list(buffer.messages)
+        return context.unchanged(MICRO)
+    messages = list(context.messages)
     for at in indices:
         messages[at] = cleared(messages[at], PLACEHOLDER)
     changed = {messages[at].id: "cleared" for at in indices}
-    return Outcome(MICRO, buffer.with_messages(messages), running, changed=changed)  # type: ignore[arg-type]
+    after = context.buffer.with_messages(messages)
+    return Outcome(MICRO, after, context.running, changed=changed)  # type: ignore[arg-type]
 
 
 def _size(message: Message) -> int:
@@ -101,20 +102,20 @@ def is_large(message: Message, settings: LearnSettings) -> bool:
     return text_tokens(result.content) > settings.large_output_tokens
 
 
-def spill(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Done[LearnState]:
+def spill(context: LearnContext) -> Done[LearnState]:
     """Every large result of the list: one that had come through this harness would never have entered it whole."""
-    messages = list(buffer.messages)
+    messages = list(context.messages)
     changed: dict[str, FateName] = {}
     for at, message in enumerate(messages):
         result = message.result
-        if result is not None and is_large(message, settings):
-            content = yield from handle_tool_output(result.content, settings)
+        if result is not None and is_large(message, context.settings):
+            content = yield from handle_tool_output(result.content, context.settings)
             messages[at] = with_content(message, content)
             changed[message.id] = "cut"
     if not changed:
-        return Outcome(SPILL, buffer, running)
+        return context.unchanged(SPILL)
     event = Event("output_spilled", {"results": len(changed)})
-    return Outcome(SPILL, buffer.with_messages(messages), running, (event,), changed=changed)
+    return Outcome(SPILL, context.buffer.with_messages(messages), context.running, (event,), changed=changed)
 
 
 def sizes(messages: Sequence[Message], settings: LearnSettings) -> tuple[int, int]:
@@ -130,25 +131,25 @@ def should_compact(messages: Sequence[Message], settings: LearnSettings) -> bool
     return total > settings.threshold and savings >= settings.min_savings
 
 
-def compact(
-    layer: Layer, buffer: Buffer, settings: LearnSettings, running: LearnState, moment: PolicyInput
-) -> Done[LearnState]:
+def compact(layer: Layer, context: LearnContext) -> Done[LearnState]:
     """Run the layer, whatever the threshold says. An empty list: nothing to compact, nobody is asked."""
-    messages = buffer.messages
+    messages, settings = context.messages, context.settings
+    agent, running = context.moment.agent, context.running
     if not messages:
-        return Outcome(layer, buffer, running, succeeded=False)
+        return Outcome(layer, context.buffer, running, succeeded=False)
     try:
-        name = f"subagent-{moment.agent}" if moment.agent else "transcript"  # a sub-agent's goes to a file of its own
+        name = f"subagent-{agent}" if agent else "transcript"  # a sub-agent's goes to a file of its own
         path = (yield SaveTranscript(messages, name)).text
     except Failure as failure:
-        return _failed(layer, buffer, running, NOT_SAVED, str(failure))
+        return _failed(layer, context, NOT_SAVED, str(failure))
     files = yield from restored(messages, settings)
+    another_failure = context.with_running(running.failed(settings))
     try:
-        answer = yield _request(messages, settings, moment)
+        answer = yield _request(context)
     except Failure as failure:
-        return _failed(layer, buffer, running.failed(settings), NO_SUMMARY, str(failure))
+        return _failed(layer, another_failure, NO_SUMMARY, str(failure))
     if settings.safe and not answer.text.strip():
-        return _failed(layer, buffer, running.failed(settings), BLANK, "the summary is blank")
+        return _failed(layer, another_failure, BLANK, "the summary is blank")
     # the summary in the user's name, so that the system prompt and its cache stay as they are; then what is kept
     text = f"{MARKER}\n{answer.text}" + (f"\n\n{files}" if files else "")
     summary = inserted("learn-claude-code", "user", text, messages)
@@ -166,23 +167,24 @@ def compact(
     )
     stays = {message.id for message in after}
     changed: dict[str, FateName] = {message.id: "summarised" for message in messages if message.id not in stays}
-    return Outcome(layer, buffer.with_messages(after), LearnState(), (event,), changed=changed)
+    return Outcome(layer, context.buffer.with_messages(after), LearnState(), (event,), changed=changed)
 
 
-def _request(messages: Sequence[Message], settings: LearnSettings, moment: PolicyInput) -> Summarize:
-    wanted = moment.instructions.strip()
+def _request(context: LearnContext) -> Summarize:
+    settings, wishes = context.settings, context.moment.instructions.strip()
     return Summarize(
-        f"{INSTRUCTIONS}\n\nThe user asks: {wanted}" if wanted else INSTRUCTIONS,
-        readable(messages, settings),
+        f"{INSTRUCTIONS}\n\nThe user asks: {wishes}" if wishes else INSTRUCTIONS,
+        readable(context.messages, settings),
         max_tokens=settings.summary_max_tokens,
         timeout_s=settings.summary_timeout,
-        source=tuple(messages),
+        source=context.messages,
     )
 
 
-def _failed(layer: Layer, buffer: Buffer, running: LearnState, error: str, why: str) -> Outcome[LearnState]:
-    event = Event("compact_failed", {"layer": layer, "error": error, "why": why, "failures": running.failures})
-    return Outcome(layer, buffer, running, (event,), succeeded=False, error=error)
+def _failed(layer: Layer, context: LearnContext, error: str, why: str) -> Outcome[LearnState]:
+    failures = context.running.failures
+    event = Event("compact_failed", {"layer": layer, "error": error, "why": why, "failures": failures})
+    return Outcome(layer, context.buffer, context.running, (event,), succeeded=False, error=error)
 
 
 def readable(messages: Sequence[Message], settings: LearnSettings) -> str:

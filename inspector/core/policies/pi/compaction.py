@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps
 from inspector.core.message import Json, Message, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
@@ -20,10 +19,10 @@ from inspector.core.policies.pi.entries import (
     leading_system,
     prepare,
 )
-from inspector.core.policies.pi.settings import PiSettings, PiState
+from inspector.core.policies.pi.settings import PiContext, PiSettings, PiState
 from inspector.core.policies.settings import WHOSE
 from inspector.core.policies.turn import Done
-from inspector.core.policies.verdict import PolicyInput, Verdict, measured
+from inspector.core.policies.verdict import Verdict, measured
 from inspector.core.tokens.harnesses import u16
 from inspector.core.words import plural
 
@@ -96,30 +95,29 @@ class Judgement:
         return self.over and not self.guard
 
 
-def judge(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Judgement:
+def judge(context: PiContext) -> Judgement:
     """The trigger on this buffer. Cheap where usage is reported: looks at the messages after it only."""
-    reports = usage.reports_of(buffer.messages, running, moment)
-    border = border_of(buffer.messages, running, moment)
-    newest = (message for message in reversed(buffer.messages) if message.id == border or message.role == "assistant")
+    settings, messages = context.settings, context.messages
+    border = border_of(context)
+    newest = (message for message in reversed(messages) if message.id == border or message.role == "assistant")
     stale = bool(border) and next((message.id for message in newest), "") == border
     if stale:  # the newest answer is older than the compaction: what was reported for it is not about this buffer
-        fill = usage.Fill(usage.estimated_tokens(buffer, settings, moment.filed))
+        fill = usage.Fill(usage.estimated_tokens(context.buffer, settings, context.moment.filed))
     else:
-        fill = usage.context_tokens(buffer, reports, settings, border, moment.filed)
-    room = usage.reserve(settings, buffer.messages)
+        fill = usage.context_tokens(context, border)
+    room = usage.reserve(settings, messages)
     over = usage.should_compact(fill.tokens, settings.context_window, room)
     limit = settings.context_window - room
-    aborted = settings.is_code and bool(reports) and reports[-1].finish == "aborted"
-    guard = _guard(fill, limit, settings, running, stale, aborted)
-    return Judgement(fill, room, limit, over, guard)
+    return Judgement(fill, room, limit, over, _guard(fill, limit, context, stale))
 
 
-def _guard(fill: usage.Fill, limit: int, settings: PiSettings, running: PiState, stale: bool, aborted: bool) -> str:
+def _guard(fill: usage.Fill, limit: int, context: PiContext, stale: bool) -> str:
+    settings, running, reports = context.settings, context.running, usage.reports_of(context)
     if not settings.enabled:
         return "switched off"
     if stale:
         return "the newest answer is older than the compaction"
-    if aborted:
+    if settings.is_code and reports and reports[-1].finish == "aborted":
         return "the newest answer was aborted"
     if settings.safe and not settings.context_window:
         return "the window is unknown"
@@ -132,19 +130,20 @@ def _guard(fill: usage.Fill, limit: int, settings: PiSettings, running: PiState,
     return ""
 
 
-def verdict(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Verdict:
+def verdict(context: PiContext) -> Verdict:
     """The verdict on the one tier that Pi has."""
-    found = judge(buffer, settings, running, moment)
-    tokens, limit = found.fill.tokens, found.limit
-    why = measured(tokens, limit, f"{settings.context_window:,} − {found.reserve:,}")
-    notes = [why, _source(found.fill), f"the window is {WHOSE[settings.window_from]}", found.guard]
+    settings, overflow = context.settings, context.moment.overflow
+    judgement = judge(context)
+    tokens, limit = judgement.fill.tokens, judgement.limit
+    why = measured(tokens, limit, f"{settings.context_window:,} − {judgement.reserve:,}")
+    notes = [why, _source(judgement.fill), f"the window is {WHOSE[settings.window_from]}", judgement.guard]
     if usage.is_clamped(settings, settings.reserve_tokens):
         notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")
-    if found.due and _prepared(Job(buffer, "threshold"), settings, running, moment) is None:
+    if judgement.due and _prepared(Job("threshold"), context) is None:
         notes.append("nothing can be summarised")
     notes.append(f"by the rules of pi {settings.version}")
-    due = found.due or bool(moment.overflow)
-    return Verdict(TIER, due, " · ".join(filter(None, [moment.overflow, *notes])), tokens, limit)
+    due = judgement.due or bool(overflow)
+    return Verdict(TIER, due, " · ".join(filter(None, [overflow, *notes])), tokens, limit)
 
 
 def _source(fill: usage.Fill) -> str:
@@ -178,12 +177,11 @@ Extension: TypeAlias = Callable[[Preparation], Veto | Supplied | None]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A compaction to be run: why, on which buffer, and what follows it untouched.
+    """A compaction to be run: why, and what follows the buffer untouched.
 
     `rest` are messages that came after the point where Pi compacts: results of the answer that was just given.
     """
 
-    buffer: Buffer
     reason: Reason
     rest: tuple[Message, ...] = ()
     retry: bool = False
@@ -191,42 +189,42 @@ class Job:
     extension: Extension | None = None
 
 
-def compact(job: Job, settings: PiSettings, running: PiState, moment: PolicyInput) -> Done[PiState]:
+def compact(job: Job, context: PiContext) -> Done[PiState]:
     """Compact. Where it fails nothing is appended: the buffer stays, the event says why."""
-    prepared = _prepared(job, settings, running, moment)
+    prepared = _prepared(job, context)
     events = [Event("auto_compaction_start", {"reason": job.reason})]
     if prepared is None:
-        return _ended(job, running, events, "", False)
-    events.append(_before(job, prepared, settings, running, moment))
+        return _ended(job, context, events, "", False)
+    events.append(_before(prepared, context))
     ruling = job.extension(prepared) if job.extension else None
     if isinstance(ruling, Veto):
-        return _ended(job, running, events, "", True)
+        return _ended(job, context, events, "", True)
     if ruling is not None:
-        return _appended(job, prepared, ruling, settings, running, events)
+        return _appended(job, prepared, ruling, context, events)
+    settings, running, moment = context.settings, context.running, context.moment
     try:
         if not moment.router:
             raise SummarizationFailed(NO_MODEL)
-        room = usage.reserve(settings, job.buffer.messages)
+        room = usage.reserve(settings, context.messages)
         summary = yield from summarise(prepared, settings, room, moment.instructions.strip())
     except SummarizationFailed as failed:
-        return _ended(job, replace(running, failures=running.failures + 1), events, str(failed), False)
-    return _appended(job, prepared, Supplied(summary, prepared.files, False), settings, running, events)
+        another_failure = context.with_running(replace(running, failures=running.failures + 1))
+        return _ended(job, another_failure, events, str(failed), False)
+    return _appended(job, prepared, Supplied(summary, prepared.files, False), context, events)
 
 
-def _prepared(job: Job, settings: PiSettings, running: PiState, moment: PolicyInput) -> Preparation | None:
-    messages = job.buffer.messages
+def _prepared(job: Job, context: PiContext) -> Preparation | None:
+    settings = context.settings
     owed = {message.result.call_id for message in job.rest if message.result is not None}
-    border = border_of(messages, running, moment)
-    reports = usage.reports_of(messages, running, moment)
-    before = usage.tokens_before(job.buffer, reports, border, settings.is_newest, moment.filed)
-    entries = entries_at(messages, running, moment, settings.is_newest)
+    before = usage.tokens_before(context, border_of(context))
     rules = Rules(settings.is_newest, settings.safe)
-    return prepare(entries, settings.keep_recent_tokens, before, settings.legacy_start, owed, rules)
+    keep = settings.keep_recent_tokens
+    return prepare(entries_at(context), keep, before, settings.legacy_start, owed, rules)
 
 
-def _before(job: Job, prepared: Preparation, settings: PiSettings, running: PiState, moment: PolicyInput) -> Event:
+def _before(prepared: Preparation, context: PiContext) -> Event:
     """The design's fields and the code's."""
-    judgement = judge(job.buffer, settings, running, moment)
+    judgement = judge(context)
     preparation: dict[str, Json] = {
         "firstKeptEntryId": prepared.first_kept,
         "messagesToSummarize": len(prepared.to_summarise),
@@ -237,32 +235,32 @@ def _before(job: Job, prepared: Preparation, settings: PiSettings, running: PiSt
     }
     fields: dict[str, Json] = {
         "contextTokens": judgement.fill.tokens,
-        "contextWindow": settings.context_window,
+        "contextWindow": context.settings.context_window,
         "reserveTokens": judgement.reserve,
         "preparation": preparation,
-        "customInstructions": moment.instructions,
+        "customInstructions": context.moment.instructions,
     }
     return Event("session_before_compact", fields)
 
 
-def _ended(job: Job, running: PiState, events: Sequence[Event], error: str, aborted: bool) -> Outcome[PiState]:
+def _ended(job: Job, context: PiContext, events: Sequence[Event], error: str, aborted: bool) -> Outcome[PiState]:
     """Nothing was appended. With neither an error nor a veto there was nothing to compact."""
     fields = {"result": None, "aborted": aborted, "willRetry": False} | ({"errorMessage": error} if error else {})
-    buffer = job.buffer.with_messages((*job.buffer.messages, *job.rest)) if job.rest else job.buffer
-    return Outcome(TIER, buffer, running, (*events, Event("auto_compaction_end", fields)), False, error)
+    buffer = context.buffer.with_messages((*context.messages, *job.rest)) if job.rest else context.buffer
+    return Outcome(TIER, buffer, context.running, (*events, Event("auto_compaction_end", fields)), False, error)
 
 
 def _appended(
-    job: Job, prepared: Preparation, made: Supplied, settings: PiSettings, running: PiState, events: Sequence[Event]
+    job: Job, prepared: Preparation, made: Supplied, context: PiContext, events: Sequence[Event]
 ) -> Outcome[PiState]:
-    messages = job.buffer.messages
+    messages, running = context.messages, context.running
     lead, kept = messages[: leading_system(messages)], {message.id for message in prepared.kept}
     removed = [message for message in messages[len(lead) :] if message.id not in kept]
-    pinned = _pinned(removed, prepared) if settings.pin_last_user else ()
+    pinned = _pinned(removed, prepared) if context.settings.pin_last_user else ()
     inserted = usage.summary_message(made.summary, removed)
     after = (*lead, inserted, *pinned, *prepared.kept)
     stays = {message.id for message in (*pinned, *prepared.lost)}
-    changed: dict[str, FateName] = {one.id: "summarised" for one in removed if one.id not in stays}
+    changed: dict[str, FateName] = {message.id: "summarised" for message in removed if message.id not in stays}
     result: dict[str, Json] = {
         "summary": made.summary,
         "firstKeptEntryId": prepared.first_kept,
@@ -273,7 +271,7 @@ def _appended(
         Event("session_compact", {"compactionEntry": inserted.id, "fromExtension": made.by_extension}),
         Event("auto_compaction_end", {"result": result, "aborted": False, "willRetry": job.retry}),
     )
-    buffer = job.buffer.with_messages((*after, *job.rest))
+    buffer = context.buffer.with_messages((*after, *job.rest))
     seen, count = buffer.messages[-1].id, running.compactions + 1
     border, first = after[-1].id, prepared.first_kept
     running = replace(running, border=border, first_kept=first, seen=seen, failures=0, compactions=count)

@@ -18,9 +18,8 @@ from typing import Literal, TypeAlias, get_args
 
 from inspector.core.calls import first_text
 from inspector.core.message import Message, ToolResult
-from inspector.core.policies.pi.settings import PiState
+from inspector.core.policies.pi.settings import PiContext
 from inspector.core.policies.pi.usage import estimate, is_made_up, summary_of
-from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import NOTHING_FILED, Filed, Record
 
 EntryKind: TypeAlias = Literal[
@@ -149,20 +148,22 @@ def leading_system(messages: Sequence[Message]) -> int:
     return next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
-def border_of(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> str:
+def border_of(context: PiContext) -> str:
     """Id of the last message that is older than the compaction whose summary begins the buffer: recorded, or our own;
     empty where nobody knows."""
+    messages = context.messages
     lead = leading_system(messages)
-    kept = moment.filed.kept.get(messages[lead].id) if lead < len(messages) else None
+    kept = context.moment.filed.kept.get(messages[lead].id) if lead < len(messages) else None
     if kept is None:
-        return running.border
+        return context.running.border
     return messages[min(lead + kept, len(messages) - 1)].id
 
 
-def entries_at(messages: Sequence[Message], running: PiState, moment: PolicyInput, newest: bool = False) -> list[Entry]:
+def entries_at(context: PiContext) -> list[Entry]:
     """The buffer as entries of a session of Pi's."""
-    rest = messages[leading_system(messages) :]
-    return entries_of(rest, border_of(messages, running, moment), running.first_kept, moment.filed, newest)
+    rest = context.messages[leading_system(context.messages) :]
+    first_kept, newest = context.running.first_kept, context.settings.is_newest
+    return entries_of(rest, border_of(context), first_kept, context.moment.filed, newest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 stands, failures."""
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from inspector.core.errors import InspectorError
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
 from inspector.core.policies.verdict import CallReport
 
@@ -114,3 +115,6 @@ class PiState:
     def open(self) -> bool:
         """Failed so often in a row that safe mode stops trying."""
         return self.failures >= MAX_FAILURES
+
+
+PiContext: TypeAlias = PolicyContext[PiSettings, PiState]

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolResult
-from inspector.core.policies.pi.settings import PiSettings, PiState
+from inspector.core.policies.pi.settings import PiContext, PiSettings
+from inspector.core.policies.place import FAILED
 from inspector.core.policies.replacements import inserted
-from inspector.core.policies.start import FAILED
-from inspector.core.policies.verdict import CallReport, PolicyInput
+from inspector.core.policies.verdict import CallReport
 from inspector.core.session import NOTHING_FILED, Filed, Record
 from inspector.core.tokens.counted import Tiktoken
 from inspector.core.tokens.estimator import Kind
@@ -149,14 +149,15 @@ def estimated_tokens(buffer: Buffer, settings: PiSettings, filed: Filed = NOTHIN
     return buffer_tokens(by, buffer.messages, buffer.prompt)
 
 
-def reports_of(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> tuple[CallReport, ...]:
+def reports_of(context: PiContext) -> tuple[CallReport, ...]:
     """What was reported: as the moment tells it, or else what was noted and the newest answer's usage."""
+    running, moment = context.running, context.moment
     if moment.reports is not None:
         return moment.reports
-    newest = last_answer(messages)
+    newest = last_answer(context.messages)
     if moment.usage is None and not moment.finish:
         return running.reports
-    if not newest or any(one.upto == newest for one in running.reports):
+    if not newest or any(report.upto == newest for report in running.reports):
         return running.reports
     return needed((*running.reports, CallReport(newest, moment.usage, moment.finish, moment.model)))
 
@@ -172,16 +173,17 @@ def last_answer(messages: Sequence[Message]) -> str:
     return next((message.id for message in reversed(messages) if message.role == "assistant"), "")
 
 
-def noted(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> PiState:
-    """With what was reported, and the messages that are new."""
+def noted(context: PiContext) -> PiContext:
+    """The context whose running state has what was reported, and the messages that are new."""
+    messages, running = context.messages, context.running
     new = 0
     for message in reversed(messages):
         if message.id == running.seen:
             break
         new += 1
     seen = messages[-1].id if messages else running.seen
-    reports = reports_of(messages, running, moment)
-    return replace(running, reports=reports, messages=running.messages + new, seen=seen)
+    reports = reports_of(context)
+    return context.with_running(replace(running, reports=reports, messages=running.messages + new, seen=seen))
 
 
 def calculate_tokens(usage: Usage, total: int = 0) -> int:
@@ -222,33 +224,27 @@ class Fill:
     """Messages after the answer that was reported."""
 
 
-def context_tokens(
-    buffer: Buffer, reports: Sequence[CallReport], settings: PiSettings, border: str = "", filed: Filed = NOTHING_FILED
-) -> Fill:
+def context_tokens(context: PiContext, border: str = "") -> Fill:
     """contextTokens by the profile. The design's `input_tokens` is the whole prompt, cached or not."""
-    found = last_usage(buffer.messages, reports, settings.is_code, border)
-    if found is None:
+    buffer, settings, filed = context.buffer, context.settings, context.moment.filed
+    last = last_usage(buffer.messages, reports_of(context), settings.is_code, border)
+    if last is None:
         return Fill(estimated_tokens(buffer, settings, filed))
-    upto, usage = found
+    upto, usage = last
     if not settings.is_code:
         return Fill(usage.prompt, usage.prompt, len(buffer.messages) - upto)
     reported = calculate_tokens(usage)
-    came = estimates(buffer.messages[upto:], settings.is_newest, filed)
-    return Fill(reported + came, reported, len(buffer.messages) - upto)
+    since = estimates(buffer.messages[upto:], settings.is_newest, filed)
+    return Fill(reported + since, reported, len(buffer.messages) - upto)
 
 
-def tokens_before(
-    buffer: Buffer,
-    reports: Sequence[CallReport],
-    border: str = "",
-    newest: bool = False,
-    filed: Filed = NOTHING_FILED,
-) -> int:
+def tokens_before(context: PiContext, border: str = "") -> int:
     """tokensBefore of a compaction: upstream's contextTokens, whatever the profile (spec 3.6)."""
-    found = last_usage(buffer.messages, reports, True, border)
-    if found is None:
-        return estimates(buffer.messages, newest, filed)
-    return calculate_tokens(found[1]) + estimates(buffer.messages[found[0] :], newest, filed)
+    messages, newest, filed = context.messages, context.settings.is_newest, context.moment.filed
+    last = last_usage(messages, reports_of(context), True, border)
+    if last is None:
+        return estimates(messages, newest, filed)
+    return calculate_tokens(last[1]) + estimates(messages[last[0] :], newest, filed)
 
 
 def should_compact(tokens: int, window: int, reserve: int, enabled: bool = True) -> bool:

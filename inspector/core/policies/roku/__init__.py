@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
-from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
 from inspector.core.needs import Answer, Conversation, Failure, SaveText
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.roku import compaction
+from inspector.core.policies.roku.compaction import RokuContext
 from inspector.core.policies.roku.messages import clearable, freed_raw, half_split, l3_split
 from inspector.core.policies.roku.settings import (
     ESTIMATOR,
@@ -25,15 +25,15 @@ from inspector.core.policies.roku.settings import (
 )
 from inspector.core.policies.settings import of_window
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
-from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark, measured
+from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, measured
 from inspector.core.recording import from_json
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.harnesses import estimate
 from inspector.core.words import per_cent, plural
 
 TRUNCATED = ("max_tokens", "length")
-Context: TypeAlias = TurnContext[RokuState]
-Stage: TypeAlias = tuple[tuple[str, ...], Callable[[Buffer, RokuSettings, RokuState, PolicyInput], AllDone[RokuState]]]
+Turn: TypeAlias = TurnContext[RokuSettings, RokuState]
+Stage: TypeAlias = tuple[tuple[str, ...], Callable[[RokuContext], AllDone[RokuState]]]
 """Tiers of which one may fire, and what runs them where they are due."""
 
 
@@ -91,27 +91,28 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
             calibration = calibration.update(estimated, reported)
         return replace(running, calibration=calibration)
 
-    def measure(self, buffer: Buffer, settings: RokuSettings, running: RokuState) -> tuple[int, int]:
-        raw = raw_tokens(buffer)
-        return raw, running.calibration.apply(raw)
+    def measure(self, context: RokuContext) -> tuple[int, int]:
+        raw = raw_tokens(context.buffer)
+        return raw, context.running.calibration.apply(raw)
 
-    def breaker(self, settings: RokuSettings, running: RokuState) -> BreakerState:
-        breaker = running.breaker
-        return BreakerState(breaker.open, breaker.failures, settings.max_consecutive_autocompact_failures)
+    def breaker(self, context: RokuContext) -> BreakerState:
+        breaker = context.running.breaker
+        return BreakerState(breaker.open, breaker.failures, context.settings.max_consecutive_autocompact_failures)
 
     def watermarks(self, settings: RokuSettings) -> tuple[Watermark, ...]:
         return settings.mid_line, settings.high_line
 
-    def due(self, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Verdicts:
-        total = total_tokens(buffer, running)
+    def due(self, context: RokuContext) -> Verdicts:
+        settings, running, moment = context.settings, context.running, context.moment
+        total = total_tokens(context.buffer, running)
         mid, mid_due = _why(total, settings.mid_line, settings), settings.mid_line.fires(total)
         high, high_due = _why(total, settings.high_line, settings), settings.high_line.fires(total)
-        if half_split(buffer.messages, settings) <= 1:
+        if half_split(context.messages, settings) <= 1:
             mid, mid_due = f"{mid} · nothing can be removed", False
-        if l3_split(buffer.messages, settings) <= 1:
+        if l3_split(context.messages, settings) <= 1:
             high = f"{high} · nothing can be removed"
-        memory = compaction.has_memory(settings, moment)
-        path = compaction.choose_path(running, moment)
+        memory = compaction.has_memory(context)
+        path = compaction.choose_path(context)
         if path == "mechanical":
             remote = f" · {'breaker open' if moment.router else 'no model'}: mechanical"
             local = f" · {'breaker open' if running.breaker.open else 'no model'}: mechanical digest"
@@ -119,8 +120,8 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
             remote = "" if moment.remote else " · this provider cannot compact remotely"
             local = " · the provider compacts remotely: L3a" if path == "L3a" else ""
         at_mid, at_high = settings.mid_line.tokens, settings.high_line.tokens
-        old = clearable(buffer.messages, settings)
-        freed = running.calibration.apply(freed_raw(buffer.messages, old))
+        old = clearable(context.messages, settings)
+        freed = running.calibration.apply(freed_raw(context.messages, old))
         none = f"no tool result older than the newest {settings.microcompact_retain_recent} would shrink"
         return (
             Verdict("L0", bool(old), plural(len(old), "old tool result") if old else none, freed),
@@ -131,71 +132,65 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
             Verdict("L4", bool(moment.overflow), moment.overflow or "only after the model refuses the buffer", total),
         )
 
-    def tier(
-        self, name: str, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
-    ) -> Done[RokuState]:
+    def tier(self, name: str, context: RokuContext) -> Done[RokuState]:
         """L3 chooses its path."""
-        chosen = compaction.choose_path(running, moment)
+        chosen = compaction.choose_path(context)
         match name.lower():
             case "l0":
-                return compaction.microcompact(buffer, settings, running, moment)
+                return compaction.microcompact(context)
             case "l1":
-                return compaction.collapse(buffer, settings, running, moment)
+                return compaction.collapse(context)
             case "l2":
-                return (yield from compaction.remember(buffer, settings, running, moment))
+                return (yield from compaction.remember(context))
             case "l3" | "l4":
-                return (yield from compaction.compact(name.upper(), chosen, buffer, settings, running, moment))
+                return (yield from compaction.compact(name.upper(), chosen, context))
             case "l3a" | "l3b":
-                wanted: compaction.Path = "L3a" if name.lower() == "l3a" else "L3b"
-                path: compaction.Path = "mechanical" if running.breaker.open else wanted
-                return (yield from compaction.compact(wanted, path, buffer, settings, running, moment))
+                tier: compaction.Path = "L3a" if name.lower() == "l3a" else "L3b"
+                path: compaction.Path = "mechanical" if context.running.breaker.open else tier
+                return (yield from compaction.compact(tier, path, context))
         raise self.unknown(name)
 
     def unknown(self, tier: str) -> InspectorError:
         known = ", ".join(one.name for one in self.tiers)
         return InspectorError(f"{self.title} has no tier {tier!r}. It has L3 (which chooses) and {known}.")
 
-    def before_call(
-        self, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
-    ) -> AllDone[RokuState]:
+    def before_call(self, context: RokuContext) -> AllDone[RokuState]:
         """After an overflow L4 and then L0; else L0, the mid tier, and with `placement=preflight` L3."""
         done: list[Outcome[RokuState]] = []
-        for _, run in _stages(settings, moment):
-            done += yield from run(buffer, settings, running, moment)
-            if done:
-                buffer, running = done[-1].buffer, done[-1].running
+        for _, run in _stages(context):
+            done += yield from run(context)
+            context = context.after(*done)
         return tuple(done)
 
-    def after_turn(
-        self, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
-    ) -> AllDone[RokuState]:
+    def after_turn(self, context: RokuContext) -> AllDone[RokuState]:
         """With `placement=end_of_turn` (the default) L3."""
-        if settings.placement == "preflight":
+        if context.settings.placement == "preflight":
             return ()
-        return (yield from compaction.high_tier(buffer, settings, running, moment))
+        return (yield from compaction.high_tier(context))
 
     # a turn (spec 1.4, 1.10, 1.12)
 
-    def compact(self, turn: Context, settings: RokuSettings, moment: PolicyInput) -> Conversation[None]:
+    def compact(self, turn: Turn) -> Conversation[None]:
         """Stage by stage, so that each is announced on what the one before it left. L0 may wait for a cold cache."""
+        settings, moment = turn.now.settings, turn.now.moment
         cold = not moment.overflow and moment.idle_s is not None and moment.idle_s > settings.cache_ttl_s
-        for tiers, run in _stages(settings, moment):
+        for tiers, run in _stages(turn.now):
             if tiers != ("L0",) or settings.l0_gate == "always" or cold:
-                self.announce(turn, settings, moment, tiers)
-                turn.apply(*(yield from run(turn.buffer, settings, turn.running, moment)))
+                self.announce(turn, tiers)
+                turn.apply(*(yield from run(turn.now)))
         detector = turn.running.detector.record_prompt_state(turn.buffer.prompt, moment.model)
         turn.running = replace(turn.running, detector=detector)
 
-    def recover(self, turn: Context, settings: RokuSettings, moment: PolicyInput, error: str) -> Conversation[str]:
+    def recover(self, turn: Turn, error: str) -> Conversation[str]:
         """Once; the model is asked again whatever that changed."""
-        stopped = yield from super().recover(turn, settings, moment, error)
-        return stopped if moment.overflow else ""
+        again = bool(turn.now.moment.overflow)
+        stopped = yield from super().recover(turn, error)
+        return stopped if again else ""
 
-    def accept(
-        self, turn: Context, settings: RokuSettings, moment: PolicyInput, answer: Answer
-    ) -> Conversation[Answer | None]:
+    def accept(self, turn: Turn, answer: Answer) -> Conversation[Answer | None]:
         """A truncated answer is asked for once more with the model's full output budget."""
-        yield from _learn(turn, settings, moment, answer)
+        moment = turn.now.moment
+        yield from _learn(turn, answer)
         asked, ceiling = moment.max_tokens, moment.output_ceiling
         if answer.finish in TRUNCATED and not moment.output_cap:
             turn.log("OutputSlotEscalationUnsupported")
@@ -209,72 +204,74 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
             )
             try:
                 answer = yield from turn.ask(ceiling, stream=False)
-                yield from _learn(turn, settings, moment, answer)
+                yield from _learn(turn, answer)
             except Failure:
                 pass
         turn.add(answer.messages)
         return answer
 
-    def act(self, turn: Context, settings: RokuSettings, moment: PolicyInput, answer: Answer) -> Conversation[None]:
+    def act(self, turn: Turn, answer: Answer) -> Conversation[None]:
         """The tools, with their budget and their records; then L3, where it has its place."""
+        settings, step = turn.now.settings, turn.now.moment.step
         calls = calls_of(answer)
         results = yield from turn.run_tools(calls)
         turn.add(results)
         if calls:
             spent = sum(estimate(m.result.content) for m in results if m.result)
             exceeded = spent > settings.per_turn_tool_budget_tokens
-            turn.log("ToolBudgetCheck", step=moment.step, per_turn_tool_tokens=spent, exceeded=exceeded)
-        history = (*turn.running.history, *_records(moment.step, answer, results))
+            turn.log("ToolBudgetCheck", step=step, per_turn_tool_tokens=spent, exceeded=exceeded)
+        history = (*turn.running.history, *_records(step, answer, results))
         turn.running = replace(turn.running, history=history)
         if settings.placement == "end_of_turn":
-            self.announce(turn, settings, moment, ("L3a", "L3b"))
-            turn.apply(*(yield from compaction.high_tier(turn.buffer, settings, turn.running, moment)))
+            self.announce(turn, ("L3a", "L3b"))
+            turn.apply(*(yield from compaction.high_tier(turn.now)))
 
 
-def _stages(settings: RokuSettings, moment: PolicyInput) -> list[Stage]:
+def _stages(context: RokuContext) -> list[Stage]:
     """What runs before a call, in this order (spec 1.4, 1.10)."""
-    if moment.overflow:
+    if context.moment.overflow:
         return [(("L4",), _l4), (("L0",), _l0)]
-    high: list[Stage] = [(("L3a", "L3b"), compaction.high_tier)] if settings.placement == "preflight" else []
+    preflight = context.settings.placement == "preflight"
+    high: list[Stage] = [(("L3a", "L3b"), compaction.high_tier)] if preflight else []
     return [(("L0",), _l0), (("L1", "L2"), compaction.mid_tier), *high]
 
 
-def _l0(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
+def _l0(context: RokuContext) -> AllDone[RokuState]:
     yield from ()
-    return (compaction.microcompact(buffer, settings, running, moment),)
+    return (compaction.microcompact(context),)
 
 
-def _l4(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
-    path = compaction.choose_path(running, moment)
-    return ((yield from compaction.compact("L4", path, buffer, settings, running, moment)),)
+def _l4(context: RokuContext) -> AllDone[RokuState]:
+    return ((yield from compaction.compact("L4", compaction.choose_path(context), context)),)
 
 
-def _learn(turn: Context, settings: RokuSettings, moment: PolicyInput, answer: Answer) -> Conversation[None]:
+def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
     """Calibrate and watch the cache. The event is sent even where no usage was reported."""
-    usage, raw = answer.usage, raw_tokens(turn.buffer)  # what was really sent: somebody may have edited it
+    usage, step = answer.usage, turn.now.moment.step
+    raw = raw_tokens(turn.buffer)  # what was really sent: somebody may have edited it
     before = turn.running.calibration.apply(raw)
     calibration = turn.running.calibration.update(raw, usage.prompt if usage else 0)
     turn.log(
         "EstimatorCalibrated",
-        step=moment.step,
+        step=step,
         estimated_prompt_tokens=before,
         prompt_tokens=usage.prompt if usage else 0,
         scale=calibration.scale,
     )
     detector, found = turn.running.detector.check_response(usage.cache_read if usage else 0)
-    breaker = turn.running.breaker.good_turn(settings.breaker_recovery_after)
+    breaker = turn.running.breaker.good_turn(turn.now.settings.breaker_recovery_after)
     turn.running = replace(turn.running, calibration=calibration, detector=detector, breaker=breaker)
     if found is None:
         return
     changed = ", ".join(found.changed)
-    text = f"step {moment.step}: {found.tokens_lost} cached tokens lost; changed: {changed}\n"
+    text = f"step {step}: {found.tokens_lost} cached tokens lost; changed: {changed}\n"
     try:
         path = (yield SaveText(text, "cache-break")).text
     except Failure:  # a diagnostic that cannot be written is ignored
         path = ""
     turn.log(
         "CacheBreakDetected",
-        step=moment.step,
+        step=step,
         reason="cache_read_drop",
         tokens_lost=found.tokens_lost,
         component_changed=changed,

@@ -11,6 +11,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Json, Message, Opaque, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, RemoteCompact, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.replacements import cleared, inserted, without
 from inspector.core.policies.roku.messages import (
     boundary,
@@ -28,8 +29,8 @@ from inspector.core.policies.roku.messages import (
 )
 from inspector.core.policies.roku.settings import RokuSettings, RokuState, raw_tokens, total_tokens
 from inspector.core.policies.turn import AllDone, Done
-from inspector.core.policies.verdict import PolicyInput
 
+RokuContext: TypeAlias = PolicyContext[RokuSettings, RokuState]
 Path: TypeAlias = Literal["mechanical", "L3a", "L3b"]
 PREFIX = "[Conversation summary]\n"
 HISTORY_INSTRUCTIONS = (
@@ -70,36 +71,39 @@ class Attempt:
     elapsed_ms: int = 0
 
 
-def microcompact(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Outcome[RokuState]:
+def microcompact(context: RokuContext) -> Outcome[RokuState]:
     """Clear what is clearable. The event is sent, and the detector notified, only where tokens were freed."""
-    indices = clearable(buffer.messages, settings)
-    freed = running.calibration.apply(freed_raw(buffer.messages, indices))
-    messages = list(buffer.messages)
+    running = context.running
+    indices = clearable(context.messages, context.settings)
+    freed = running.calibration.apply(freed_raw(context.messages, indices))
+    messages = list(context.messages)
     for at in indices:
         messages[at] = cleared(messages[at])
-    changed = {buffer.messages[at].id: "cleared" for at in indices}
-    events = (Event("MicrocompactRan", {"step": moment.step, "freed_tokens": freed}),) if freed else ()
+    changed = {context.messages[at].id: "cleared" for at in indices}
+    events = (Event("MicrocompactRan", {"step": context.moment.step, "freed_tokens": freed}),) if freed else ()
     if freed:
         running = replace(running, detector=running.detector.notify_compaction())
-    after = buffer.with_messages(messages) if indices else buffer
+    after = context.buffer.with_messages(messages) if indices else context.buffer
     return Outcome("L0", after, running, events, changed=changed)  # type: ignore[arg-type]
 
 
-def collapse(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Outcome[RokuState]:
+def collapse(context: RokuContext) -> Outcome[RokuState]:
     """L1: the older half becomes a mechanical digest."""
-    split = half_split(buffer.messages, settings)
-    removed = buffer.messages[1:split]
-    text = f"[Mid-tier context collapse — {len(removed)} messages compacted]\n{digest(removed, settings.safe)}"
-    event = Event("MidCompactLayer1Ran", {"step": moment.step, "messages_collapsed": len(removed)})
-    return _replaced("L1", text, event, buffer, split, settings, running) or Outcome("L1", buffer, running)
+    split = half_split(context.messages, context.settings)
+    removed = context.messages[1:split]
+    heading = f"[Mid-tier context collapse — {len(removed)} messages compacted]"
+    text = f"{heading}\n{digest(removed, context.settings.safe)}"
+    event = Event("MidCompactLayer1Ran", {"step": context.moment.step, "messages_collapsed": len(removed)})
+    return _replaced("L1", text, event, context, split) or context.unchanged("L1")
 
 
-def remember(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Done[RokuState]:
+def remember(context: RokuContext) -> Done[RokuState]:
     """L2 with the summary at hand (or one generated, where the setting says so); without a summary it is L1."""
-    split = half_split(buffer.messages, settings)
-    removed = buffer.messages[1:split]
+    settings, moment = context.settings, context.moment
+    split = half_split(context.messages, settings)
+    removed = context.messages[1:split]
     if not removed:
-        return Outcome("L2", buffer, running)
+        return context.unchanged("L2")
     summary = moment.summary
     if not summary.strip() and settings.session_memory == "generate":
         text, wait = digest(removed), settings.compact_llm_timeout
@@ -108,8 +112,8 @@ def remember(buffer: Buffer, settings: RokuSettings, running: RokuState, moment:
     done = None
     if summary.strip():
         event = Event("MidCompactLayer2Ran", {"step": moment.step, "messages_replaced": len(removed)})
-        done = _replaced("L2", f"[Session memory summary]\n{summary}", event, buffer, split, settings, running)
-    return done or collapse(buffer, settings, running, moment)
+        done = _replaced("L2", f"[Session memory summary]\n{summary}", event, context, split)
+    return done or collapse(context)
 
 
 def _text(need: Summarize) -> Conversation[str]:
@@ -121,11 +125,10 @@ def _text(need: Summarize) -> Conversation[str]:
     return answer.text if answer.text.strip() else ""
 
 
-def _replaced(
-    tier: str, text: str, event: Event, buffer: Buffer, split: int, settings: RokuSettings, running: RokuState
-) -> Outcome[RokuState] | None:
+def _replaced(tier: str, text: str, event: Event, context: RokuContext, split: int) -> Outcome[RokuState] | None:
     """The older half replaced by the text. None where nothing can be removed; in safe mode where that does not
     shrink the buffer."""
+    buffer, settings, running = context.buffer, context.settings, context.running
     removed = buffer.messages[1:split]
     if not removed:
         return None
@@ -138,39 +141,38 @@ def _replaced(
     return Outcome(tier, after, running, (event,), changed=changed)
 
 
-def mid_tier(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
+def mid_tier(context: RokuContext) -> AllDone[RokuState]:
     """Where it is due: L2 if a summary is at hand or can be made, else L1."""
-    if not settings.mid_line.fires(total_tokens(buffer, running)):
+    if not context.settings.mid_line.fires(total_tokens(context.buffer, context.running)):
         return ()
-    if has_memory(settings, moment):
-        return ((yield from remember(buffer, settings, running, moment)),)
-    return (collapse(buffer, settings, running, moment),)
+    if has_memory(context):
+        return ((yield from remember(context)),)
+    return (collapse(context),)
 
 
-def has_memory(settings: RokuSettings, moment: PolicyInput) -> bool:
+def has_memory(context: RokuContext) -> bool:
     """Is a session memory summary at hand, or can one be made?"""
-    return bool(moment.summary.strip()) or settings.session_memory == "generate"
+    return bool(context.moment.summary.strip()) or context.settings.session_memory == "generate"
 
 
-def high_tier(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
+def high_tier(context: RokuContext) -> AllDone[RokuState]:
     """L3 where it is due."""
-    if not settings.high_line.fires(total_tokens(buffer, running)):
+    if not context.settings.high_line.fires(total_tokens(context.buffer, context.running)):
         return ()
-    return ((yield from compact("L3", choose_path(running, moment), buffer, settings, running, moment)),)
+    return ((yield from compact("L3", choose_path(context), context)),)
 
 
-def choose_path(running: RokuState, moment: PolicyInput) -> Path:
+def choose_path(context: RokuContext) -> Path:
     """Breaker open or no model: mechanical; a remote-capable provider: L3a; else L3b."""
-    if running.breaker.open or not moment.router:
+    if context.running.breaker.open or not context.moment.router:
         return "mechanical"
-    return "L3a" if moment.remote else "L3b"
+    return "L3a" if context.moment.remote else "L3b"
 
 
-def compact(
-    tier: str, path: Path, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
-) -> Done[RokuState]:
+def compact(tier: str, path: Path, context: RokuContext) -> Done[RokuState]:
     """L3, or L4, which looks at no watermark: remove the segment and insert what stands in for it. The outcome of L3
     names the path that was taken."""
+    buffer, settings, running, moment = context.buffer, context.settings, context.running, context.moment
     changed = dict[str, FateName]()
     events = [Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total_tokens(buffer, running)})]
     if tier == "L4":
@@ -192,9 +194,9 @@ def compact(
         after, removed, attempt = buffer, (), replace(attempt, error="", text="", messages=())  # no gain: not made
     succeeded = bool(removed) and not attempt.error and path != "mechanical"
     if path != "mechanical":
-        events.append(_summarizer_called(attempt, succeeded, moment))
+        events.append(_summarizer_called(attempt, succeeded, moment.step))
     if removed:
-        running = yield from _compact_records(succeeded, settings, running, moment)
+        running = yield from _compact_records(succeeded, context.with_running(running))
         if path != "mechanical" and succeeded:
             running = replace(running, breaker=running.breaker.succeeded())
         elif path != "mechanical":
@@ -226,11 +228,11 @@ def _inserted(
     return buffer.with_messages(replace_segment(buffer.messages, split, new, settings))
 
 
-def _summarizer_called(attempt: Attempt, succeeded: bool, moment: PolicyInput) -> Event:
+def _summarizer_called(attempt: Attempt, succeeded: bool, step: int) -> Event:
     return Event(
         "AutoCompactSummarizerCalled",
         {
-            "step": moment.step,
+            "step": step,
             "prompt_tokens": attempt.prompt_tokens,
             "output_tokens": attempt.output_tokens,
             "succeeded": succeeded,
@@ -239,10 +241,9 @@ def _summarizer_called(attempt: Attempt, succeeded: bool, moment: PolicyInput) -
     )
 
 
-def _compact_records(
-    succeeded: bool, settings: RokuSettings, running: RokuState, moment: PolicyInput
-) -> Conversation[RokuState]:
+def _compact_records(succeeded: bool, context: RokuContext) -> Conversation[RokuState]:
     """LoopState.history: by a model after a good summary (not after L3a, unless set), else mechanically."""
+    settings, running, moment = context.settings, context.running, context.moment
     removed, kept = split_records(running.history, settings)
     if not removed:
         return running

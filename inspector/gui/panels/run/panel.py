@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
 from inspector.agent.status import ANY, Breakpoints, Permission, TurnReport
 from inspector.agent.tools.toolbox import TOOLS
 from inspector.core.message import ToolCall
-from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import Verdict
 from inspector.core.words import plural
+from inspector.extensions.policies import find_policy
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import (
@@ -175,7 +175,7 @@ class RunPanel(Panel):
         self.task.setText(line(plan.task, 240) or "Goes on from a buffer")
         self.task.setToolTip(tip(plan.task))
         model = f"{plan.provider} · {plan.model}" if plan.model else plan.provider
-        by = policy(plan.policy)
+        by = find_policy(plan.policy)
         self.about.setText(" · ".join((line(model), by.title, line(str(plan.workspace), 200))))
         self.about.setToolTip(tip(f"Journal: {plan.record}"))
         changes = (plan.forked_from or {}).get("changes")

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QWidget
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.core.policies.catalogue import policy
-from inspector.core.policies.start import buffer_at
+from inspector.core.policies.place import buffer_at
 from inspector.core.session import Session
 from inspector.core.words import plural
+from inspector.extensions.policies import find_policy
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
 from inspector.gui.navigation import go_to
@@ -179,7 +179,7 @@ def _origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
         raise InspectorError(f"These steps start in thread {thread_id!r}, which this session does not have.") from None
     if request is not None and not 0 <= request < len(thread.requests):
         raise InspectorError(f"These steps start at request {request}, which this session does not have.")
-    by, at = policy(str(document.get("policy"))), len(thread.requests) if request is None else request
+    by, at = find_policy(str(document.get("policy"))), len(thread.requests) if request is None else request
     if not starts_before(document):
         return buffer_at(by, thread, at), None
     from inspector.core.drops import thread_drops  # not before something is open

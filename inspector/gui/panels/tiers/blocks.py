@@ -8,7 +8,6 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QCheckBox, QComboBox, QPlainTextEdit, QWidget
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import BreakerState
 from inspector.core.words import plural
 from inspector.gui.calling import model_of
@@ -20,7 +19,7 @@ from inspector.gui.look.labels import label, say, tip
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.chips import Chips
 from inspector.safety.keys import address_trouble, key_place
-from inspector.workbench.policy_input import given, settings_of, summary_of
+from inspector.workbench.policy_input import policy_of, preset_of, settings_of, summary_of
 from inspector.workbench.state import State
 from inspector.workbench.stepping import HAND
 
@@ -149,7 +148,7 @@ class MemoryBlock(QWidget):
         column(self.chips, self.text, self.note, of=self, gap=6)
 
     def show_state(self, state: State) -> None:
-        generate = policy(state.choices.policy).memory_setting
+        generate = policy_of(state).memory_setting
         generated = generate in state.choices.settings
         if generated or state.choices.recorded or state.choices.summary:
             self._typing = bool(state.choices.summary) and not generated and not state.choices.recorded
@@ -165,7 +164,7 @@ class MemoryBlock(QWidget):
     def _chosen(self, word: str) -> None:
         stepping, state = self._desk.workbench.stepping, self._desk.workbench.state
         self._typing = word == TYPED
-        settings, generate = state.choices.settings, policy(state.choices.policy).memory_setting
+        settings, generate = state.choices.settings, policy_of(state).memory_setting
         if generate is not None:
             settings = tuple(pair for pair in settings if pair[0] != generate[0])
             settings = (*settings, generate) if word == GENERATED else settings
@@ -232,9 +231,9 @@ class SettingsForm(Panel):
         except InspectorError as failure:
             self.says.setText(str(failure))
             return
-        by = policy(state.choices.policy)
+        by = policy_of(state)
         changed = {name for name, _ in state.choices.settings}
-        self.settings.show_values(by.name, now, by.settings(given(state, by), window), changed)
+        self.settings.show_values(by.name, now, by.settings(preset_of(state, by), window), changed)
         self.all_back.setVisible(bool(changed))
         count = plural(len(changed), "setting")
         self.says.setText(f"{count} changed" if changed else f"{by.title}'s own settings")

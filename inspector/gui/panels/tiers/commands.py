@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import partial
 
-from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.catalogue import TITLES
 from inspector.gui.commands import Command
-from inspector.workbench.policy_input import tier_of
+from inspector.workbench.policy_input import policy_of, tier_of
 from inspector.workbench.stepping import HAND
 from inspector.workbench.workbench import Workbench
 
@@ -54,7 +54,7 @@ def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
     """Tiers of the chosen policy, and other policies, whose name or title holds what was typed."""
     if bench.state.session is None:
         return ()
-    wanted, by = typed.lower(), policy(bench.state.choices.policy)
+    wanted, by = typed.lower(), policy_of(bench.state)
     found = [
         Command(f"Step {tier.name}: {tier.title}", partial(step, bench, tier.name))
         for tier in by.tiers

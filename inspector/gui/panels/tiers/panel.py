@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QLabel, QMenu, 
 
 from inspector.core.needs import Failure
 from inspector.core.outcome import Outcome
-from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.catalogue import TITLES
 from inspector.core.policies.verdict import TierName, Verdict
 from inspector.core.tokens.windows import model_at
 from inspector.core.words import plural
@@ -23,6 +23,7 @@ from inspector.gui.look.number_formats import dollars, error_words, grouped, lif
 from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import AnswerBlock, BreakerBlock, MemoryBlock
+from inspector.workbench.policy_input import policy_of
 from inspector.workbench.previews import Preview, Previews, payback
 from inspector.workbench.state import State
 from inspector.workbench.steps import Step
@@ -312,7 +313,7 @@ class TierPanel(Panel):
     def _name_policy(self, state: State) -> None:
         if not self.is_new("policy", state.choices.policy):
             return
-        by = policy(state.choices.policy)
+        by = policy_of(state)
         self.caption.setText(f"{by.title} ▾")
         for old in self.rows.values():
             self._tiers.removeWidget(old)
@@ -336,7 +337,7 @@ class TierPanel(Panel):
         known = previews.sizer.kind == "predicted" and previews.shown  # an estimate is no truth to be wrong about
         error = error_words(previews.tokens / previews.shown - 1 if known else None)
         self.here.setText(f"{title} believes {grouped(previews.tokens)} tokens{error}")
-        breaker = previews.policy.breaker(previews.settings, previews.running)
+        breaker = previews.policy.breaker(previews.context)
         self._breaker_caption.setVisible(breaker is not None)
         self.breaker.show_breaker(breaker, title)
 

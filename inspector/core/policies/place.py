@@ -1,22 +1,113 @@
-"""A policy at a request of a recorded session: its buffer, what it would know there, what it would have learned, and
-how large it believes the buffer to be."""
+"""A policy at a place of a session: the one file that puts a `PolicyContext` together.
 
-from collections.abc import Iterable
-from dataclasses import replace
+Every face asks here (window, commands, sweep, replay, proxy, agent): which settings hold, which buffer the harness has,
+what it would have learned by then, what it may know, and what it believes the size of the buffer to be.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from inspector.core.buffer import Buffer, View
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.verdict import CallReport, PolicyInput, Verdict
+from inspector.core.policies.settings import SettingPairs, has_setting, said
+from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.session import Filed, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.windows import Window
 from inspector.core.usage import cache_ttl
 
 FAILED = ("error", "aborted")
 """How a call ends that has no answer to build on."""
+FORCED = "forced by hand"
+"""What a tier that needs an overflow is told where there was none."""
+NO_WINDOW = Window(None, "unknown")
 _LOOK = 64
 """Calls to look back for usage."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice:
+    """What somebody chose for a policy. Everything else in a `PolicyContext` follows from the place in the session."""
+
+    settings: SettingPairs = ()
+    """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
+    remote: bool = False
+    """The provider can compact remotely."""
+    summary: str = ""
+    """Session memory for L2."""
+    recorded: bool = False
+    """Instead of `summary`: the newest summary that the session itself had recorded by the place."""
+    instructions: str = ""
+    """What a manual compaction should keep."""
+
+
+def preset(policy: Policy[Any, Any], window: Window, client: str = "") -> SettingPairs:
+    """Settings that hold before those that somebody chooses: by the client that wrote the session (`Session.client`),
+    and the user's word on the model's window, which holds for every policy."""
+    return (*policy.of_client(client), *said(window.tokens if window.source == "user" else None))
+
+
+def settings_for(policy: Policy[Any, Any], pairs: SettingPairs, window: Window, client: str = "") -> Any:
+    """The policy's settings: preset, then `pairs`. Raises InspectorError."""
+    return _parsed(policy, (*preset(policy, window, client), *pairs), window.tokens)
+
+
+@lru_cache(maxsize=64)
+def _parsed(policy: Policy[Any, Any], pairs: SettingPairs, window: int | None) -> Any:
+    """Cached: each panel asks, at each step of the playhead."""
+    return policy.settings(pairs, window)
+
+
+def own_pairs(policy: Policy[Any, Any], pairs: SettingPairs) -> SettingPairs:
+    """Those of the pairs whose name is a setting of the policy: `--set` is given to several."""
+    settings = policy.settings()
+    return tuple(pair for pair in pairs if has_setting(settings, pair[0]))
+
+
+def context_at(
+    policy: Policy[Any, Any],
+    choice: PolicyChoice,
+    thread: Thread,
+    at: int,
+    window: Window = NO_WINDOW,
+    client: str = "",
+    tier: str = "",
+) -> PolicyContext[Any, Any]:
+    """What the policy goes by before request `at` (`len(requests)` = after the last one). O(messages).
+
+    Args:
+        client: the program that wrote the session (`Session.client`).
+        tier: the tier that is to be run by hand.
+
+    Raises:
+        InspectorError: for an impossible setting.
+    """
+    settings = settings_for(policy, choice.settings, window, client)
+    moment = chosen_moment(policy, choice, thread, at, tier)
+    running = running_at(policy, settings, thread, at)
+    return PolicyContext(buffer_at(policy, thread, at), settings, running, moment, window.tokens)
+
+
+def chosen_moment(
+    policy: Policy[Any, Any], choice: PolicyChoice, thread: Thread, at: int, tier: str = ""
+) -> PolicyInput:
+    """What the policy may know before request `at`, what the user chose included. `tier`: as in `context_at`."""
+    return moment_at(
+        thread,
+        at,
+        remote=choice.remote,
+        summary=summary_at(choice, thread, at),
+        instructions=choice.instructions,
+        overflow=FORCED if policy.needs_overflow(tier) else "",
+    )
+
+
+def summary_at(choice: PolicyChoice, thread: Thread, at: int) -> str:
+    """The session memory for L2: what the user typed, or the newest summary that the session had recorded by then."""
+    return recorded_summary(thread, at) if choice.recorded else choice.summary
 
 
 def moment_at(thread: Thread, at: int, **more: Any) -> PolicyInput:
@@ -100,7 +191,7 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
     if told and policy.keeps_first:
         told = [next(request for request in thread.requests if request.usage is not None), *told]
     for request in told:
-        raw, _ = policy.measure(request.buffer(), settings, running)
+        raw, _ = policy.measure(PolicyContext(request.buffer(), settings, running))
         running = policy.learn(running, settings, raw, request.usage.prompt if request.usage else 0)
     return running
 
@@ -113,7 +204,7 @@ def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int
     if policy.prompt_estimator is not None:
         return known_pressures(thread, policy.prompt_estimator).at(at).calibrated
     buffer, running = buffer_at(policy, thread, at), running_at(policy, settings, thread, at)
-    return believed(policy, buffer, settings, running, moment_at(thread, at))
+    return policy.believed(PolicyContext(buffer, settings, running, moment_at(thread, at)))
 
 
 def counts_by_itself(policy: Policy[Any, Any], thread: Thread, at: int) -> bool:
@@ -122,22 +213,6 @@ def counts_by_itself(policy: Policy[Any, Any], thread: Thread, at: int) -> bool:
         return False
     places = [one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request <= at]
     return bool(places) and all(request.usage is None for request in thread.requests[max(places) : at])
-
-
-def believed(policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: PolicyInput) -> int:
-    """Tokens that the policy compares with its watermark on any buffer."""
-    verdicts = policy.due(buffer, settings, running, moment)
-    return watermark_tokens(policy, settings, verdicts, policy.measure(buffer, settings, running)[1])
-
-
-def watermark_tokens(policy: Policy[Any, Any], settings: Any, verdicts: Iterable[Verdict], measured: int) -> int:
-    """Tokens of the buffer that were compared with a watermark; `measured` where no tier compares any.
-
-    A tier without a line may have a limit, too, but of something else: how much of old outputs it would clear.
-    """
-    lined = {tier for line in policy.watermarks(settings) for tier in line.tiers}
-    found = (one.tokens for one in verdicts if one.tier in lined and one.tokens is not None and one.limit is not None)
-    return next(found, measured)
 
 
 def recorded_summary(thread: Thread, at: int) -> str:
