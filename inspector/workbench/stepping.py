@@ -269,7 +269,9 @@ class Stepping:
 
 def _nothing_due(start: Steps) -> str:
     place = "after the last request" if start.request is None else f"at request {start.request:,}"
-    return f"No tier of {find_policy(start.policy).title} is due {place}, so no step was taken. Force runs a tier anyway."
+    return (
+        f"No tier of {find_policy(start.policy).title} is due {place}, so no step was taken. Force runs a tier anyway."
+    )
 
 
 def _begun(tier: str, state: State) -> tuple[Steps, TierRun]:

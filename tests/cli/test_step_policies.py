@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from inspector.cli import main as cli
+from inspector.core.policies.catalogue import POLICIES
+from inspector.resources import resource
 
 
 @pytest.fixture(autouse=True)
@@ -209,3 +211,15 @@ def test_the_users_table_of_models_tells_the_window(
     body = written(place, "body.json", {"model": "house-model", "max_tokens": 10, "messages": turns(2)})
     found = step(capsys, body, "--policy", "roku")
     assert (found["settings"]["context_window_tokens"], found["settings"]["window_from"]) == (50_000, "model")
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("at", ["60", "end"])
+def test_step_shows_the_count_that_its_verdicts_compare(
+    policy: str, at: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = step(capsys, resource("sample.jsonl"), "--policy", policy, "--at", at)
+    by = POLICIES[policy]
+    tiers = {tier for line in by.watermarks(by.settings(window=200_000)) for tier in line.tiers}
+    compared = {verdict["tokens"] for verdict in told["verdicts"] if verdict["tier"] in tiers and verdict["limit"]}
+    assert told["before"]["calibrated"] in compared or not compared
