@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from inspector.core.dialects.decoding import decoded
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.jsontext import NotJson, loads
-from inspector.proxy.record.recorder import ExchangeLog
+from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.records import Pairs, RequestHead, ResponseRecord
 
 

@@ -26,6 +26,10 @@ ALL = 256_000_000
 """Bytes of all bodies that wait to be written down."""
 
 
+_LARGE_PIECE = 4096
+"""Bytes from which a piece is sent to the writer as it is in memory, not copied into the record first."""
+
+
 class Budget:
     """Bytes that are kept, of all exchanges together. Asked by the server, given back by the recorder's thread."""
 
@@ -67,7 +71,8 @@ class CapturedBody:
         return made
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return CapturedBody.of, ([PickleBuffer(piece) for piece in self._pieces], self.size, self.left_out)
+        pieces = [PickleBuffer(piece) if len(piece) >= _LARGE_PIECE else piece for piece in self._pieces]
+        return CapturedBody.of, (pieces, self.size, self.left_out)
 
     def copy(self) -> "CapturedBody":
         """The same bytes, whatever becomes of this one."""

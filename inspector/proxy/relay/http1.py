@@ -36,6 +36,8 @@ class Http1Exchange:
         self._down, self._up = client.link, up
         self._pump: asyncio.Task[None] | None = None
         self._bad: BadMessage | None = None
+        self._is_broken = False
+        """Is the body of the answer not what its head announced?"""
 
     async def send(self, head: bytes) -> None:
         """The head, and the body as it comes in; all of it, where it waited at the gate."""
@@ -49,10 +51,7 @@ class Http1Exchange:
 
     async def _pump_body(self) -> None:
         try:
-            while not self._client.is_done and (data := await self._client.read()):
-                self._up.write(data)
-                self._client.forget()
-                await self._up.drain()
+            await self._client.pass_on(self._up)
         except BadMessage as bad:
             self._bad = bad
         if not self._client.is_done:
@@ -80,17 +79,17 @@ class Http1Exchange:
     async def relay(self, answer: Http1Response) -> bool:
         """The answer, byte for byte as it comes. True where both connections can be used again."""
         framing = self._framing(answer)
-        clean = await self._relay_body(framing, answer.raw) and framing.ends_well() and not self._up.failed
-        return await self._end(answer, clean, clean and framing.done)
+        last = await self._relay_body(framing, answer.raw)
+        clean = not self._is_broken and framing.ends_well() and not self._up.failed
+        return await self._end(answer, clean, clean and framing.done, last)
 
     async def splice(self, answer: Http1Response, pending: AdmittedRequest) -> bool:
         """The answer after one that was begun early. True as for `relay`."""
         framing = self._framing(answer)
         await pending.follow(answer.status, answer.first("content-encoding"), self._pieces(framing))
         clean = framing.ends_well() and not self._up.failed
-        if clean and answer.status < 400:
-            pending.end()
-        return await self._end(answer, clean, clean and framing.done and pending.persists)
+        last = pending.end_mark() if clean or answer.status >= 400 else b""
+        return await self._end(answer, clean, clean and framing.done and pending.persists, last)
 
     async def _pieces(self, framing: Framing) -> AsyncIterator[bytes]:
         """What the body carries, up to its end or to where it is broken."""
@@ -109,42 +108,53 @@ class Http1Exchange:
         except BadMessage as bad:
             raise NoAnswer(str(bad)) from None
 
-    async def _end(self, answer: Http1Response, clean: bool, persists: bool) -> bool:
+    async def _end(self, answer: Http1Response, clean: bool, persists: bool, last: bytes) -> bool:
+        """Record the answer, then send its last bytes. True where both connections can be used again."""
         if clean and not self._log.client_gone:
             self._log.finish("complete")
         elif self._down.gone:
             self._log.finish("client closed")
         else:
             self._log.finish("upstream closed", f"The provider closed in the middle{_because(self._up)}.")
+        await self._client.write_last(last)
         persists = persists and answer.persists and self._client.syntax.persists
         if self._pump is not None and not self._pump.done():
             await asyncio.wait({self._pump}, timeout=None if persists else LINGER_S)
         self.stop()
         return persists and self._client.is_done and self._up.is_usable() and not self._up.has_unread()
 
-    async def _relay_body(self, framing: Framing, waiting: bytes) -> bool:
-        """False where what comes is not what was announced: passed on all the same, and then it ends."""
-        up, down, take = self._up, self._down, self._log.down.add
-        while not framing.done:
-            if waiting and not up.has_unread():
-                down.write(waiting)
-                waiting = b""
-            data = await up.read()
-            if not data:
-                break
+    async def _relay_body(self, framing: Framing, head: bytes) -> bytes:
+        """Pass on the head and the body as they come, but for the end of what comes: that is returned.
+
+        What is not what was announced is passed on all the same, and ends the answer.
+        """
+        up, down, keep = self._up, self._down, self._log.down.add
+        waiting = head
+
+        def take(data: bytes) -> bool:
+            nonlocal waiting
             try:
-                count = framing.feed(data, take)
+                count = framing.feed(data, keep)
             except BadFraming:
-                down.write(waiting + data)
-                return False
+                self._is_broken = True
+                count = len(data)
             if count != len(data):
                 up.unread(data[count:])
                 data = data[:count]
+            if framing.done or self._is_broken:
+                waiting += data
+                return True
             down.write(waiting + data if waiting else data)
             waiting = b""
-            await down.drain()
-        down.write(waiting)
-        return True
+            return False
+
+        if framing.done:
+            return head
+        if not up.has_unread():
+            down.write(head)
+            waiting = b""
+        await up.pass_each(take, down)
+        return waiting
 
     def stop(self) -> None:
         """Nothing more is read from the client for this request."""

@@ -85,27 +85,32 @@ async def _pieces(client: ClientRequest) -> AsyncIterator[bytes]:
 
 async def _relay(client: ClientRequest, response: httpx2.Response, headers: Pairs) -> bool:
     down, log = client.link, client.log
-    kept, has_chunks, persists = _head(client, response.status_code, headers)
+    kept, has_chunks, is_bare, persists = _head(client, response.status_code, headers)
     length = HeaderBlock(headers, "1.1").first("content-length")
-    down.write(start(response.status_code, kept))
+    last = start(response.status_code, kept)
+    if not is_bare and length != "0":
+        down.write(last)
+        last = b"0\r\n\r\n" if has_chunks else b""
     try:
         async for data in response.aiter_raw():
             if not data:
                 continue
             log.down.add(data)
-            down.write(b"%x\r\n%b\r\n" % (len(data), data) if has_chunks else data)
-            if str(log.down.size) == length:  # the client may go now, before the provider says that it is done
+            if str(log.down.size) == length:  # the client may go then, before the provider says that it is done
                 log.finish("complete")
-            await down.drain()
+                await client.write_last(data)
+            else:
+                down.write(b"%x\r\n%b\r\n" % (len(data), data) if has_chunks else data)
+                await down.drain()
     except (httpx2.HTTPError, OSError) as error:
         return _cut(client, error)
-    down.write(b"0\r\n\r\n" if has_chunks else b"")
     log.finish("complete")
+    await client.write_last(last)
     return persists
 
 
-def _head(client: ClientRequest, status: int, headers: Pairs) -> tuple[list[tuple[str, str]], bool, bool]:
-    """Headers for the client, whether the body comes in chunks, whether the connection goes on."""
+def _head(client: ClientRequest, status: int, headers: Pairs) -> tuple[list[tuple[str, str]], bool, bool, bool]:
+    """Headers for the client; whether the body comes in chunks, there is none, the connection can be used again."""
     kept = [(name, value) for name, value in headers if name.lower() not in _STOP_HERE]
     is_bare = client.syntax.method == "HEAD" or status in (204, 304)
     is_sized = is_bare or any(name.lower() == "content-length" for name, _ in kept)
@@ -113,7 +118,7 @@ def _head(client: ClientRequest, status: int, headers: Pairs) -> tuple[list[tupl
     persists = client.syntax.persists and client.is_done and (is_sized or has_chunks)
     kept += [("transfer-encoding", "chunked")] if has_chunks else []
     kept += [] if persists else [("connection", "close")]
-    return kept, has_chunks, persists
+    return kept, has_chunks, is_bare, persists
 
 
 async def _splice(client: ClientRequest, pending: AdmittedRequest, response: httpx2.Response, headers: Pairs) -> bool:
@@ -123,9 +128,8 @@ async def _splice(client: ClientRequest, pending: AdmittedRequest, response: htt
         await pending.follow(status, encoding, response.aiter_raw())
     except (httpx2.HTTPError, OSError) as error:
         return _cut(client, error)
-    if status < 400:
-        pending.end()
     client.log.finish("complete")
+    await client.write_last(pending.end_mark())
     return pending.persists
 
 

@@ -39,6 +39,8 @@ class TcpLink(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._size = 0
         self._reader: asyncio.Future[None] | None = None
+        self._take: Callable[[bytes], bool] | None = None
+        """What `pass_each` does with data, as soon as it comes."""
         self._writer: asyncio.Future[None] | None = None
         self._is_full = self._is_paused = False
 
@@ -49,6 +51,11 @@ class TcpLink(asyncio.Protocol):
             self._opened(self)
 
     def data_received(self, data: bytes) -> None:
+        if self._take is not None:
+            if self._take(data):
+                self._take = None
+                self._wake()
+            return
         self._pieces.append(data)
         self._size += len(data)
         if self._size > HIGH and not self._is_paused and self._transport is not None:
@@ -90,11 +97,46 @@ class TcpLink(asyncio.Protocol):
         while not self._pieces:
             if self.gone or self._transport is None:
                 return b""
-            self._reader = asyncio.get_running_loop().create_future()
-            try:
-                await self._reader
-            finally:
-                self._reader = None
+            await self._wait()
+        return self._unread_data()
+
+    async def pass_each(self, take: Callable[[bytes], bool], target: "TcpLink") -> None:
+        """Call `take` with what comes, until it returns True or the other end closes.
+
+        It is called as soon as the bytes are there, without a turn of the loop in between, except while `target` has
+        more to send than the network takes: then nothing is read here. `take` must not raise.
+        """
+        is_over = False
+
+        def take_at_once(data: bytes) -> bool:
+            nonlocal is_over
+            is_over = take(data)
+            return is_over or target._is_full
+
+        while not is_over:
+            if self._pieces:
+                is_over = take(self._unread_data())
+            elif self.gone or self._transport is None:
+                return
+            else:
+                self._take = take_at_once
+                try:
+                    await self._wait()
+                finally:
+                    self._take = None
+            if not is_over:
+                await target.drain()
+
+    async def _wait(self) -> None:
+        """Wait for bytes, or for the end."""
+        self._reader = asyncio.get_running_loop().create_future()
+        try:
+            await self._reader
+        finally:
+            self._reader = None
+
+    def _unread_data(self) -> bytes:
+        """Everything that has come and was not read."""
         data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         self._pieces.clear()
         self._size = 0

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from inspector.core.dialects.decoding import decoded
 from inspector.proxy.gate import Forward, Gate, PendingRequest, Refuse, decision_of
-from inspector.proxy.record.recorder import ExchangeLog
+from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.records import Pairs
 from inspector.proxy.relay.http_syntax import BadFraming, BadMessage, Framing, Http1Request, forwarded_head
 from inspector.proxy.relay.link import TcpLink
@@ -51,6 +51,41 @@ class ClientRequest:
         self.log.up.add(data)
         self._carried.append(data)
 
+    async def pass_on(self, target: TcpLink) -> None:
+        """Send the body to `target` as it comes, until its end or until the client has gone. Raises BadMessage."""
+        problem = ""
+
+        def take(data: bytes) -> bool:
+            nonlocal problem
+            try:
+                count = self._framing.feed(data, self.log.up.add)
+            except BadFraming as why:
+                problem = str(why)
+                return True
+            if count != len(data):
+                self.link.unread(data[count:])
+                data = data[:count]
+            target.write(data)
+            self.forget()
+            return self.is_done
+
+        if not self.is_done:
+            await self.link.pass_each(take, target)
+        if problem:
+            raise BadMessage(400, problem)
+        if not self.is_done:
+            self.log.client_gone = True
+
+    async def write_last(self, data: bytes) -> None:
+        """Send the client the end of an answer of which the record was put: its last byte as soon as that is safe."""
+        recorder = self.log.recorder
+        if not recorder.is_safe():
+            self.link.write(data[:-1])
+            data = data[-1:]
+            await recorder.wait_until_safe()
+        self.link.write(data)
+        await self.link.drain()
+
     def carried(self) -> bytes:
         """What the bytes read since the last call carry, without chunk marks."""
         data = self._carried[0] if len(self._carried) == 1 else b"".join(self._carried)
@@ -58,8 +93,7 @@ class ClientRequest:
         return data
 
     def forget(self) -> None:
-        """What was carried is not wanted, or was passed on: a request that is whole is recorded now. Recording wakes a
-        thread, for which the provider need not wait."""
+        """Keep nothing of what was carried: it was passed on, or is not wanted. Record a request that is whole."""
         self._carried.clear()
         if self._framing.done:
             self.log.request_read()
@@ -97,7 +131,7 @@ class AdmittedRequest(PendingRequest):
     def __init__(self, client: ClientRequest, sent: bytes) -> None:
         super().__init__(client.log.head, client.carried(), client.log)
         self.link = client.link
-        self._syntax, self._sent = client.syntax, sent
+        self._client, self._sent = client, sent
         self.changed: bytes | None = None
         """The body that goes in place of what was sent."""
         self._has_chunks = client.syntax.version == "1.1"
@@ -118,7 +152,7 @@ class AdmittedRequest(PendingRequest):
         return (*early, *((("content-length", str(len(self.changed))),) if self.changed is not None else ()))
 
     def message(self, target: str, authority: str) -> bytes:
-        head = forwarded_head(self._syntax, target, authority, self.without(), self.more())
+        head = forwarded_head(self._client.syntax, target, authority, self.without(), self.more())
         return head + (self._sent if self.changed is None else self.changed)
 
     # what goes to the client
@@ -148,30 +182,29 @@ class AdmittedRequest(PendingRequest):
             else:
                 await self.send(data)
         body = decoded(b"".join(kept), encoding).data
-        if status >= 400:
-            await self.fail(status, body)
-        else:
-            await self.send(body)
+        await self.send(late_error(self.path, status, body) if status >= 400 else body)
 
-    def end(self) -> None:
-        self.link.write(b"0\r\n\r\n" if self._has_chunks else b"")
-
-    async def fail(self, status: int, body: bytes) -> bool:
-        """End it with an error, as its dialect has it. True where the connection can be used again."""
-        await self.send(late_error(self.path, status, body))
-        self.end()
-        return self.persists
+    def end_mark(self) -> bytes:
+        """What ends an answer that was begun early and ends well."""
+        return b"0\r\n\r\n" if self._has_chunks else b""
 
     async def refuse(self, refuse: Refuse) -> bool:
         """Answer it here. True where the connection can be used again."""
         self.log.answered(refuse.status, refuse.headers)
         self.log.down.add(refuse.body)
-        persists = self.persists if self.begun else self._syntax.persists
+        self.log.finish("complete", own=True)
         if self.begun:
             await self.send(refuse.body)
-            self.end()
-        else:
-            has_body = self._syntax.method != "HEAD"
-            self.link.write(whole(refuse.status, refuse.body, refuse.headers, persists=persists, has_body=has_body))
-        self.log.finish("complete", own=True)
-        return persists
+            await self._client.write_last(self.end_mark())
+            return self.persists
+        syntax = self._client.syntax
+        has_body = syntax.method != "HEAD"
+        answer = whole(refuse.status, refuse.body, refuse.headers, persists=syntax.persists, has_body=has_body)
+        await self._client.write_last(answer)
+        return syntax.persists
+
+    async def fail(self, status: int, body: bytes) -> bool:
+        """End an answer that was begun early with an error, as its dialect has it. True as for `refuse`."""
+        await self.send(late_error(self.path, status, body))
+        await self._client.write_last(self.end_mark())
+        return self.persists

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from inspector.proxy.gate import Gate
-from inspector.proxy.record.recorder import ExchangeLog, LineListener, Recorder, to_stderr
+from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.recorder import LineListener, Recorder, to_stderr
 from inspector.proxy.record.records import RequestHead
 from inspector.proxy.relay.http1 import LINGER_S, Http1Exchange, NoAnswer
 from inspector.proxy.relay.http_syntax import (
@@ -128,7 +129,7 @@ class ClientConnection:
             )
             answer = await exchange.answer()
             if answer.status == 101:
-                return await self._upgraded(answer, log, up)
+                return await self._upgraded(answer, client, up)
             if admitted is not None and admitted.begun:
                 return await exchange.splice(answer, admitted)
             return await exchange.relay(answer)
@@ -137,15 +138,15 @@ class ClientConnection:
         finally:
             exchange.stop()
 
-    async def _upgraded(self, answer: Http1Response, log: ExchangeLog, up: TcpLink) -> bool:
+    async def _upgraded(self, answer: Http1Response, client: ClientRequest, up: TcpLink) -> bool:
         """From here on the connection is not HTTP; it ends with it."""
         context = self._context
-        self._link.write(answer.raw)
-        log.finish("complete")
+        client.log.finish("complete")
+        await client.write_last(answer.raw)
         tunnel = Tunnel(self._link, up)
         if answer.first("upgrade").lower() == "websocket":
             number = partial(next, context.numbers)
-            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, log.head, answer, number)
+            tunnel = WebSocketTunnel(self._link, up, context.recorder, context.gate, client.log.head, answer, number)
         await tunnel.run()
         return False
 
@@ -195,11 +196,10 @@ class ClientConnection:
         log.answered(502, _JSON)
         log.down.add(body)
         persists = client.is_done and not self._link.gone
-        if client.admitted is not None and client.admitted.begun:
-            persists = persists and await client.admitted.fail(502, body)
-        else:
-            self._link.write(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
         log.finish("client closed" if self._link.gone else "failed", sentence, own=True)
+        if client.admitted is not None and client.admitted.begun:
+            return await client.admitted.fail(502, body) and persists
+        await client.write_last(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
         return persists
 
     async def _answer_and_close(self, path: str, status: int, sentence: str) -> None:

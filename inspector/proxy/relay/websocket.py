@@ -19,7 +19,8 @@ from inspector.core.dialects.catalogue import is_terminal
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import fields_of, text_at, value_in
 from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse, decision_of
-from inspector.proxy.record.recorder import ExchangeLog, Recorder
+from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.recorder import Recorder
 from inspector.proxy.record.records import Ended, FrameRecord, RequestHead, Side
 from inspector.proxy.relay.http_syntax import HeaderBlock
 from inspector.proxy.relay.link import TcpLink
@@ -221,6 +222,8 @@ class WebSocketTunnel(Tunnel):
         self._must_rewrite = False
         """Set once a compressed message was replaced: later ones may lean on what the provider never saw."""
         self._injected: list[bytes] = []
+        self._is_waiting = False
+        """Was something read from the provider that is not passed on yet?"""
         self._admits = gate.wants(self._head)
         self._waiting: asyncio.Queue[WebSocketMessage] = asyncio.Queue()
         self._held: asyncio.Task[Decision] | None = None
@@ -294,14 +297,25 @@ class WebSocketTunnel(Tunnel):
 
     async def _downwards(self) -> None:
         while data := await self._up.read():
-            self._down.write(data)
             for message in self._seen(self._from_server, data):
                 if message.kind == CLOSE:
                     self._closed = self._closed or "upstream closed"
                 elif UNKNOWN < message.kind < CLOSE:
                     self._answered(message.data)
+            await self._wait_until_safe()
+            self._down.write(data)
             self._flush()
             await self._down.drain()
+
+    async def _wait_until_safe(self) -> None:
+        """Wait until the answers that have ended are recorded; nothing of ours is sent meanwhile."""
+        if self._recorder.is_safe():
+            return
+        self._is_waiting = True
+        try:
+            await self._recorder.wait_until_safe()
+        finally:
+            self._is_waiting = False
 
     def inject(self, data: bytes) -> None:
         """A text message of ours for the client, as soon as no frame is under way."""
@@ -309,7 +323,7 @@ class WebSocketTunnel(Tunnel):
         self._flush()
 
     def _flush(self) -> None:
-        if self._injected and (self._from_server is None or self._from_server.at_boundary()):
+        if self._injected and not self._is_waiting and (self._from_server is None or self._from_server.at_boundary()):
             self._down.write(b"".join(self._injected))
             self._injected.clear()
 
@@ -355,9 +369,10 @@ class WebSocketTunnel(Tunnel):
             case Refuse() as refuse if not self._down.gone:
                 data = _refusal(refuse)
                 log.down.add(data)
-                self.inject(data)
                 log.status = refuse.status
                 self._end(log, "complete")
+                await self._recorder.wait_until_safe()
+                self.inject(data)
             case Forward(body) if not self._down.gone:
                 if body is not None:
                     log.sent(body)
