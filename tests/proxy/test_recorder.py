@@ -291,6 +291,8 @@ def test_a_full_disk_does_not_stop_what_passes(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert errors.count("cannot be written") == 1
     assert path.stat().st_size <= 20_000
+    assert path.read_bytes().endswith(b"\n")
+    assert len(read_lines(path)) == path.read_bytes().count(b"\n")
 
 
 def test_a_killed_proxy_leaves_a_readable_recording(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Kill the proxy at random moments while clients ask without a pause; compare the recording with what they received."""
 
+import fcntl
 import random
 import re
 import socket
@@ -13,9 +14,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, loads
-from inspector.proxy.record.writer import RecordFile
 from tests.bench.proxy_contenders import upstream
 
 CLIENTS = 4
@@ -131,13 +130,14 @@ def _proxy(path: Path, provider: int) -> Iterator[tuple["subprocess.Popen[str]",
 def _wait_for_writer(path: Path, number: int, report: KillReport) -> None:
     """The writer holds a lock on the file until it has written everything."""
     until = time.monotonic() + WRITTEN_S
-    while time.monotonic() < until:
-        try:
-            RecordFile(path).close()
-        except InspectorError:
-            time.sleep(0.01)
-        else:
-            return
+    with path.open("rb") as file:
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.01)
+            else:
+                return
     report.failures.append(f"kill {number}: the writer did not end within {WRITTEN_S:g} s")
 
 

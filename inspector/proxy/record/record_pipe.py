@@ -7,7 +7,6 @@ another thread. A larger one, and everything that follows while the pipe is full
 import asyncio
 import os
 import pickle
-import select
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -52,15 +51,15 @@ class RecordPipe:
     def __init__(self, pipe: IO[bytes], on_end: Callable[[], None]) -> None:
         self._pipe, self._on_end = pipe, on_end
         self._handle = pipe.fileno()
-        os.set_blocking(self._handle, False)
         self._lock = threading.Lock()
         self._waiting: deque[Record | int] = deque()
         self._rest: list[memoryview] = []
         """What the pipe has not taken yet of the first record that waits."""
         self._put_count = self._sent_count = self._lost_count = 0
         self._waiters: deque[_Waiter] = deque()
-        self._is_sending = self._is_closing = False
-        """Does the thread send?"""
+        self._is_sending = True
+        """Does the thread send? If not, whoever puts a small record sends it."""
+        self._is_closing = False
         self.has_ended = False
         self._work = threading.Semaphore(0)
         self._thread = threading.Thread(target=self._run, name="proxy-records", daemon=True)
@@ -138,11 +137,8 @@ class RecordPipe:
             self._work.release()
 
     def _run(self) -> None:
-        room = select.poll()
-        room.register(self._handle, select.POLLOUT)
         with suppress(OSError):
             while not self._is_over():
-                room.poll()
                 self._send_first()
         with self._lock:
             self.has_ended = True
@@ -154,7 +150,10 @@ class RecordPipe:
         self._on_end()
 
     def _is_over(self) -> bool:
-        """Wait until there is something to send. True if nothing more will come."""
+        """Wait until there is something to send. True if nothing more will come.
+
+        The pipe blocks only while the thread sends: with a pipe that does not, it would send a page at a time.
+        """
         while True:
             with self._lock:
                 self._wake_waiters()
@@ -162,8 +161,10 @@ class RecordPipe:
                     return False
                 if self._is_closing:
                     return True
+                os.set_blocking(self._handle, False)
                 self._is_sending = False
             self._work.acquire()
+            os.set_blocking(self._handle, True)
 
     def _wake_waiters(self) -> None:
         while self._waiters and (self.has_ended or self._waiters[0].count <= self._sent_count):

@@ -35,6 +35,8 @@ class RecordFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.next_exchange = 0
+        self.removed = 0
+        """Bytes of an incomplete last line that were removed when the file was opened."""
         self.is_torn = False
         """Does it end in the middle of a line?"""
         try:
@@ -55,16 +57,16 @@ class RecordFile:
         return handle
 
     def _claim(self, handle: int) -> None:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise InspectorError(f"{self.path} is not a file; name another one to record into.")
-        if found.st_size:
-            self._continue(handle)
         if not _lock(handle):
             raise InspectorError(f"Another proxy records into {self.path}; name another file.")
+        if size := os.fstat(handle).st_size:
+            self._continue(handle, size)
         os.fchmod(handle, 0o600)
 
-    def _continue(self, handle: int) -> None:
+    def _continue(self, handle: int, size: int) -> None:
+        """Find the first number that is free, and remove a last line that is incomplete: nothing may follow it."""
         with os.fdopen(os.dup(handle), "rb") as file:
             file.seek(0)
             if not _is_ours(file.readline(_FIRST_LINE)):
@@ -74,7 +76,9 @@ class RecordFile:
                 last = line
                 if found := _EXCHANGE.search(line, 0, 200):
                     self.next_exchange = max(self.next_exchange, int(found[1]) + 1)
-        self.is_torn = not last.endswith(b"\n")
+        if not last.endswith(b"\n"):
+            self.removed = len(last)
+            os.ftruncate(handle, size - len(last))
 
     def is_there(self) -> bool:
         try:
@@ -90,12 +94,27 @@ class RecordFile:
         self.handle, self.is_torn = handle, False
 
     def append(self, line: bytes) -> None:
-        """One record, at once. Raises OSError; what was written of it then is closed off before the next."""
-        data = memoryview(b"\n" + line + b"\n" if self.is_torn else line + b"\n")
-        while data:
-            self.is_torn = True
-            data = data[os.write(self.handle, data) :]
+        """Write one record at once.
+
+        Raises:
+            OSError: It cannot be written. What was written of it is taken back, or closed off before the next one.
+        """
+        whole = memoryview(b"\n" + line + b"\n" if self.is_torn else line + b"\n")
+        rest = whole
+        try:
+            while rest:
+                rest = rest[os.write(self.handle, rest) :]
+        except OSError:
+            if written := len(whole) - len(rest):
+                self._take_back(written)
+            raise
         self.is_torn = False
+
+    def _take_back(self, count: int) -> None:
+        try:
+            os.ftruncate(self.handle, os.fstat(self.handle).st_size - count)
+        except OSError:
+            self.is_torn = True
 
     def close(self) -> None:
         os.close(self.handle)
@@ -179,7 +198,7 @@ class Writer:
         self._secrets = Secrets()
         self._secrets.learn((), urlsplit(upstream).path)
         self._trouble = ""
-        self._is_lost = False
+        self._is_reported = self._is_lost = False
         try:
             self._begin()
         except OSError as error:
@@ -235,6 +254,9 @@ class Writer:
         self._lines.forget()
         about = {"upstream": self._upstream, "program": f"context-inspector {__version__}", **self._rule}
         self._append({"type": "proxy", "version": 1, "id": str(uuid4()), "time": iso(time.time())} | about)
+        if self._file.removed:
+            self._append_note(f"The last line before this was incomplete; its {self._file.removed} bytes were removed.")
+            self._file.removed = 0
 
     def _append_note(self, what: str) -> None:
         self._append(PlainRecord.now("note", what=what).document)
@@ -244,6 +266,7 @@ class Writer:
 
     def _fail(self, error: OSError) -> None:
         what = f"The recording cannot be written ({error.strerror or error}); requests are still forwarded."
-        if not self._trouble:
+        if not self._is_reported:
             self._replies.put("told", what)
+        self._is_reported = True
         self._trouble = what
