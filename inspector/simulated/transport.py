@@ -124,7 +124,7 @@ async def _bytes(request: web.Request) -> bytes:
 def unpacked(raw: bytes, encoding: str) -> bytes:
     """A body out of its `content-encoding`s, never larger than a body may be. Raises RequestRefused."""
     found = decoded(raw, encoding)
-    if len(found.data) > LARGEST_BODY or found.undecoded == TOO_LARGE:
+    if len(found.data) > LARGEST_BODY or found.undecoded.startswith(TOO_LARGE):
         raise RequestRefused(status_refusal(413))
     if found.undecoded:
         status = 415 if found.undecoded.endswith(NOT_KNOWN) else 400

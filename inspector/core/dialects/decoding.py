@@ -1,16 +1,23 @@
 """Bodies out of their content encodings, for the recording; what is forwarded stays as it came.
 
-Tolerant: of a body that was cut, what can be unpacked; never more than `LARGEST` bytes, whatever a small body claims.
+Tolerant: of a body that was cut, what can be unpacked. Bounded: a small body that claims to be a huge one is unpacked
+only so far as to see that, a piece at a time, and none of it is kept.
 """
 
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
-LARGEST = 256_000_000
+LARGEST = 64_000_000
 """Bytes of one unpacked body."""
-TOO_LARGE, NOT_KNOWN = f"unpacked it is larger than {LARGEST:,} bytes", "is not known here"
+LARGEST_OF_SMALL = 4_000_000
+"""Bytes of an unpacked body however small it was packed."""
+TOO_LARGE, NOT_KNOWN = "unpacked it is larger than", "is not known here"
+_USUAL, _RARE = 20, 100
+"""Times that a body is larger unpacked: few are beyond the first, none of a model's beyond the second."""
+_LARGEST_RARE = 16_000_000
+_PIECE = 1 << 18
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,73 +31,113 @@ class DecodedBody:
 def decoded(data: bytes, encoding: str) -> DecodedBody:
     """`data` out of its Content-Encoding: `gzip`, `br`, `zstd`, `deflate`; several with commas, the last goes first."""
     plain = data
-    for name in reversed([one.strip().lower() for one in encoding.split(",") if one.strip()]):
+    most = _most(len(data))
+    for name in reversed([word.strip().lower() for word in encoding.split(",") if word.strip()]):
         if name == "identity" or not plain:
             continue
         unpack = _UNPACK.get(name)
         if unpack is None:
             return DecodedBody(data, f"the encoding {name[:40]} {NOT_KNOWN}")
         try:
-            plain = unpack(plain)
+            plain = _unpacked(plain, unpack, most)
         except _Damaged as why:
             return DecodedBody(data, str(why))
     return DecodedBody(plain)
+
+
+def _most(packed: int) -> int:
+    """How many bytes a body of so many packed ones may have."""
+    return max(LARGEST_OF_SMALL, min(_RARE * packed, _LARGEST_RARE), min(_USUAL * packed, LARGEST))
 
 
 class _Damaged(ValueError):
     """It cannot be unpacked at all, or would be too large."""
 
 
-def _joined(name: str, pieces: Iterator[bytes], damage: type[Exception]) -> bytes:
-    """What can be had of them."""
-    out: list[bytes] = []
+Unpack = Callable[[bytes], Iterator[bytes]]
+"""The pieces of what is packed. Raises _Damaged where the first one cannot be had; later damage ends them."""
+
+
+def _unpacked(data: bytes, unpack: Unpack, most: int) -> bytes:
+    """All of it. What is larger than is usual is counted before it is kept. Raises _Damaged."""
+    pieces: list[bytes] = []
     size = 0
+    for piece in unpack(data):
+        size += len(piece)
+        if size > most:
+            raise _Damaged(f"{TOO_LARGE} {most:,} bytes")
+        if size > LARGEST_OF_SMALL:
+            pieces.clear()
+        else:
+            pieces.append(piece)
+    return b"".join(pieces if size <= LARGEST_OF_SMALL else unpack(data))
+
+
+def _while_whole(name: str, pieces: Iterator[bytes], damage: type[Exception]) -> Iterator[bytes]:
+    """The pieces up to where they are damaged."""
+    is_empty = True
     try:
         for piece in pieces:
-            out.append(piece)
-            size += len(piece)
-            if size > LARGEST:
-                raise _Damaged(TOO_LARGE)
+            is_empty = False
+            yield piece
     except damage as error:
-        if not out:
+        if is_empty:
             raise _Damaged(f"it is not {name} ({error})") from None
-    return b"".join(out)
 
 
-def _members(data: bytes, wbits: int) -> Iterator[bytes]:
-    while data:
-        member = zlib.decompressobj(wbits)
-        yield member.decompress(data, LARGEST + 1)
-        data = member.unused_data
+def _members(data: bytes, wbits: int, *, are_many: bool) -> Iterator[bytes]:
+    at = 0
+    member = zlib.decompressobj(wbits)
+    while at < len(data):
+        block = data[at : at + _BLOCK]
+        at += len(block)
+        while block and not member.eof:
+            yield member.decompress(block, _PIECE)
+            block = member.unconsumed_tail
+        if member.eof:
+            at -= len(member.unused_data)
+            if not are_many:
+                return
+            member = zlib.decompressobj(wbits)
+    yield member.flush()
 
 
-def _gzip(data: bytes) -> bytes:
-    return _joined("gzip", _members(data, 47), zlib.error)  # gzip or zlib, by its head
+def _gzip(data: bytes) -> Iterator[bytes]:
+    return _while_whole("gzip", _members(data, 47, are_many=True), zlib.error)  # gzip or zlib, by its head
 
 
-def _deflate(data: bytes) -> bytes:
+def _deflate(data: bytes) -> Iterator[bytes]:
+    """Some servers mean the bare stream by it."""
     try:
-        return _gzip(data)
-    except _Damaged:  # some servers mean the bare stream by it
-        return _joined("deflate", islice(_members(data, -15), 1), zlib.error)
+        yield from _gzip(data)
+    except _Damaged:
+        yield from _while_whole("deflate", _members(data, -15, are_many=False), zlib.error)
 
 
-def _zstd(data: bytes) -> bytes:
+def _zstd(data: bytes) -> Iterator[bytes]:
     import zstandard
 
-    reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(data, read_across_frames=True)
-    return _joined("zstd", iter(lambda: reader.read(1 << 20), b""), zstandard.ZstdError)
+    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 23)  # the largest that HTTP allows (RFC 9659)
+    reader = unpacker.stream_reader(data, read_across_frames=True)
+    return _while_whole("zstd", iter(lambda: reader.read(_PIECE), b""), zstandard.ZstdError)
 
 
-def _brotli(data: bytes) -> bytes:
+def _brotli(data: bytes) -> Iterator[bytes]:
     import brotli  # type: ignore[import-untyped]
 
-    unpacker = brotli.Decompressor()
-    starts = range(0, len(data), 1 << 16)
-    return _joined("brotli", (unpacker.process(data[at : at + (1 << 16)]) for at in starts), brotli.error)
+    return _while_whole("brotli", _brotli_pieces(data, brotli.Decompressor()), brotli.error)
 
 
-_UNPACK: dict[str, Callable[[bytes], bytes]] = {
+def _brotli_pieces(data: bytes, unpacker: "brotli.Decompressor") -> Iterator[bytes]:
+    for at in range(0, len(data), _BLOCK):
+        piece = unpacker.process(data[at : at + _BLOCK], output_buffer_limit=_PIECE)
+        yield piece
+        while not unpacker.is_finished() and (piece or not unpacker.can_accept_more_data()):
+            piece = unpacker.process(b"", output_buffer_limit=_PIECE)
+            yield piece
+
+
+_UNPACK: dict[str, Unpack] = {
     "gzip": _gzip,
     "x-gzip": _gzip,
     "deflate": _deflate,

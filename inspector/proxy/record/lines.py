@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from inspector.core.dialects.catalogue import is_terminal
 from inspector.core.dialects.decoding import decoded
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.jsontext import NotJson, dumps, has_more_values, loads
 from inspector.proxy.record.records import (
     CapturedBody,
     FrameRecord,
@@ -268,17 +268,30 @@ def _body_fields(body: CapturedBody, headers: Pairs) -> dict[str, Any]:
     return told | _parsed(data, found.get("content-type", ""), encoding)
 
 
+MOST_VALUES = 250_000
+"""Values of a body that is recorded as JSON. With more of them it is recorded as a text."""
+LARGEST_PACKED = 4_000_000
+"""Bytes of a body that is recorded although it cannot be unpacked."""
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
+"""Characters that take six bytes each in JSON."""
+
+
 def _parsed(data: bytes, content_type: str, encoding: str) -> dict[str, Any]:
-    """`body`, `stream`, `text` or `base64`; nothing where there is nothing."""
-    found = decoded(data, encoding)
-    if found.undecoded:
-        return {"base64": b64encode(found.data).decode(), "undecoded": found.undecoded}
-    plain = found.data
+    """`body`, `stream`, `text`, `base64` or `left_out`; nothing if the body is empty."""
+    body = decoded(data, encoding)
+    if body.undecoded and len(data) > LARGEST_PACKED:
+        return {"left_out": body.undecoded}
+    if body.undecoded:
+        return {"base64": b64encode(body.data).decode(), "undecoded": body.undecoded}
+    plain = body.data
     if not plain:
         return {}
+    if _is_binary(plain):
+        return {"base64": b64encode(plain).decode()}
     if is_stream(content_type, plain):
         return {"stream": plain.decode("utf-8", errors="replace")}
-    if plain[:1] in b"{[" or "json" in content_type.lower():
+    is_json = plain[:1] in b"{[" or "json" in content_type.lower()
+    if is_json and not has_more_values(plain, MOST_VALUES):
         try:
             return {"body": loads(plain)}
         except NotJson:
@@ -287,3 +300,8 @@ def _parsed(data: bytes, content_type: str, encoding: str) -> dict[str, Any]:
         return {"text": plain.decode()}
     except UnicodeDecodeError:
         return {"base64": b64encode(plain).decode()}
+
+
+def _is_binary(data: bytes) -> bool:
+    """Is more than a tenth of it control characters?"""
+    return 10 * (len(data) - len(data.translate(None, _CONTROLS))) > len(data)

@@ -95,7 +95,10 @@ class CapturedBody:
         self.free()
 
     def join(self) -> bytes:
-        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        """All of it, from now on in one piece."""
+        if len(self._pieces) != 1:
+            self._pieces = [b"".join(self._pieces)]
+        return self._pieces[0]
 
     def pieces(self) -> Sequence[bytes]:
         """As they were added. Empty where it was left out."""
