@@ -1,7 +1,7 @@
 # Two commands do everything: `make run` opens the window, `make test` checks the house.
 # Each sets up what it needs by itself (packaging/setup.sh); a second run costs nothing.
 
-.PHONY: help run test test-clients bench fuzz lint format screenshots lock wheel clean
+.PHONY: help run test test-clients bench fuzz soak lint format screenshots lock wheel clean
 .DEFAULT_GOAL := help
 
 PYTHON_ = .venv/bin/python
@@ -33,6 +33,10 @@ fuzz: ## an hour of damaged files (ARGS="--minutes 5"), then ten times random ha
 	for seed in $(or $(SEEDS),1 2 3 4 5 6 7 8 9 10); do \
 		$(PYTHON_) -m tests.gui.monkey 120 $$seed || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "make fuzz: failed:$$failed"; exit 1; }
+
+soak: ## the proxy killed, flooded and bombed, the window at work for long; ARGS="--kills 10" for less
+	$(FOR_DEV)
+	@$(PYTHON_) -m tests.soak.run $(ARGS)
 
 lint: ## the same without the tests
 	$(FOR_DEV)

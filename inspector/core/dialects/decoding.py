@@ -125,16 +125,17 @@ def _zstd(data: bytes) -> Iterator[bytes]:
 def _brotli(data: bytes) -> Iterator[bytes]:
     import brotli  # type: ignore[import-untyped]
 
-    return _while_whole("brotli", _brotli_pieces(data, brotli.Decompressor()), brotli.error)
+    unpacker = brotli.Decompressor()
 
-
-def _brotli_pieces(data: bytes, unpacker: "brotli.Decompressor") -> Iterator[bytes]:
-    for at in range(0, len(data), _BLOCK):
-        piece = unpacker.process(data[at : at + _BLOCK], output_buffer_limit=_PIECE)
-        yield piece
-        while not unpacker.is_finished() and (piece or not unpacker.can_accept_more_data()):
-            piece = unpacker.process(b"", output_buffer_limit=_PIECE)
+    def pieces() -> Iterator[bytes]:
+        for at in range(0, len(data), _BLOCK):
+            piece = unpacker.process(data[at : at + _BLOCK], output_buffer_limit=_PIECE)
             yield piece
+            while not unpacker.is_finished() and (piece or not unpacker.can_accept_more_data()):
+                piece = unpacker.process(b"", output_buffer_limit=_PIECE)
+                yield piece
+
+    return _while_whole("brotli", pieces(), brotli.error)
 
 
 _UNPACK: dict[str, Unpack] = {
