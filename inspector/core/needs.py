@@ -29,6 +29,8 @@ class Summarize:
     """The messages that `text` was made from: never sent, but an extractive summariser can do more with them."""
     purpose: str = "summary"
     """What it is for, in a word or two: summary, history, turn prefix, verification."""
+    headings: tuple[str, ...] = ()
+    """Headings that the answer must have; the tier refuses it without them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Back and Forward: the places at which the user was, as a browser keeps its pages.
 
 A place is what can be seen: the file, the workspace with the panels in front, the agent, the request, the selected
-message and the step. Walking from one request to the next is no jump; neither is what the program does by itself while
-a file is read or followed, or a tier waits for an answer.
+message and the step. Walking from one request to the next is no jump; neither are the program's own moves while a file
+is read or followed, or while a tier waits for an answer.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ PATIENCE_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class VisitedPlace:
-    """What the user saw."""
+    """The file, panels, request and step that the user saw."""
 
     path: str
     following: Following
@@ -90,7 +90,7 @@ class History(QObject):
         """
         Args:
             open_path: Opens a file, and follows it if it was followed.
-            changed: Is told whether there is a place to go back to, and one to go forward to.
+            changed: Called with whether there is a place to go back to, and one to go forward to.
         """
         super().__init__(owner)
         self._workbench, self._docks = workbench, docks
@@ -112,7 +112,7 @@ class History(QObject):
         self._go(self._back, self._forward)
 
     def go_forward(self) -> None:
-        """Undo the last `go_back`."""
+        """Return to the place from which the last `go_back` started."""
         self._go(self._forward, self._back)
 
     # -- watching ------------------------------------------------------------------------------------------------------
@@ -150,7 +150,8 @@ class History(QObject):
         busy = state.opening is not None or state.asking is not None
         if state.session is None or busy or not docks.isVisible() or not docks.ready:
             return None
-        taken = state.taken
+        steps = state.taken
+        step = steps.at if steps is not None and steps.stepped else None
         return VisitedPlace(
             state.session.path,
             state.following,
@@ -160,7 +161,7 @@ class History(QObject):
             state.thread_id,
             state.at,
             state.choices.policy,
-            taken.at if taken is not None and taken.stepped else None,
+            step,
             state.selected if self._workbench.has_selection else "",
             state.pointed,
         )

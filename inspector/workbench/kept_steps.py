@@ -61,7 +61,7 @@ class KeptSteps:
         self._files.pop(path, None)
 
 
-def restored(state: State, kept: FileSteps, stays: bool) -> State:
+def restore_steps(state: State, before: FileSteps, stays: bool) -> State:
     """Give the open file its steps back, and go to the place where the user left it.
 
     Args:
@@ -70,11 +70,11 @@ def restored(state: State, kept: FileSteps, stays: bool) -> State:
     session = state.session
     if session is None:
         return state
-    valid = {origin: steps for origin, steps in kept.trees.items() if _has_start(session, steps)}
-    state = replace(state, trees=MappingProxyType({**valid, **state.trees}), note=_note(session, kept, valid))
+    valid = {origin: steps for origin, steps in before.trees.items() if _has_start(session, steps)}
+    state = replace(state, trees=MappingProxyType({**valid, **state.trees}), note=_note(session, before, valid))
     if stays or not valid:
         return state
-    return replace(state, thread_id=kept.thread_id, at=kept.at)
+    return replace(state, thread_id=before.thread_id, at=before.at)
 
 
 def _has_start(session: Session, steps: Steps) -> bool:
@@ -90,9 +90,9 @@ def _has_start(session: Session, steps: Steps) -> bool:
     return bool(shared) and all(message == recorded[message.id] for message in shared)
 
 
-def _note(session: Session, kept: FileSteps, valid: Trees) -> str:
+def _note(session: Session, before: FileSteps, valid: Trees) -> str:
     name, back = Path(session.path).name, _count(valid)
-    lost = _count(kept.trees) - back
+    lost = _count(before.trees) - back
     sentences = []
     if back:
         sentences.append(f"Restored {plural(back, 'step')} on {name}.")

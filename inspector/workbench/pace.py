@@ -63,7 +63,7 @@ class Pace:
         return sum(self._seconds.get(policy, usual) for policy in policies)
 
 
-def time_words(seconds: float) -> str:
+def duration_words(seconds: float) -> str:
     """`about 1 second`, `about 40 seconds`, `about 3 minutes`."""
     if seconds < 90:
         rounded = round(seconds) if seconds < 10 else 5 * round(seconds / 5)

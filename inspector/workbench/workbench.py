@@ -19,7 +19,7 @@ from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.editing import Editing
 from inspector.workbench.gauge import beliefs, wanted
-from inspector.workbench.kept_steps import KeptSteps, restored
+from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
@@ -217,7 +217,7 @@ class Workbench:
             same = now.session is not None and bool(session.path) and now.session.path == session.path
             fresh = now if same else self._emptied(now, session)
             state = replace(fresh, session=session, opening=now.opening if more else None, failure="")
-            return state if returning is None else restored(state, returning, stays)
+            return state if returning is None else restore_steps(state, returning, stays)
 
         self._settle(opened, lambda: self._kept_steps.forget(session.path) if returning is not None else None)
 

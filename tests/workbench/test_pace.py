@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.workbench.compare import BASE, ComparisonProgress
-from inspector.workbench.pace import Pace, time_words
+from inspector.workbench.pace import Pace, duration_words
 
 
 def timed(pace: Pace, policy: str, seconds: float, upto: int = 100, began: float = 0.0) -> None:
@@ -83,4 +83,4 @@ def test_forecast_of_nothing_is_zero() -> None:
     ],
 )
 def test_time_in_words_is_rounded(seconds: float, words: str) -> None:
-    assert time_words(seconds) == words
+    assert duration_words(seconds) == words

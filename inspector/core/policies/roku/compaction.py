@@ -304,7 +304,12 @@ def local(removed: Sequence[Message], settings: RokuSettings) -> Conversation[At
         try:
             wait = settings.compact_llm_timeout
             answer: Answer = yield Summarize(
-                INSTRUCTIONS, text, max_tokens=SUMMARY_TOKENS, timeout_s=wait, source=tuple(work)
+                INSTRUCTIONS,
+                text,
+                max_tokens=SUMMARY_TOKENS,
+                timeout_s=wait,
+                source=tuple(work),
+                headings=HEADERS,
             )
         except ContextWindowExceeded as failure:
             elapsed += failure.elapsed_ms

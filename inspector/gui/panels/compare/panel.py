@@ -49,7 +49,7 @@ from inspector.workbench.compare import (
     sweep_runs,
     sweepable,
 )
-from inspector.workbench.pace import Pace, time_words
+from inspector.workbench.pace import Pace, duration_words
 from inspector.workbench.state import State
 
 KEPT = 128
@@ -61,7 +61,7 @@ NAMED = 90
 
 @dataclass(frozen=True, slots=True)
 class RunUnderway:
-    """How far a run is, so many seconds after its start."""
+    """How far a run is, and the seconds since its start."""
 
     progress: ComparisonProgress
     seconds: float
@@ -69,7 +69,7 @@ class RunUnderway:
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """A run with its result."""
+    """A run that has ended, and its report."""
 
     run: PolicyRun
     result: Result
@@ -337,7 +337,7 @@ class ComparePanel(PlotPanel):
         if not missing:
             return ""
         seconds = self._pace.forecast(_names(missing))
-        time = f" This takes {time_words(seconds)}." if seconds is not None else ""
+        time = f" This takes {duration_words(seconds)}." if seconds is not None else ""
         if self._found.reports:
             return f"Run drives {many} more.{time}"
         return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline.{time}"
@@ -379,5 +379,5 @@ class ComparePanel(PlotPanel):
             self.plot.setVisible(room or not self.regretted.isChecked())
 
 
-def _names(wanted: Sequence[PolicyRun]) -> list[str]:
-    return [run.policy for run in wanted]
+def _names(policy_runs: Sequence[PolicyRun]) -> list[str]:
+    return [run.policy for run in policy_runs]
