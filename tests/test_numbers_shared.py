@@ -24,7 +24,7 @@ from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import compared, sides
 from inspector.workbench.gauge import GaugeReading, reading
 from inspector.workbench.policy_input import sizer_of
-from inspector.workbench.steps import step_rows
+from inspector.workbench.step_rows import step_rows
 from inspector.workbench.timeline import series, step_effects
 from inspector.workbench.workbench import Workbench
 from tests.shared import TRANSCRIPTS, transcripts

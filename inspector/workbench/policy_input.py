@@ -27,7 +27,8 @@ from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.tokens.windows import Window
 from inspector.extensions.policies import find_policy
 from inspector.workbench.state import State
-from inspector.workbench.steps import ORIGIN, RecordedCall, Step, StepRow, Steps, step_rows
+from inspector.workbench.step_rows import StepRow, step_rows
+from inspector.workbench.steps import ORIGIN, RecordedCall, Step, Steps
 
 if TYPE_CHECKING:
     from inspector.core.findings.recorded_step import RecordedStep

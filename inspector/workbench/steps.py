@@ -3,7 +3,7 @@
 Nothing here changes: every action makes a new tree that shares the old steps. The buffer where the tree starts is the
 recorded one; where the recording itself compacted it, or lost something, it is the buffer right before that, and the
 first step is what was recorded. Every other step knows the answers it was given, so it can be replayed exactly.
-`step_rows` lists the tree.
+`inspector.workbench.step_rows` lists the tree.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
-from inspector.core.needs import Failure, ProviderFailure
 from inspector.core.outcome import Event, Fate, Outcome, fates
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import Usage
 from inspector.workbench.edits import Edit
 
@@ -252,26 +250,6 @@ def named(tier: str, outcomes: Sequence[Outcome[Any]]) -> str:
     return " + ".join(fired) or tier or "nothing due"
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
-    """One step, or (`at` = ORIGIN) the recorded buffer. Tokens as the gauge shows them."""
-
-    at: int
-    depth: int
-    """How often the way here parted: a chain of steps without branches stays at one depth."""
-    name: str
-    tokens: int
-    before: int | None = None
-    fired: tuple[str, ...] = ()
-    succeeded: bool = True
-    error: str = ""
-    answered: tuple[str, ...] = ()
-    """Who answered, or how it failed, each once, in order."""
-    parent: int = ORIGIN
-    why: str = ""
-    """Of the recorded change: what it was."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedBranch:
     """What the recording did to the buffer in front of the request we look at: the tree with it as its only step."""
@@ -280,87 +258,3 @@ class RecordedBranch:
     sizes: "RecordedSizes"
     economics: "Economics | None" = None
     """Whether it paid; None until that is worked out, and for what no compaction did."""
-
-
-def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequence[StepRow]:
-    """The buffer where they start, then every step, parents first. `before`: what measures those that do not come after
-    the recorded change. O(messages x steps); weights are cached on the messages."""
-    earlier = sizer if before is None else before
-    tokens = earlier.tokens(steps.origin)
-    place = "the end" if steps.request is None else f"request {steps.request}"
-    start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
-    found = [StepRow(ORIGIN, 0, start, tokens)]
-    known = {ORIGIN: tokens}
-    for depth, at in drawn(steps):
-        step = steps.taken[at]
-        known[at] = (earlier if steps.is_before(at) else sizer).tokens(step.buffer)
-        found.append(
-            StepRow(
-                at,
-                depth,
-                step.name,
-                known[at],
-                known[step.parent],
-                step.fired,
-                step.succeeded,
-                step.error,
-                tuple(dict.fromkeys(map(_answered, step.asked))),
-                step.parent,
-                step.recorded.why if step.recorded is not None else "",
-            )
-        )
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Branches:
-    """The lines of the drawn tree in one row; columns are depths."""
-
-    through: frozenset[int] = frozenset()
-    """Columns in which a line runs from top to bottom."""
-    above: int | None = None
-    """Column of the step it starts from, whose line comes from above."""
-    below: bool = False
-    """A line goes on downwards from its own dot."""
-
-
-def branches(rows: Sequence[StepRow]) -> Sequence[Branches]:
-    """One for each row. O(rows x length of the longest branch)."""
-    places = {row.at: n for n, row in enumerate(rows)}
-    through: list[set[int]] = [set() for _ in rows]
-    below = set()
-    for n, row in enumerate(rows[1:], 1):
-        start = places[row.parent]
-        below.add(start)
-        for between in range(start + 1, n):
-            through[between].add(rows[start].depth)
-    return [
-        Branches(frozenset(through[n]), rows[places[row.parent]].depth if n else None, n in below)
-        for n, row in enumerate(rows)
-    ]
-
-
-def drawn(steps: Steps) -> Sequence[tuple[int, int]]:
-    """(depth, index) in the order of a drawn tree; deeper only where the way parts."""
-    children: dict[int, list[int]] = {}
-    for at, step in enumerate(steps.taken):
-        children.setdefault(step.parent, []).append(at)
-    found: list[tuple[int, int]] = []
-    waiting = [(0, ORIGIN)]
-    while waiting:
-        depth, at = waiting.pop()
-        if at != ORIGIN:
-            found.append((depth, at))
-        below = children.get(at, [])
-        waiting += [(depth + (len(below) > 1), one) for one in reversed(below)]
-    return found
-
-
-def _answered(asked: AnsweredNeed) -> str:
-    match asked.reply:
-        case ProviderFailure(status=int(status)):
-            return f"failed ({status})"
-        case Failure() as failure:
-            return f"failed ({str(failure)[:40] or type(failure).__name__})"
-        case reply:
-            return reply.by or "someone"

@@ -83,7 +83,7 @@ class Stage:
     @property
     def need(self) -> NeedPanel:
         """At the foot: what a tier asks."""
-        return self.panel("Need", NeedPanel)
+        return self.panel("Model calls", NeedPanel)
 
     @property
     def diff(self) -> DiffPanel:

@@ -231,14 +231,14 @@ def test_a_need_is_met_by_hand_in_the_need_panel(stage: Stage, monkeypatch: pyte
     stage.state("needing")
     bench = stage.window.workbench
     stage.until(lambda: bench.state.asking is not None)
-    need = stage.window.docks.panel("Need")
+    need = stage.window.docks.panel("Model calls")
     assert isinstance(need, NeedPanel)
     stage.until(need.answer.isVisible)
     bench.stepping.give_up()  # it was put aside, not answered: the run still waits
     stage.until(stage.panel.need.isVisible)
     click(stage.panel.need)
     stage.until(lambda: bench.state.asking is not None)
-    stage.window.show_panel("Need")
+    stage.window.show_panel("Model calls")
     write(need.answer, "Goal: look after the parser")
     need.answer.moveCursor(QTextCursor.MoveOperation.End)
     click(need.use)

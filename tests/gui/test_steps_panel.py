@@ -75,9 +75,11 @@ def test_steps_are_listed_with_tokens_tiers_and_who_answered(desk: Desk, panel: 
     assert panel.windowTitle() == "Steps (2)"
     recorded, first, second = panel.model.rows
     assert recorded.name == "request 1 as recorded"
-    assert words(first, False) == f"step 1, L0, {recorded.tokens:,} to {first.tokens:,} tokens, succeeded"
+    assert words(first, False) == f"step 1, L0, {recorded.tokens:,} to {first.tokens:,} tokens. {first.words}"
     assert second.before == first.tokens
-    assert words(second, True).endswith(" tokens, succeeded · offline, we stand here")
+    assert words(second, True).endswith(" replaced by a summary. 1 model call answered offline. You are here.")
+    tip = panel.model.data(panel.model.index(2, 0), Qt.ItemDataRole.ToolTipRole)
+    assert second.words in tip, "what is cut off can be read in full"
     assert panel.model.here == 1
     assert [row.depth for row in panel.model.rows] == [0, 0, 0], "a chain stays where it is"
 
@@ -145,7 +147,8 @@ def test_a_failure_is_told(desk: Desk, panel: StepsPanel, qtbot: QtBot) -> None:
     desk.workbench.stepping.step("L3b")
     desk.workbench.stepping.answer(ProviderFailure("no such key", 403, "http"))
     settled(desk, panel, qtbot)
-    assert words(panel.model.rows[1], True).endswith(" tokens, provider failure · failed (403), we stand here")
+    said = "The model call failed (no such key), so a mechanical digest was used for 10 messages. You are here."
+    assert words(panel.model.rows[1], True).endswith(said)
 
 
 def test_dropping_all_steps(desk: Desk, panel: StepsPanel, qtbot: QtBot) -> None:

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from inspector.core.policies.catalogue import POLICIES
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.tiers.blocks import BY_HAND, GENERATED, NONE, PROVIDER, RECORDED, TYPED
-from inspector.gui.panels.tiers.need_panel import FAILURES
+from inspector.gui.panels.tiers.need_text import FAILURES
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import MainWindow

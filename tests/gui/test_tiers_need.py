@@ -14,14 +14,15 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.needs import Answer, Failure, Need, Summarize
 from inspector.gui.desk import Desk
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.tiers.need_panel import _ASKS, FAILURES, NeedPanel
+from inspector.gui.panels.tiers.need_panel import NeedPanel
+from inspector.gui.panels.tiers.need_text import _ASKS, FAILURES
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.text import LARGEST, NeedText, editable
 from inspector.gui.window import MainWindow
 from inspector.workbench.state import State
 from inspector.workbench.steps import Step
-from tests.gui.hands import click, press, write
+from tests.gui.hands import choose, click, press, write
 from tests.gui.stepping import open_it
 
 FOUR = "Goal:\nmend the reader\nAccomplished:\nnothing\nKey Decisions:\nnone\nRelevant Files:\nsrc/reader.py"
@@ -82,7 +83,7 @@ def ask(window: MainWindow, qtbot: QtBot) -> None:
 
 
 def panel_of(window: MainWindow) -> NeedPanel:
-    panel = window.docks.panel("Need")
+    panel = window.docks.panel("Model calls")
     assert isinstance(panel, NeedPanel)
     return panel
 
@@ -105,7 +106,7 @@ def ended(window: MainWindow, qtbot: QtBot) -> Step:
 def test_the_need_comes_to_the_front_in_full(waiting: MainWindow) -> None:
     panel, need = panel_of(waiting), need_of(waiting)
     assert panel.seen
-    assert panel.windowTitle() == "Need ●"
+    assert panel.windowTitle() == "Model calls ●"
     assert panel.says.text().startswith("L3b asks for a model's summary · call 1 of this step · within 300 s")
     assert panel.text.editor.toPlainText() == need.text
     assert panel.instructions.editor.toPlainText() == need.instructions
@@ -122,7 +123,7 @@ def test_an_answer_is_pasted(waiting: MainWindow, qtbot: QtBot) -> None:
     step = ended(waiting, qtbot)
     assert any("mend the reader" in message.text for message in step.buffer.messages)
     assert [one.reply.by for one in step.asked if isinstance(one.reply, Answer)] == ["person"]
-    assert panel.windowTitle() == "Need"
+    assert panel.windowTitle() == "Model calls (1)"
     assert waiting.docks.panel("Diff").seen
 
 
@@ -256,7 +257,7 @@ def test_who_answers_is_told_by_name_and_the_cost_is_of_the_tier_that_waits(
     bench.stepping.choose(answer_by="slow")
     bench.stepping.step("L3b")
     qtbot.waitUntil(lambda: bool(slow.asked))
-    waiting.show_panel("Need")
+    waiting.show_panel("Model calls")
     qtbot.waitUntil(lambda: panel.note.text() == "slow is answering…")
     waiting.show_panel("Tiers")
     qtbot.waitUntil(lambda: tiers.cost.isVisible() and tiers.cost.caption.text() == "WHAT L3b WOULD COST")
@@ -266,3 +267,45 @@ def test_who_answers_is_told_by_name_and_the_cost_is_of_the_tier_that_waits(
 
 def test_every_need_has_its_words() -> None:
     assert set(_ASKS) == set(get_args(Need))
+
+
+def test_answer_box_names_the_required_headings_and_those_that_are_missing(waiting: MainWindow) -> None:
+    panel = panel_of(waiting)
+    hint = "Required headings: Goal:, Accomplished:, Key Decisions:, Relevant Files:"
+    assert panel.answer.placeholderText().endswith(hint)
+    assert panel.missing.whole == ""
+    panel.answer.setPlainText("Goal: mend it. Key Decisions: none.")
+    assert panel.missing.whole == "Missing headings: Accomplished:, Relevant Files:"
+    assert panel.use.isEnabled(), "the answer may still be used, to see what the tier makes of it"
+    panel.answer.setPlainText(FOUR)
+    assert panel.missing.whole == ""
+
+
+def test_calls_of_a_step_can_be_read_in_full(waiting: MainWindow, qtbot: QtBot) -> None:
+    panel = panel_of(waiting)
+    panel.answer.setPlainText("I would rather not.")
+    click(panel.use)
+    step = ended(waiting, qtbot)
+    waiting.docks.bring("Model calls")
+    qtbot.waitUntil(lambda: panel.log.isVisible())
+    lacking = "L3b: The answer lacks the four required headings, so a mechanical digest was used for"
+    assert panel.says.text().startswith(lacking)
+    assert len(panel.log.table.rows) == len(step.asked) == 1
+    need = step.asked[0].need
+    assert isinstance(need, Summarize)
+    text = panel.log.reading.text.toPlainText()
+    for part in ("Answered manually · 19 characters", "I would rather not.", need.instructions[-60:], need.text[-60:]):
+        assert part in text
+    waiting.workbench.stepping.undo()
+    assert not panel.log.isVisible()
+    assert panel.windowTitle() == "Model calls"
+
+
+def test_calls_of_a_step_that_failed_show_the_failure(waiting: MainWindow, qtbot: QtBot) -> None:
+    panel = panel_of(waiting)
+    choose(qtbot, panel.fail, "403 forbidden")
+    ended(waiting, qtbot)
+    waiting.docks.bring("Model calls")
+    qtbot.waitUntil(lambda: panel.log.isVisible())
+    assert panel.log.table.rows[0].reply_words == "failed: 403: this key may not do that"
+    assert "403: this key may not do that" in panel.log.reading.text.toPlainText()

@@ -7,8 +7,9 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import sizer
+from inspector.workbench.step_rows import branches, step_rows
 from inspector.workbench.stepper import begin, complete
-from inspector.workbench.steps import ORIGIN, Steps, branches, step_rows
+from inspector.workbench.steps import ORIGIN, Steps
 from tests.core.policies.build import build
 
 SIZER = sizer(thread_pressures(Thread("main"), estimator("roku")), None)
@@ -35,8 +36,8 @@ def test_a_chain_stays_at_its_depth_and_a_fork_goes_deeper() -> None:
     ]
     assert rows[0].name == "request 7 as recorded"
     assert [row.before for row in rows] == [None, rows[0].tokens, rows[1].tokens, rows[2].tokens, rows[0].tokens]
-    assert rows[3].answered == ("offline",)
-    assert rows[1].answered == ()
+    assert rows[3].words.endswith(" replaced by a summary. 1 model call answered offline.")
+    assert rows[1].words.endswith(" messages cleared.")
 
 
 def test_lines_lead_from_each_step_to_the_one_it_starts_from() -> None:

@@ -6,8 +6,9 @@ from inspector.core.answering import Scripted, offline
 from inspector.core.needs import Answer, ProviderFailure
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
+from inspector.workbench.step_rows import drawn
 from inspector.workbench.stepper import DUE, begin, complete
-from inspector.workbench.steps import ORIGIN, Step, Steps, drawn
+from inspector.workbench.steps import ORIGIN, Step, Steps
 from tests.core.policies.build import build, plain
 
 SETTINGS = POLICY.settings((), 1000)

@@ -7,8 +7,9 @@ from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.glance.panel import GlancePanel
+from inspector.gui.panels.lists.events import EventsPanel
 from inspector.gui.panels.lists.lost import LostPanel
-from inspector.gui.panels.lists.recorded import CompactionsPanel, EventsPanel, ProblemsPanel
+from inspector.gui.panels.lists.recorded import CompactionsPanel, ProblemsPanel
 from inspector.gui.panels.lists.search import SearchPanel
 from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel

@@ -19,7 +19,8 @@ from inspector.gui.look.visible import line
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.diff import FATES, LETTERS, Diff, Sides
-from inspector.workbench.steps import ORIGIN, Steps, drawn
+from inspector.workbench.step_rows import drawn
+from inspector.workbench.steps import ORIGIN, Steps
 
 if TYPE_CHECKING:
     from inspector.core.replay.economics import Economics

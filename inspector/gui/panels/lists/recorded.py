@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from inspector.core.drops import Drop, Drops, drop_sizes
-from inspector.core.jsontext import dumps
 from inspector.core.message import Text
-from inspector.core.outcome import Event
 from inspector.core.session import Compaction, Problem, Session, Thread, compaction_count
 from inspector.core.tokens.change_sizes import BufferSize, ChangeSizes, compaction_sizes, promise_words
 from inspector.core.tokens.pressure import Pressures
@@ -20,7 +18,6 @@ from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.diff import FATES
 from inspector.workbench.state import State
-from inspector.workbench.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,92 +169,6 @@ def _compaction_words(thread: Thread | None, rows: Sequence[CompactionRow]) -> s
     more = f", {inferred:,} that must have happened" if inferred else ""
     more += f", {plural(silent, 'change')} that no record announces" if silent else ""
     return f"{many}{more}. A click goes to the first request after it, Enter opens the summary."
-
-
-@dataclass(frozen=True, slots=True)
-class EventRow:
-    """An event, and who sent it: a step taken by hand (its place `at`), or a tier before a recorded request."""
-
-    at: int | None
-    step: str
-    tier: str
-    event: Event
-    ahead: bool = False
-    """Of a step that was undone, or before a request later than the one we stand at."""
-    request: int | None = None
-
-    def bracketed(self, text: str) -> str:
-        """In brackets where it lies ahead."""
-        return f"({text})" if self.ahead else text
-
-
-class EventsPanel(ListPanel[EventRow]):
-    """By the harness's own names and fields, newest last: those that a run recorded, then those of our steps. The path
-    of the steps leads on to where redo would. What lies ahead of where we stand is in brackets; a click leads there."""
-
-    TITLE: ClassVar[str] = "Events"
-    NAME = "Events"
-    COLUMNS: ClassVar[Sequence[Column[EventRow]]] = (
-        Column("step", lambda row: "" if row.at is None else row.bracketed(f"{row.at + 1}"), 5, figures=True),
-        Column("of", lambda row: row.bracketed(row.step) if row.at is None else row.step, 12),
-        Column("tier", lambda row: row.tier, 5),
-        Column("event", lambda row: row.event.name, 27),
-        Column("fields", lambda row: dumps(dict(row.event.fields))),
-    )
-
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self.say_at_length()
-        self.setFocusProxy(self.table)
-        self.lay_out((self.says, 1), self.copy_button())
-
-    def counted(self, state: State) -> int:
-        steps = state.steps
-        taken = sum(len(steps.taken[at].events) for at in steps.path()) if steps else 0
-        return taken + sum(not row.ahead for row in recorded_events(state))
-
-    def show_state(self, state: State) -> None:
-        """The events of our path, the newest in sight."""
-        if not self.is_new("rows", state.steps, state.thread, state.at):
-            return
-        recorded = recorded_events(state)
-        before = [row for row in recorded if not row.ahead]
-        found = [*before, *(step_events(state.steps) if state.steps else ()), *recorded[len(before) :]]
-        if found != list(self.table.rows) or not found:
-            none = "No events yet: tiers send them, in a run of our own or in the steps that lead to where we stand."
-            self.show_rows(found, plural(len(found), "event") if found else none)
-            if len(before) == len(recorded):
-                self.table.scrollToBottom()
-
-    def choose(self, place: int, column: int = -1) -> None:
-        row, steps = self.table.rows[place], self.desk.workbench.state.steps
-        if row.at is None:
-            stand_at(self.desk.workbench, row.request)
-        elif steps is not None and row.at != steps.at:
-            self.desk.workbench.stepping.go(row.at)
-
-
-def recorded_events(state: State) -> Sequence[EventRow]:
-    """The events that the transcript records of this thread, in the order in which they were sent."""
-    here = state.at
-    return [
-        EventRow(None, f"request {at}", one.tier, one.event, here is not None and at > here, at)
-        for one in (state.thread.events if state.thread is not None else ())
-        for at in (one.before_request,)
-    ]
-
-
-def step_events(steps: Steps) -> Sequence[EventRow]:
-    """The events on the path through where we stand, in the order in which they were sent."""
-    here, end = set(steps.path()), steps
-    while (further := end.redo()) is not end:
-        end = further
-    return [
-        EventRow(at, steps.taken[at].name, outcome.tier, event, at not in here)
-        for at in end.path()
-        for outcome in steps.taken[at].outcomes
-        for event in outcome.events
-    ]
 
 
 class ProblemsPanel(ListPanel[Problem]):

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyleOptionViewItem, QT
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, menu_button, small_button
 from inspector.gui.look.colours import Colours, ink
-from inspector.gui.look.labels import label, say
+from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
@@ -23,7 +23,8 @@ from inspector.gui.widgets.table import Index
 from inspector.transcripts.saving import NATIVE, SHAPES, can_be_native
 from inspector.workbench.policy_input import step_rows_of
 from inspector.workbench.state import State
-from inspector.workbench.steps import ORIGIN, Branches, Step, StepRow, Steps, branches
+from inspector.workbench.step_rows import Branches, StepRow, branches
+from inspector.workbench.steps import ORIGIN, Step, Steps
 
 INDENT = 16
 DEEPEST = 8
@@ -77,6 +78,8 @@ class StepsModel(PaintedModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role == Qt.ItemDataRole.EditRole and index.isValid():
             return self.rows[index.row()].name
+        if role == Qt.ItemDataRole.ToolTipRole and index.isValid():
+            return tip(self.rows[index.row()].words)
         return super().data(index, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -91,29 +94,16 @@ class StepsModel(PaintedModel):
 
 def _can_be_named(row: StepRow) -> bool:
     """A step of the user's own, neither where the tree starts nor what was recorded."""
-    return row.at != ORIGIN and not row.why
+    return row.at != ORIGIN and not row.is_recorded
 
 
 def words(row: StepRow, here: bool) -> str:
     """A row as it is read out."""
-    place = ", we stand here" if here else ""
+    place = " You are here." if here else ""
     if row.before is None:
-        return f"{row.name}, {grouped(row.tokens)} tokens{place}"
-    text = f"step {row.at + 1}, {row.name}, {grouped(row.before)} to {grouped(row.tokens)} tokens, {facts(row)}"
-    return text + place
-
-
-def facts(row: StepRow) -> str:
-    """`L0 + L1 · succeeded · offline`; without the tier where the step is named after it."""
-    if row.why:
-        return row.why
-    if row.succeeded:
-        ended = "succeeded" if row.fired else "did nothing"
-    else:
-        ended = row.error.replace("_", " ") or "nothing to compact"
-    fired = " + ".join(row.fired)
-    parts = ["" if fired == row.name else fired, ended, ", ".join(row.answered)]
-    return " · ".join(word for word in parts if word)
+        return f"{row.name}, {grouped(row.tokens)} tokens.{place}"
+    sizes = f"{grouped(row.before)} to {grouped(row.tokens)} tokens"
+    return f"step {row.at + 1}, {row.name}, {sizes}. {row.words}{place}"
 
 
 class StepsDelegate(PaintedRow):
@@ -197,7 +187,7 @@ class StepsDelegate(PaintedRow):
         if row.before is None:
             text = f"{grouped(row.tokens)} tokens"
         else:
-            text = f"{grouped(row.before)} → {grouped(row.tokens)} · {line(facts(row))}"
+            text = f"{grouped(row.before)} → {grouped(row.tokens)} · {line(row.words)}"
         paint_text(painter, room, text, c.quiet if row.succeeded else c.high)
 
 

@@ -1,32 +1,18 @@
-"""The need that a tier waits with: shown in full, and met by the person: edit and send, paste, fail, or give up. It
-comes to the front when it waits for the person, or when an answer takes longer than a moment."""
+"""Model calls: the need with which a tier waits, met by the person (edit and send, paste, fail, give up); else what the
+step that is shown asked and got.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+The panel comes to the front when a need waits for the person, or when an answer takes longer than a moment.
+"""
+
+from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QComboBox, QMenu, QPlainTextEdit, QProgressBar, QTabWidget
 
-from inspector.core.answering import http_failure
-from inspector.core.message import Message, Text
-from inspector.core.needs import (
-    Answer,
-    AskModel,
-    ContextWindowExceeded,
-    Failure,
-    Need,
-    ProviderFailure,
-    ReadFile,
-    RemoteCompact,
-    RunTools,
-    SaveText,
-    SaveTranscript,
-    Summarize,
-    Timeout,
-)
+from inspector.core.needs import Answer, Failure, Need, RemoteCompact, SaveTranscript, Summarize
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
@@ -37,89 +23,23 @@ from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import PROVIDERS
+from inspector.gui.panels.tiers.calls_log import CallsLog
+from inspector.gui.panels.tiers.need_text import (
+    FAILURES,
+    answer_hint,
+    asking_words,
+    by_hand,
+    edited,
+    instructions_of,
+    text_of,
+)
 from inspector.gui.widgets.pieces import Section
+from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.text import NeedText, PlainText
 from inspector.workbench.state import PendingNeed, State
 from inspector.workbench.stepping import HAND
-
-PERSON = "person"
-
-
-def asked(asking: PendingNeed) -> str:
-    """One line: who asks what, the how-manieth of this step, within which limits."""
-    tier = {"": "What is due", "turn": "The turn"}.get(asking.tier, asking.tier)
-    words = [f"{tier} asks for {_ASKS[type(asking.need)][0](asking.need)}", f"call {asking.number} of this step"]
-    limit = getattr(asking.need, "timeout_s", None)
-    if limit:
-        words.append(f"within {limit:g} s")
-    most = getattr(asking.need, "max_tokens", None)
-    if most:
-        words.append(f"at most {grouped(most)} tokens")
-    return " · ".join(words)
-
-
-_ANSWER, _PATH = "Paste or write the answer", "The path under which it was kept"
-_ASKS: Mapping[type[Need], tuple[Callable[[Any], str], str]] = {
-    Summarize: (lambda need: f"a model's {need.purpose}", _ANSWER),
-    RemoteCompact: (lambda need: f"a remote compact of {plural(len(need.messages), 'message')}", _ANSWER),
-    ReadFile: (lambda need: f"the file {need.path}", "The content of the file"),
-    SaveTranscript: (lambda need: f"{plural(len(need.messages), 'message')} to be kept on disk", _PATH),
-    SaveText: (lambda need: "a text to be kept on disk", _PATH),
-    AskModel: (lambda need: "the model's next answer", _ANSWER),
-    RunTools: (lambda need: "tools to be run", _ANSWER),
-}
-"""What each need asks for, and what stands in the editor of its answer."""
-
-
-def instructions_of(need: Need) -> str | None:
-    """The system prompt of the call; None where a need has none."""
-    return need.instructions if isinstance(need, Summarize | RemoteCompact) else None
-
-
-def text_of(need: Need) -> str | None:
-    """The text of the call; None where a need has none."""
-    return need.text if isinstance(need, Summarize | SaveText) else None
-
-
-def edited(need: Need, instructions: str, text: str) -> Need:
-    """The need as the person left it."""
-    match need:
-        case Summarize():
-            return replace(need, instructions=instructions, text=text)
-        case RemoteCompact():
-            return replace(need, instructions=instructions)
-        case _:
-            return need
-
-
-def by_hand(need: Need, text: str) -> Answer:
-    """What the person pasted, as the tier wants it."""
-    if isinstance(need, RemoteCompact):
-        return Answer(messages=(Message("by-hand", "assistant", (Text(text),), summary=True),), by=PERSON)
-    return Answer(text=text, by=PERSON)
-
-
-def _timed_out(need: Need) -> Failure:
-    limit = getattr(need, "timeout_s", None)
-    return Timeout(f"no answer within {limit:g} s" if limit else "no answer in time")
-
-
-def _status(status: int, message: str) -> Callable[[Need], Failure]:
-    return lambda need: http_failure(status, message)
-
-
-FAILURES: Sequence[tuple[str, Callable[[Need], Answer | Failure]]] = (
-    ("Time out", _timed_out),
-    ("403 forbidden", _status(403, "403: this key may not do that")),
-    ("404 not found", _status(404, "404: there is no such model or endpoint")),
-    ("429 too many requests", _status(429, "429: too many requests")),
-    ("500 server error", _status(500, "500: the server failed")),
-    ("Context window exceeded", lambda need: ContextWindowExceeded("the prompt is too long for the model's window")),
-    ("Empty output", lambda need: Answer(by=PERSON)),
-    ("Broken stream", lambda need: ProviderFailure("the stream broke off before its end", kind="broken")),
-)
-"""The ways in which the person can make a call fail, as if the provider had: words of the menu, what the tier gets."""
-
+from inspector.workbench.steps import Step
+from inspector.workbench.words.step_words import missing_headings, step_words
 
 A_MOMENT = 300
 """Milliseconds; what is answered sooner does not bring the panel to the front."""
@@ -144,7 +64,7 @@ class AnswerText(Guarded, QPlainTextEdit):
 class NeedPanel(Panel):
     """Every choice drives `workbench.stepping`."""
 
-    TITLE: ClassVar[str] = "Need"
+    TITLE: ClassVar[str] = "Model calls"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -163,6 +83,8 @@ class NeedPanel(Panel):
         self.answer.setObjectName("NeedAnswer")
         self.answer.setAccessibleName("Answer by hand")
         self.answer.textChanged.connect(self._enable)
+        self.missing = Elided("quiet")
+        self.log = CallsLog(desk)
         self._make_buttons()
         self._moment = delayed(self, A_MOMENT, self._come)
         self._lay_out()
@@ -193,15 +115,17 @@ class NeedPanel(Panel):
         keep(self.tabs, self.text, self.instructions, self.messages)
         sides = ((self.tabs, (0, 0, 6, 0)), (self.answer, (6, 4, 0, 0)))
         split = splitter(*(holding(column((part, 1), margins=margins)) for part, margins in sides), shares=(3, 2))
-        buttons = row(self.who, self.send, self.bar, self.stop, ..., self.fail, self.give_up, self.use, gap=7)
+        asked = (self.who, self.send, self.bar, self.stop)
+        buttons = row(*asked, (self.missing, 1), self.fail, self.give_up, self.use, gap=7)
         self._body = holding(column(self.note, (split, 1), buttons, gap=4))
-        column(self.says, (self._body, 1), of=self, margins=(13, 6, 10, 8), gap=2)
+        column(self.says, (self._body, 1), (self.log, 1), of=self, margins=(13, 6, 10, 8), gap=2)
 
     def receive(self, state: State) -> None:
-        """Seen or not: a need that waits comes to the front, and the tab tells that there is one."""
+        """Seen or not: a need that waits comes to the front, and the tab says that there is one."""
         super().receive(state)
         asking = state.asking
-        self.setWindowTitle(f"{self.TITLE} ●" if asking is not None else self.TITLE)
+        if asking is not None:
+            self.setWindowTitle(f"{self.TITLE} ●")
         if asking is None:
             self._moment.stop()
             if self._brought:
@@ -213,6 +137,10 @@ class NeedPanel(Panel):
         elif not self._moment.isActive():
             self._moment.start()
 
+    def counted(self, state: State) -> int:
+        step = _own_step(state)
+        return len(step.asked) if step is not None else 0
+
     def _come(self) -> None:
         if self.desk.workbench.state.asking is not None and not self.seen:
             self._brought = True
@@ -221,6 +149,8 @@ class NeedPanel(Panel):
 
     def show_state(self, state: State) -> None:
         """The need, where it is another one; who is busy."""
+        if self.is_new("log", state.asking, state.steps):
+            self._show_log(state)
         if state.asking is not self._asking:
             new = state.asking is not None and state.asking.need is not self._need
             self._show_asking(state.asking)
@@ -230,17 +160,26 @@ class NeedPanel(Panel):
             if new and state.asking is not None and not state.asking.busy and self.seen:
                 self.answer.setFocus()  # the next one of the step: the last answer took the focus along
 
+    def _show_log(self, state: State) -> None:
+        """What the step asked and got, while no need waits."""
+        if state.asking is not None:
+            return
+        step = _own_step(state)
+        calls = step.asked if step is not None else ()
+        self.log.show_calls(calls)
+        self.log.setVisible(bool(calls))
+        self.says.setText(_log_words(state, step))
+        mark(self.says, "role", "strong" if calls else "quiet")
+
     def _show_asking(self, asking: PendingNeed | None) -> None:
         self._asking = asking
         self._body.setVisible(asking is not None)
-        mark(self.says, "role", "quiet" if asking is None else "strong")
         if asking is None:
             self._need = None
-            self.says.setText(
-                "No tier waits for an answer. Choose “by hand” under Tiers to meet every model call yourself."
-            )
             return
-        self.says.setText(asked(asking))
+        self.log.hide()
+        mark(self.says, "role", "strong")
+        self.says.setText(asking_words(asking))
         if asking.need is not self._need:
             self._need = asking.need
             self._show_need(asking.need)
@@ -267,14 +206,17 @@ class NeedPanel(Panel):
             )
             self.tabs.addTab(self.messages, plural(len(messages), "message"))
         self.answer.clear()
-        self.answer.setPlaceholderText(_ASKS[type(need)][1])
+        self.answer.setPlaceholderText(answer_hint(need))
 
     def _enable(self) -> None:
         free = self._asking is not None and not self._asking.busy
         self.send.setEnabled(free)
         self.who.setEnabled(free)
         self.fail.setEnabled(self._asking is not None)
-        self.use.setEnabled(self._asking is not None and bool(self.answer.toPlainText().strip()))
+        answer = self.answer.toPlainText()
+        self.use.setEnabled(self._asking is not None and bool(answer.strip()))
+        missing = missing_headings(self._need, answer) if self._need is not None and answer.strip() else ()
+        self.missing.show_text(f"Missing headings: {', '.join(missing)}" if missing else "")
 
     def _send(self) -> None:
         need, who = self._need, self.who.currentText().strip()
@@ -294,3 +236,15 @@ class NeedPanel(Panel):
     def _fail(self, reply: Callable[[Need], Answer | Failure], checked: bool = False) -> None:
         if self._need is not None:
             self._stepping.answer(reply(self._need))
+
+
+def _own_step(state: State) -> Step | None:
+    """The user's step that is shown; None if it is the recorded buffer."""
+    steps = state.steps
+    return steps.step if steps is not None and steps.stepped else None
+
+
+def _log_words(state: State, step: Step | None) -> str:
+    if step is not None:
+        return f"{step.name}: {step_words(step)}" if step.asked else f"{step.name} made no model call."
+    return "No tier waits for an answer. Choose “Manually” under Tiers to answer every model call yourself."

@@ -45,7 +45,8 @@ def step_words(step: Step) -> str:
     parts = [outcome_words(outcome, step.asked) for outcome in step.outcomes if _counts(outcome, step)]
     if not parts:
         parts = ["Nothing changed."]
-    return " ".join([*dict.fromkeys(parts), *calls_words(step.asked), *files_words(step.asked)])
+    calls = [need for need in step.asked if not (step.error and isinstance(need.reply, Failure))]
+    return " ".join([*dict.fromkeys(parts), *calls_words(calls), *files_words(step.asked)])
 
 
 def _counts(outcome: Outcome[Any], step: Step) -> bool:
@@ -62,7 +63,7 @@ def outcome_words(outcome: Outcome[Any], needs: Sequence[AnsweredNeed]) -> str:
     cause = failure_cause(outcome.error, needs)
     if not outcome.changed:
         return f"{cause}, so nothing was changed."
-    return f"{cause}, so a mechanical digest was used. {_changes(outcome)}."
+    return f"{cause}, so a mechanical digest was used for {plural(len(outcome.changed), 'message')}."
 
 
 def _changes(outcome: Outcome[Any]) -> str:

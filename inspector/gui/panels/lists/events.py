@@ -1,0 +1,144 @@
+"""Events of tiers: those of the step that is shown, with a sentence about each; on demand all that led here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from inspector.core.jsontext import dumps
+from inspector.core.outcome import Event
+from inspector.core.words import plural
+from inspector.gui.desk import Desk
+from inspector.gui.look.build import small_button
+from inspector.gui.navigation import stand_at
+from inspector.gui.panels.panel import ListPanel
+from inspector.gui.widgets.table import Column
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
+from inspector.workbench.words.event_words import event_words
+
+NONE = "No events yet: tiers send them, in a recorded run or in the steps that lead to here."
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event, and who sent it: a step taken manually (its place `at`), or a tier before a recorded request."""
+
+    at: int | None
+    step: str
+    tier: str
+    event: Event
+    ahead: bool = False
+    """Of a step that was undone, or before a later request."""
+    request: int | None = None
+
+    @property
+    def sender(self) -> str:
+        """`1 L0`, `request 78`; in brackets if it is ahead."""
+        text = self.step if self.at is None else f"{self.at + 1} {self.step}"
+        return f"({text})" if self.ahead else text
+
+
+class EventsPanel(ListPanel[EventRow]):
+    """Events by their harness's names and fields, the newest last. A click on an event goes to its step or request."""
+
+    TITLE: ClassVar[str] = "Events"
+    NAME = "Events"
+    COLUMNS: ClassVar[Sequence[Column[EventRow]]] = (
+        Column("step", lambda row: row.sender, 13),
+        Column("tier", lambda row: row.tier, 5),
+        Column("event", lambda row: row.event.name, 27, least=16),
+        Column("meaning", lambda row: event_words(row.event), least=34, lines=3),
+        Column("fields", lambda row: dumps(dict(row.event.fields)), 40, least=10),
+    )
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.say_at_length()
+        self.setFocusProxy(self.table)
+        about = "The events of all steps and requests that led here, not only those of this step"
+        self.all = small_button("all", self._show, about=about, checkable=True)
+        self.lay_out((self.says, 1), self.all, self.copy_button())
+
+    def counted(self, state: State) -> int:
+        return len(_own(state)) if _own_step(state) is not None else sum(not row.ahead for row in event_rows(state))
+
+    def show_state(self, state: State) -> None:
+        """The events of the step, else of the whole path; the newest in sight."""
+        if self.is_new("rows", state.steps, state.thread, state.at):
+            self._show()
+
+    def _show(self) -> None:
+        state = self.desk.workbench.state
+        is_step = _own_step(state) is not None
+        self.all.setVisible(is_step)
+        only_step = is_step and not self.all.isChecked()
+        rows = _own(state) if only_step else event_rows(state)
+        words = self._says(state, rows, only_step)
+        if rows and rows == list(self.table.rows):
+            self.says.setText(words)
+            return
+        self.show_rows(rows, words)
+        if rows and not rows[-1].ahead:
+            self.table.scrollToBottom()
+
+    def _says(self, state: State, rows: Sequence[EventRow], only_step: bool) -> str:
+        if not only_step:
+            return plural(len(rows), "event") if rows else NONE
+        name = state.steps.step.name if state.steps is not None and state.steps.step is not None else "this step"
+        return f"{plural(len(rows), 'event')} of {name}" if rows else f"{name} sent no events."
+
+    def choose(self, place: int, column: int = -1) -> None:
+        row, steps = self.table.rows[place], self.desk.workbench.state.steps
+        if row.at is None:
+            stand_at(self.desk.workbench, row.request)
+        elif steps is not None and row.at != steps.at:
+            self.desk.workbench.stepping.go(row.at)
+
+
+def _own_step(state: State) -> int | None:
+    """Index of the user's step that is shown; None if it is the recorded buffer."""
+    steps = state.steps
+    return steps.at if steps is not None and steps.step is not None and steps.stepped else None
+
+
+def _own(state: State) -> list[EventRow]:
+    at = _own_step(state)
+    return [row for row in step_events(state.steps) if row.at == at] if state.steps is not None else []
+
+
+def event_rows(state: State) -> list[EventRow]:
+    """All events on the way here: of the recorded requests, then of the steps, then what lies ahead."""
+    recorded = recorded_events(state)
+    before = [row for row in recorded if not row.ahead]
+    steps = step_events(state.steps) if state.steps else ()
+    return [*before, *steps, *recorded[len(before) :]]
+
+
+def recorded_events(state: State) -> Sequence[EventRow]:
+    """The events that the transcript records of this thread, in the order in which they were sent."""
+    here = state.at
+    events = state.thread.events if state.thread is not None else ()
+    return [
+        EventRow(
+            None,
+            f"request {recorded.before_request}",
+            recorded.tier,
+            recorded.event,
+            here is not None and recorded.before_request > here,
+            recorded.before_request,
+        )
+        for recorded in events
+    ]
+
+
+def step_events(steps: Steps) -> Sequence[EventRow]:
+    """The events on the path through the current step, in the order in which they were sent."""
+    here, end = set(steps.path()), steps
+    while (further := end.redo()) is not end:
+        end = further
+    return [
+        EventRow(at, steps.taken[at].name, outcome.tier, event, at not in here)
+        for at in end.path()
+        for outcome in steps.taken[at].outcomes
+        for event in outcome.events
+    ]

@@ -1,0 +1,116 @@
+"""Needs in words, the editable texts of a need, and the ways in which a person meets one: an answer, or a failure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from inspector.core.answering import http_failure
+from inspector.core.message import Message, Text
+from inspector.core.needs import (
+    Answer,
+    AskModel,
+    ContextWindowExceeded,
+    Failure,
+    Need,
+    ProviderFailure,
+    ReadFile,
+    RemoteCompact,
+    RunTools,
+    SaveText,
+    SaveTranscript,
+    Summarize,
+    Timeout,
+)
+from inspector.core.words import plural
+from inspector.gui.look.number_formats import grouped
+from inspector.workbench.state import PendingNeed
+
+PERSON = "person"
+
+
+def asking_words(asking: PendingNeed) -> str:
+    """One line: who asks for what, the number of the call in its step, within which limits."""
+    tier = {"": "What is due", "turn": "The turn"}.get(asking.tier, asking.tier)
+    words = [f"{tier} asks for {need_words(asking.need)}", f"call {asking.number} of this step"]
+    limit = getattr(asking.need, "timeout_s", None)
+    if limit:
+        words.append(f"within {limit:g} s")
+    most = getattr(asking.need, "max_tokens", None)
+    if most:
+        words.append(f"at most {grouped(most)} tokens")
+    return " · ".join(words)
+
+
+_ANSWER, _PATH = "Paste or write the answer", "The path under which it was kept"
+_ASKS: Mapping[type[Need], tuple[Callable[[Any], str], str]] = {
+    Summarize: (lambda need: f"a model's {need.purpose}", _ANSWER),
+    RemoteCompact: (lambda need: f"a remote compact of {plural(len(need.messages), 'message')}", _ANSWER),
+    ReadFile: (lambda need: f"the file {need.path}", "The content of the file"),
+    SaveTranscript: (lambda need: f"{plural(len(need.messages), 'message')} to be kept on disk", _PATH),
+    SaveText: (lambda need: "a text to be kept on disk", _PATH),
+    AskModel: (lambda need: "the model's next answer", _ANSWER),
+    RunTools: (lambda need: "tools to be run", _ANSWER),
+}
+"""What each need asks for, and what stands in the editor of its answer."""
+
+
+def need_words(need: Need) -> str:
+    """What a need asks for: `a model's summary`."""
+    return _ASKS[type(need)][0](need)
+
+
+def answer_hint(need: Need) -> str:
+    """What is to be written into the box of the answer."""
+    hint = _ASKS[type(need)][1]
+    headings = need.headings if isinstance(need, Summarize) else ()
+    return f"{hint}. Required headings: {', '.join(headings)}" if headings else hint
+
+
+def instructions_of(need: Need) -> str | None:
+    """The system prompt of the call; None where a need has none."""
+    return need.instructions if isinstance(need, Summarize | RemoteCompact) else None
+
+
+def text_of(need: Need) -> str | None:
+    """The text of the call; None where a need has none."""
+    return need.text if isinstance(need, Summarize | SaveText) else None
+
+
+def edited(need: Need, instructions: str, text: str) -> Need:
+    """The need as the person left it."""
+    match need:
+        case Summarize():
+            return replace(need, instructions=instructions, text=text)
+        case RemoteCompact():
+            return replace(need, instructions=instructions)
+        case _:
+            return need
+
+
+def by_hand(need: Need, text: str) -> Answer:
+    """What the person pasted, as the tier wants it."""
+    if isinstance(need, RemoteCompact):
+        return Answer(messages=(Message("by-hand", "assistant", (Text(text),), summary=True),), by=PERSON)
+    return Answer(text=text, by=PERSON)
+
+
+def _timed_out(need: Need) -> Failure:
+    limit = getattr(need, "timeout_s", None)
+    return Timeout(f"no answer within {limit:g} s" if limit else "no answer in time")
+
+
+def _status(status: int, message: str) -> Callable[[Need], Failure]:
+    return lambda need: http_failure(status, message)
+
+
+FAILURES: Sequence[tuple[str, Callable[[Need], Answer | Failure]]] = (
+    ("Time out", _timed_out),
+    ("403 forbidden", _status(403, "403: this key may not do that")),
+    ("404 not found", _status(404, "404: there is no such model or endpoint")),
+    ("429 too many requests", _status(429, "429: too many requests")),
+    ("500 server error", _status(500, "500: the server failed")),
+    ("Context window exceeded", lambda need: ContextWindowExceeded("the prompt is too long for the model's window")),
+    ("Empty output", lambda need: Answer(by=PERSON)),
+    ("Broken stream", lambda need: ProviderFailure("the stream broke off before its end", kind="broken")),
+)
+"""The ways in which the person can make a call fail, as if the provider had: words of the menu, what the tier gets."""

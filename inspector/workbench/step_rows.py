@@ -1,0 +1,105 @@
+"""The tree of steps as a list: a row a step with its sizes and what it did, and the lines drawn between them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.core.tokens.sizing import Sizer
+from inspector.workbench.steps import ORIGIN, Step, Steps
+from inspector.workbench.words.step_words import step_words
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One step, or (`at` = ORIGIN) the recorded buffer. Tokens as the gauge shows them."""
+
+    at: int
+    depth: int
+    """How often the way here parted: a chain of steps without branches stays at one depth."""
+    name: str
+    tokens: int
+    before: int | None = None
+    succeeded: bool = True
+    words: str = ""
+    """What the step did, asked and got, or what the recorded change was."""
+    parent: int = ORIGIN
+    is_recorded: bool = False
+
+
+def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequence[StepRow]:
+    """The buffer where they start, then every step, parents first. `before`: what measures those that do not come after
+    the recorded change. O(messages x steps); weights are cached on the messages."""
+    earlier = sizer if before is None else before
+    tokens = earlier.tokens(steps.origin)
+    place = "the end" if steps.request is None else f"request {steps.request}"
+    start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
+    found = [StepRow(ORIGIN, 0, start, tokens)]
+    known = {ORIGIN: tokens}
+    for depth, at in drawn(steps):
+        step = steps.taken[at]
+        known[at] = (earlier if steps.is_before(at) else sizer).tokens(step.buffer)
+        found.append(
+            StepRow(
+                at,
+                depth,
+                step.name,
+                known[at],
+                known[step.parent],
+                step.succeeded,
+                _words(step),
+                step.parent,
+                step.recorded is not None,
+            )
+        )
+    return found
+
+
+def _words(step: Step) -> str:
+    """Name the tiers, too, where the user gave the step another name."""
+    if step.recorded is not None:
+        return step.recorded.why
+    tiers = " + ".join(step.fired)
+    return step_words(step) if step.name == tiers or not tiers else f"{tiers}: {step_words(step)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The lines of the drawn tree in one row; columns are depths."""
+
+    through: frozenset[int] = frozenset()
+    """Columns in which a line runs from top to bottom."""
+    above: int | None = None
+    """Column of the step it starts from, whose line comes from above."""
+    below: bool = False
+    """A line goes on downwards from its own dot."""
+
+
+def branches(rows: Sequence[StepRow]) -> Sequence[Branches]:
+    """One for each row. O(rows x length of the longest branch)."""
+    places = {row.at: n for n, row in enumerate(rows)}
+    through: list[set[int]] = [set() for _ in rows]
+    below = set()
+    for n, row in enumerate(rows[1:], 1):
+        start = places[row.parent]
+        below.add(start)
+        for between in range(start + 1, n):
+            through[between].add(rows[start].depth)
+    return [
+        Branches(frozenset(through[n]), rows[places[row.parent]].depth if n else None, n in below)
+        for n, row in enumerate(rows)
+    ]
+
+
+def drawn(steps: Steps) -> Sequence[tuple[int, int]]:
+    """(depth, index) in the order of a drawn tree; deeper only where the way parts."""
+    children: dict[int, list[int]] = {}
+    for at, step in enumerate(steps.taken):
+        children.setdefault(step.parent, []).append(at)
+    found: list[tuple[int, int]] = []
+    waiting = [(0, ORIGIN)]
+    while waiting:
+        depth, at = waiting.pop()
+        if at != ORIGIN:
+            found.append((depth, at))
+        below = children.get(at, [])
+        waiting += [(depth + (len(below) > 1), one) for one in reversed(below)]
+    return found

@@ -1,0 +1,1 @@
+"""What steps, events and verdicts say to the user, in sentences."""
