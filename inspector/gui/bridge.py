@@ -1,8 +1,11 @@
 """The only file of the window that makes threads: runs a job off the GUI thread and brings everything back onto it.
 
-A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often. Its result,
-its reports and what it raises arrive on the GUI thread, in order, one a turn of the event loop. What nobody expects is
-raised there again, so that it meets the same hook as any other bug.
+A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often; what it calls
+in `core` ends by itself at the next `checkpoint()` after a cancel. Its result, its reports and what it raises arrive on
+the GUI thread, in order, one a turn of the event loop. An unexpected failure is raised there again, so that it meets
+the same hook as any other bug.
+
+Every job runs in a lane. A long job rests, at its checkpoints, while a job of a more urgent lane is computing.
 
 No job imports a module that makes classes of Qt's: PySide6 looks its classes up without a lock while the event loop
 runs, and one that is made meanwhile on another thread can end the program.
@@ -10,27 +13,42 @@ runs, and one that is made meanwhile on another thread can end the program.
 
 import gc
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from functools import partial
-from threading import Event, Lock
+from threading import Condition, Event, Lock
 from time import monotonic
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 
-from inspector.core.errors import InspectorError
+from inspector.core.checkpoint import with_checkpoints
+from inspector.core.errors import Cancelled, InspectorError
 
 T = TypeVar("T")
 TURN_S = 0.00005
 """How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
 makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
 
-AT_ONCE = 2
-"""Jobs that compute at the same time. They share one interpreter: more of them end no sooner, and painting waits for
-each in turn."""
+Lane: TypeAlias = Literal["answer", "compute", "pass", "wait"]
+"""`answer`: short, and a person has just asked for it (a search, a filter). `compute`: what a panel in sight shows.
+`pass`: over a whole session, shown when it is there; may take minutes. `wait`: waits for a model, a file or a server
+more than it computes."""
+
+_WORKERS: Mapping[Lane, int] = MappingProxyType({"answer": 1, "compute": 2, "pass": 1, "wait": 8})
+"""Jobs of a lane that run at the same time. They share one interpreter: more of them end no sooner, and painting waits
+for each in turn."""
+
+_MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
+    {"answer": (), "compute": ("answer",), "pass": ("answer", "compute"), "wait": ()}
+)
+"""The lanes for which a job of a lane rests."""
+
+REST_S = 0.05
+"""Seconds between two looks of a resting job at whether it was cancelled."""
 
 GIVE_WAY_MS, GIVE_WAY_S = 5, 1.0
 """A job that is asked to give way does so until the GUI thread was idle so long, but no longer than so many seconds."""
@@ -54,9 +72,10 @@ LATE = 0.25
 class Task:
     """One job on its way."""
 
-    def __init__(self, threads: "_ThreadPools", reported: Callable[[Any], None]) -> None:
-        self._deliver, self._free = threads.deliver, threads.free
+    def __init__(self, threads: "_ThreadPools", reported: Callable[[Any], None], lane: Lane) -> None:
+        self._deliver, self._free, self._traffic = threads.deliver, threads.free, threads.traffic
         self._reported = reported
+        self.lane = lane
         self._stop = Event()
 
     def report(self, value: Any) -> None:
@@ -81,10 +100,47 @@ class Task:
         return self._stop.is_set()
 
     def cancelled(self) -> bool:
-        """From the job: has it been asked to stop? Waits while the GUI thread is at something (`Bridge.give_way`)."""
+        """From the job: has it been asked to stop? Waits while the GUI thread is at something (`Bridge.give_way`), and
+        while jobs of more urgent lanes are computing."""
         if not self.stopped:
             self._free.wait(GIVE_WAY_S)
+            self._traffic.wait_for_turn(self)
         return self.stopped
+
+    def check(self) -> None:
+        """The same at a checkpoint. Raises Cancelled."""
+        if self.cancelled():
+            raise Cancelled("The work was cancelled.")
+
+
+class _Traffic:
+    """Counts the jobs of each lane, so that less urgent ones rest meanwhile."""
+
+    def __init__(self) -> None:
+        self._jobs = Counter[Lane]()
+        self._fewer = Condition()
+
+    def enter(self, lane: Lane) -> None:
+        """A job of the lane is waiting for its thread, or running, from now on."""
+        with self._fewer:
+            self._jobs[lane] += 1
+
+    def leave(self, lane: Lane) -> None:
+        """One of them has ended."""
+        with self._fewer:
+            self._jobs[lane] -= 1
+            self._fewer.notify_all()
+
+    def wait_for_turn(self, task: Task) -> None:
+        """Return as soon as no job of a more urgent lane is left, or the task was asked to stop."""
+        if not self._is_held_up(task):
+            return
+        with self._fewer:
+            while self._is_held_up(task):
+                self._fewer.wait(REST_S)
+
+    def _is_held_up(self, task: Task) -> bool:
+        return not task.stopped and any(self._jobs[lane] for lane in _MORE_URGENT[task.lane])
 
 
 class Frames(QObject):
@@ -136,18 +192,19 @@ class Bridge:
         failed: Callable[[InspectorError], None] | None = None,
         reported: Callable[[Any], None] = lambda value: None,
         fell: Callable[[BaseException], None] | None = None,
-        waits: bool = False,
+        lane: Lane = "compute",
         after_ms: int = 0,
     ) -> Task:
-        """Run `job` elsewhere, as soon as this thread is done with what it is at: they share one interpreter.
+        """Run `job` on another thread, as soon as this one is done with its work: they share one interpreter.
 
-        `failed` is for expected failures; without it they are raised like any other.
+        After `close` nothing is run any more.
 
-        `fell` hears of what is raised, before it is. `waits`: for a model, a file, a server more than it computes; it
-        keeps no other job from beginning. After `close` nothing is run any more.
+        Args:
+            failed: hears of expected failures; without it they are raised like any other.
+            fell: hears of an unexpected failure before it is raised.
         """
         threads, hears = self._threads, fell or self._fell
-        task = Task(threads, reported)
+        task = Task(threads, reported, lane)
         if threads.closed:
             task.cancel()
             return task
@@ -168,7 +225,7 @@ class Bridge:
                 raise
 
         threads.tasks.add(task)
-        begin = partial(threads.begin, job, task, end, waits)
+        begin = partial(threads.begin, job, task, end)
         QTimer.singleShot(after_ms, threads, begin) if after_ms else threads.deliver(begin)
         return task
 
@@ -180,7 +237,7 @@ class Bridge:
         waits: bool = False,
     ) -> None:
         """As the Workbench wants it: run `job` elsewhere, then `done` here."""
-        self.run(lambda task: job(), done, fell=fell, waits=waits)
+        self.run(lambda task: job(), done, fell=fell, lane="wait" if waits else "compute")
 
     def give_way(self) -> None:
         """Jobs rest, as soon as they look whether to stop, until this thread is done with all that it is at: two that
@@ -224,7 +281,7 @@ class LatestJob:
         job: Callable[[Task], T],
         done: Callable[[T], None],
         reported: Callable[[Any], None] = lambda value: None,
-        waits: bool = False,
+        lane: Lane = "compute",
     ) -> None:
         """As `Bridge.run`; when `done` is called the job is over."""
 
@@ -234,7 +291,7 @@ class LatestJob:
 
         after_ms = PAUSE_MS if self._task is not None else 0
         self.cancel()
-        self._task = self._bridge.run(job, end, reported=reported, waits=waits, after_ms=after_ms)
+        self._task = self._bridge.run(job, end, reported=reported, lane=lane, after_ms=after_ms)
 
     def cancel(self) -> None:
         """Of the one on its way nothing will arrive."""
@@ -256,8 +313,8 @@ class _ThreadPools(QObject):
     def __init__(self, parent: QObject | None) -> None:
         super().__init__(parent or QCoreApplication.instance())
         sys.setswitchinterval(TURN_S)
-        self.computing = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="job")
-        self.waiting = ThreadPoolExecutor(max_workers=8, thread_name_prefix="waiting-job")
+        self.lanes = {lane: ThreadPoolExecutor(many, f"{lane}-job") for lane, many in _WORKERS.items()}
+        self.traffic = _Traffic()
         self.tasks: set[Task] = set()
         self.closed = False
         self._closing = Lock()
@@ -270,13 +327,19 @@ class _ThreadPools(QObject):
         self._turn = QTimer(self, singleShot=True, interval=0)
         self._turn.timeout.connect(self._run_next)
 
-    def begin(self, job: Callable[[Task], T], task: Task, end: Callable[[Future[T]], None], waits: bool) -> None:
-        """Hand the job to a thread, unless nobody wants it any more."""
+    def begin(self, job: Callable[[Task], T], task: Task, end: Callable[[Future[T]], None]) -> None:
+        """Hand the job to a thread of its lane, unless it was cancelled meanwhile."""
         if task.stopped:
             self.tasks.discard(task)
             return
-        future = self.waiting.submit(job, task) if waits else self.computing.submit(_computed, job, task)
-        future.add_done_callback(lambda future: self.deliver(partial(end, future)))
+
+        def finish(future: Future[T]) -> None:
+            self.traffic.leave(task.lane)
+            self.deliver(partial(end, future))
+
+        self.traffic.enter(task.lane)
+        run = job if task.lane == "wait" else partial(_computed, job)
+        self.lanes[task.lane].submit(run, task).add_done_callback(finish)
 
     def deliver(self, call: Callable[[], None]) -> None:
         with self._closing:
@@ -310,7 +373,7 @@ class _ThreadPools(QObject):
         for task in self.tasks:
             task.cancel()
         self.tasks.clear()
-        for threads in (self.computing, self.waiting):
+        for threads in self.lanes.values():
             threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -323,7 +386,8 @@ def _computed(job: Callable[[Task], T], task: Task) -> T:
     began = monotonic()
     _computing.add(task)
     try:
-        return job(task)
+        with with_checkpoints(task.check):
+            return job(task)
     finally:
         _computing.discard(task)
         if monotonic() - began > LONG:

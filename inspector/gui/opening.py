@@ -196,7 +196,7 @@ class Follow:
             follow(what, path, tell, task, opened, task.report)
 
         fell = partial(self._fell, path)
-        self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported, fell, waits=True)
+        self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported, fell, lane="wait")
 
     def _reported(self, latest: _Latest | str) -> None:
         if isinstance(latest, str):  # the file is gone, or nothing that can be read; it may come back

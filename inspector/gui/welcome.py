@@ -64,7 +64,7 @@ class Welcome(QWidget):
         """Show the recents, and look again for sessions, in a job."""
         recents = [(Path(path).name, str(Path(path).parent), path) for path in self._settings.recents()]
         self.recent.show_links(recents)
-        self._bridge.run(lambda task: _on_this_machine(), self._show_found, waits=True)
+        self._bridge.run(lambda task: _on_this_machine(), self._show_found, lane="wait")
 
     def _show_found(self, found: Sequence[tuple[str, str, str]]) -> None:
         self.found.show_links(found)

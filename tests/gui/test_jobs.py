@@ -13,7 +13,8 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.bridge import Bridge, LatestJob, Task, collect
+from inspector.core.checkpoint import checkpoint
+from inspector.gui.bridge import Bridge, Lane, LatestJob, Task, collect
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.mark_row import MarkRow
 from inspector.resources import resource
@@ -66,6 +67,65 @@ def test_a_job_gives_way_while_the_window_is_at_work(desk: Desk, qtbot: QtBot) -
     bridge.give_way()
     task.cancel()
     qtbot.waitUntil(lambda: not bridge.busy)
+
+
+def test_answer_when_all_other_lanes_are_busy_comes_at_once(desk: Desk, qtbot: QtBot) -> None:
+    answers, running = list[str](), list[Lane]()
+
+    def work(task: Task) -> None:
+        running.append(task.lane)
+        while not task.rest(0.01):
+            pass
+
+    busy: list[Lane] = ["pass", "compute", "compute"]
+    tasks = [desk.bridge.run(work, lambda _: None, lane=lane) for lane in busy]
+    qtbot.waitUntil(lambda: sorted(running) == sorted(busy))
+    desk.bridge.run(lambda task: "found", answers.append, lane="answer")
+    qtbot.waitUntil(lambda: answers == ["found"], timeout=5_000)
+    for task in tasks:
+        task.cancel()
+
+
+def test_pass_when_something_is_computed_rests_until_it_has_ended(desk: Desk, qtbot: QtBot) -> None:
+    steps, goes_on = list[int](), Event()
+
+    def walk(task: Task) -> None:
+        while True:
+            checkpoint()
+            steps.append(1)
+            sleep(0.001)
+
+    long_pass = desk.bridge.run(walk, lambda _: None, lane="pass")
+    qtbot.waitUntil(lambda: len(steps) > 5)
+    desk.bridge.run(lambda task: goes_on.wait(10), lambda _: None)
+    qtbot.wait(100)
+    before = len(steps)
+    sleep(0.2)
+    assert len(steps) == before
+    goes_on.set()
+    qtbot.waitUntil(lambda: len(steps) > before + 5)
+    long_pass.cancel()
+    qtbot.waitUntil(lambda: not desk.bridge.busy)
+
+
+def test_computation_when_its_job_is_cancelled_ends_at_the_next_checkpoint(desk: Desk, qtbot: QtBot) -> None:
+    steps, ended = list[int](), Event()
+
+    def walk(task: Task) -> None:
+        try:
+            while True:
+                checkpoint()
+                steps.append(1)
+                sleep(0.001)
+        finally:
+            ended.set()
+
+    task = desk.bridge.run(walk, lambda _: None)
+    qtbot.waitUntil(lambda: len(steps) > 5)
+    assert not ended.is_set()
+    task.cancel()
+    qtbot.waitUntil(ended.is_set)
+    qtbot.waitUntil(lambda: not desk.bridge.busy)
 
 
 def test_what_takes_long_is_shown_in_turns(desk: Desk, qtbot: QtBot) -> None:
@@ -127,7 +187,7 @@ def test_a_job_may_outlive_the_window(qtbot: QtBot) -> None:
 
     bridge.run(job, arrived.append, reported=arrived.append)
     qtbot.waitUntil(lambda: bool(arrived))
-    known, threads = weakref.ref(bridge._threads), bridge._threads.computing
+    known, threads = weakref.ref(bridge._threads), bridge._threads.lanes["compute"]
     bridge.close()
     shiboken6.delete(parent)
     arrived.clear()

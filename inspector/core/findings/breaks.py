@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, is_prefix, shared
+from inspector.core.checkpoint import checkpoint
 from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
 from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
@@ -107,6 +108,7 @@ class _Detective:
         self._signs = [one for one in self.session.signs if one.thread == self.thread.id]
         before: tuple[Request, Usage, str] | None = None
         for request, model in named_models(self.thread):
+            checkpoint()
             usage = request.usage
             if usage is None or not usage.prompt:
                 continue

@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias, get_args
 
 from inspector.core.arrivals import Arrival, arrivals
 from inspector.core.calls import command_of, patched, path_of, read_by, writes
+from inspector.core.checkpoint import checkpoint
 from inspector.core.facts.reading import call_text
 from inspector.core.facts.rules import forbids, rule, simplified
 from inspector.core.facts.sentences import typed
@@ -276,6 +277,7 @@ def _violations(
     found: dict[int, list[PinViolation]] = {}
     standing = dict(bans)
     for index, arrival in enumerate(arrivals(thread)):
+        checkpoint()
         calls = [(one, call) for one in arrival.answer for call in one.calls if call.id not in failed]
         for message, call in calls:
             for n, ban in standing.items():

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, shared
+from inspector.core.checkpoint import checkpoint
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import wanted
 from inspector.core.facts.wording import Saying, Speech, plain
@@ -97,6 +98,7 @@ def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
     found = list[Pin]()
     for request, (_, came) in enumerate(buffer_changes(thread)):
         for message in came:
+            checkpoint()
             said = message.text if message.from_user else ""
             for fact in wanted(said):
                 text, kind = plain(fact.text), fact.kind
@@ -211,6 +213,7 @@ class PinTracker:
             fallen.update(held)
             fallen.update(n for n in self._watched if self._nearly[n].pop(id(message), None))
         for message in came:
+            checkpoint()
             self._there[id(message)] = message
             for n in self._index.held(message):
                 self._verbatim[n][id(message)] = message
@@ -225,6 +228,7 @@ class PinTracker:
                 self._watch(n)
 
     def _watch(self, n: int) -> None:
+        checkpoint()
         self._watched.add(n)
         for message in self._there.values():
             self._compare(n, message)

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
+from inspector.core.checkpoint import checkpoint
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message
 from inspector.core.outcome import Outcome
@@ -145,6 +146,7 @@ def _watched(
         yield one
         if progress is not None:
             progress(done, count)
+        checkpoint()
         if cancelled is not None and cancelled():
             raise Cancelled("The replay was stopped.")
 

@@ -135,7 +135,7 @@ class ProxyController(QObject):
             self._begun,
             self._failed,
             fell=lambda failure: self._workbench.show_proxy(None),
-            waits=True,
+            lane="wait",
         )
 
     def _begun(self, proxy: LiveProxy) -> None:
@@ -162,7 +162,7 @@ class ProxyController(QObject):
         self._look_at = None
         if proxy is not None:
             self._workbench.show_proxy(None)
-            self._bridge.run(lambda task: proxy.close(), lambda _: None, waits=True)
+            self._bridge.run(lambda task: proxy.close(), lambda _: None, lane="wait")
 
     def set_rule(self, rule: Rule) -> None:
         """Hold by another rule from here on."""

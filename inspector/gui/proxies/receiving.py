@@ -40,7 +40,7 @@ class ReceiverController(QObject):
             self._begun,
             self._failed,
             fell=lambda failure: self._workbench.show_receiver(None),
-            waits=True,
+            lane="wait",
         )
 
     def _begun(self, receiver: SpanReceiver) -> None:
@@ -71,7 +71,7 @@ class ReceiverController(QObject):
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
             self._workbench.show_receiver(None)
-            self._bridge.run(lambda task: receiver.close(), lambda _: None, waits=True)
+            self._bridge.run(lambda task: receiver.close(), lambda _: None, lane="wait")
 
     def close(self) -> None:
         """The window goes."""

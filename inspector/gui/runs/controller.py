@@ -173,7 +173,7 @@ class RunController(QObject):
             return runner, plan, compacts_remotely(plan)
 
         self._bridge.run(
-            lambda task: job(), self._begun, self._failed, fell=lambda failure: self._not_begun(), waits=True
+            lambda task: job(), self._begun, self._failed, fell=lambda failure: self._not_begun(), lane="wait"
         )
 
     def _begun(self, made: "tuple[Runner, Plan, bool]") -> None:

@@ -200,7 +200,7 @@ class ProviderForm(QWidget):
         self.model.setPlaceholderText("the simulated one" if kind == SIMULATED else "name one")
         self.note.setText(dict(PROVIDERS)[kind])
         if kind not in (SIMULATED, ADDRESS):  # the keyring may take its time
-            self._bridge.run(lambda task: key_place(kind), lambda place: self._show_key(kind, place), waits=True)
+            self._bridge.run(lambda task: key_place(kind), lambda place: self._show_key(kind, place), lane="wait")
 
     def _show_key(self, kind: str, place: str) -> None:
         if kind == self._kind:

@@ -236,7 +236,7 @@ class PlainText(Guarded, QPlainTextEdit):
             self._colour()
             self._find_words()
 
-        self._task = self._bridge.run(job, done)
+        self._task = self._bridge.run(job, done, lane="answer")
 
     def _end(self) -> QTextCursor:
         cursor = QTextCursor(self.document())

@@ -176,7 +176,9 @@ class BufferPanel(Panel):
             self._show_rows(buffer, picked)
             return
         self._filtering.run(
-            lambda task: with_text(buffer, text, picked, task.cancelled), lambda found: self._show_rows(buffer, found)
+            lambda task: with_text(buffer, text, picked, task.cancelled),
+            lambda found: self._show_rows(buffer, found),
+            lane="answer",
         )
 
     def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:

@@ -231,7 +231,7 @@ class ComparePanel(PlotPanel):
             self._fill()
 
         self._stopped_by_user = ()
-        self._job.run(job, ended, reported=self._hear, waits=True)
+        self._job.run(job, ended, reported=self._hear, lane="wait")
         self._underway = ComparisonProgress(missing[0].policy, 0, len(thread.requests), 0, len(missing))
         self._unasked, self._driven = unasked, missing
         self._show()

@@ -113,7 +113,7 @@ class SearchPanel(ListPanel[MessageHit]):
         ids = frozenset(map(id, self._state.buffer().messages)) if self.scope.currentIndex() == 0 else None
         case = self.case.isChecked()
         self.says.setText("searching …")
-        self._job.run(lambda task: found_in(threads, text, case, ids, task), self._show_found)
+        self._job.run(lambda task: found_in(threads, text, case, ids, task), self._show_found, lane="answer")
 
     def _show_found(self, found: Sequence[MessageHit]) -> None:
         self.table.show_rows(found[:MOST])

@@ -71,7 +71,7 @@ class SessionsPanel(ListPanel[SessionRow]):
         self.says.setText("looking …")
         recents, held, format_name = self.desk.settings.recents(), self._held, self._format
         self.desk.bridge.run(
-            lambda task: [*held_rows(held, format_name), *disk_rows(recents)], self._show_arrived, waits=True
+            lambda task: [*held_rows(held, format_name), *disk_rows(recents)], self._show_arrived, lane="wait"
         )
 
     def _show_arrived(self, rows: Sequence[SessionRow]) -> None:

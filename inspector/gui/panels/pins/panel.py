@@ -136,7 +136,7 @@ class PinsPanel(ListPanel[PinLine]):
         thread, given = self._thread, self._pins
         self._looking.cancel()
         if thread is not None:
-            self._looking.run(lambda task: pin_findings(thread, find_pins(thread, given)), self._found)
+            self._looking.run(lambda task: pin_findings(thread, find_pins(thread, given)), self._found, lane="pass")
         self._show()
 
     def _found(self, findings: Sequence[PinFinding]) -> None:
@@ -159,7 +159,7 @@ class PinsPanel(ListPanel[PinLine]):
             def job(task: Task) -> None:
                 compare(thread, missing, lambda run, result: task.report((run, result)), cancelled=task.cancelled)
 
-            self._driving.run(job, lambda _: self._show(), reported=self._heard, waits=True)
+            self._driving.run(job, lambda _: self._show(), reported=self._heard, lane="wait")
         self._show()
 
     def _heard(self, news: tuple[PolicyRun, Result]) -> None:

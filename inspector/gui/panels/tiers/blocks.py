@@ -86,7 +86,7 @@ class AnswerBlock(QWidget):
             self._asked_for = ""
         elif who != self._asked_for:  # the keyring may take its time
             self._asked_for = who
-            self._desk.bridge.run(lambda task: key_place(who), lambda place: self._show_key(who, place), waits=True)
+            self._desk.bridge.run(lambda task: key_place(who), lambda place: self._show_key(who, place), lane="wait")
         else:
             self.note.setText(self._key_words or dict(ANSWERERS)[kind])
 

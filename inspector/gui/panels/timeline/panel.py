@@ -175,7 +175,7 @@ class Timeline(PlotPanel):
             self._finding.cancel()
         new = state.opening is None and not self._finding.busy and self.is_new("findings", thread, pins)
         if new and session is not None and thread is not None:
-            self._finding.run(lambda task: finding_marks(session, thread, pins), self._show_findings)
+            self._finding.run(lambda task: finding_marks(session, thread, pins), self._show_findings, lane="pass")
         self.plot.show_marks((*self._findings, *chosen_marks(state)), state.at)
         self.plot.describe(self._spoken(state))
         self._key.show_marks({mark.kind for mark in self.plot.mark_row.marks})
