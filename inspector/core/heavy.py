@@ -1,4 +1,8 @@
-"""What is heavy is made ready when it is first used: packages, and patterns, of which many take a millisecond.
+"""What is heavy: packages and patterns, which are made ready when they are first used, and long computations.
+
+A loop over a whole session calls `checkpoint()`. On the command line that does nothing. A runner that computes on a
+thread of its own says by `with_checkpoints` what happens there: the computation is stopped, or rests while something
+more urgent is done.
 
 Packages are imported by one thread at a time, whatever thread that is. Beside the window Python's imports are watched
 by PySide6, which looks into modules that are still on their way. Two threads that import at once can then see half a
@@ -6,7 +10,9 @@ module; an import that failed for this reason is made once more.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from threading import Lock
 from types import ModuleType
@@ -42,3 +48,23 @@ class _Late:
 def pattern(text: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
     """As `re.compile`, later: a mistake in `text`, or in what gives it, shows when it is used."""
     return cast("re.Pattern[str]", _Late(text, flags))
+
+
+_at_checkpoint: ContextVar[Callable[[], None] | None] = ContextVar("at_checkpoint", default=None)
+
+
+def checkpoint() -> None:
+    """Raise whatever the runner of this computation raises to stop it. Cheap: call it in inner loops."""
+    call = _at_checkpoint.get()
+    if call is not None:
+        call()
+
+
+@contextmanager
+def with_checkpoints(call: Callable[[], None]) -> Iterator[None]:
+    """Have `call` called at every checkpoint of what is computed inside, on this thread."""
+    token = _at_checkpoint.set(call)
+    try:
+        yield
+    finally:
+        _at_checkpoint.reset(token)

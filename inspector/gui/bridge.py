@@ -25,25 +25,31 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 
-from inspector.core.checkpoint import with_checkpoints
 from inspector.core.errors import Cancelled, InspectorError
+from inspector.core.heavy import with_checkpoints
 
 T = TypeVar("T")
 TURN_S = 0.00005
 """How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
 makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
 
-Lane: TypeAlias = Literal["answer", "compute", "pass", "wait"]
+Lane: TypeAlias = Literal["answer", "compute", "card", "pass", "wait"]
 """`answer`: short, and a person has just asked for it (a search, a filter). `compute`: what a panel in sight shows.
-`pass`: over a whole session, shown when it is there; may take minutes. `wait`: waits for a model, a file or a server
-more than it computes."""
+`card`: the answers of the first screen about a whole session. `pass`: over a whole session, too, shown when it is
+there; may take minutes. `wait`: waits for a model, a file or a server more than it computes."""
 
-_WORKERS: Mapping[Lane, int] = MappingProxyType({"answer": 1, "compute": 2, "pass": 1, "wait": 8})
+_WORKERS: Mapping[Lane, int] = MappingProxyType({"answer": 1, "compute": 2, "card": 2, "pass": 1, "wait": 8})
 """Jobs of a lane that run at the same time. They share one interpreter: more of them end no sooner, and painting waits
 for each in turn."""
 
 _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
-    {"answer": (), "compute": ("answer",), "pass": ("answer", "compute"), "wait": ()}
+    {
+        "answer": (),
+        "compute": ("answer",),
+        "card": ("answer", "compute"),
+        "pass": ("answer", "compute", "card"),
+        "wait": ("answer",),
+    }
 )
 """The lanes for which a job of a lane rests."""
 

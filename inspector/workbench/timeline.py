@@ -119,20 +119,24 @@ def _silent(state: State) -> Iterator[Mark]:
             yield Mark(drop.request, f"drop, {drop.kind}", drop.loss, "drop")
 
 
-def finding_marks(session: Session, thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:
-    """Cache breaks, and where pins and constraints (no mere instructions) went. O(text): not for the GUI thread."""
-    breaks = (
-        Mark(one.request, f"cache break, {one.cause}: {one.tokens:,} tokens billed again", kind="cache break")
-        for one in cache_breaks(thread, session)
+def break_marks(session: Session, thread: Thread) -> tuple[Mark, ...]:
+    """Mark the cache breaks of a thread. O(messages): not for the GUI thread."""
+    return tuple(
+        Mark(found.request, f"cache break, {found.cause}: {found.tokens:,} tokens billed again", kind="cache break")
+        for found in cache_breaks(thread, session)
     )
+
+
+def pin_marks(thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:
+    """Mark where pins and constraints of the user (not mere instructions) were removed. O(text), minutes in a long
+    session: not for the GUI thread."""
     pins = [pin for pin in find_pins(thread, given) if pin.message and pin.found != "instruction"]
-    gone = (
-        Mark(span.first, f"gone: {one.pin.text}", kind="pin gone")
-        for one in pin_findings(thread, pins)
-        for span in one.history.spans
+    return tuple(
+        Mark(span.first, f"gone: {finding.pin.text}", kind="pin gone")
+        for finding in pin_findings(thread, pins)
+        for span in finding.history.spans
         if span.state == "gone"
     )
-    return (*breaks, *gone)
 
 
 def chosen_marks(state: State) -> tuple[Mark, ...]:

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.core.checkpoint import checkpoint
+from inspector.core.heavy import checkpoint
 from inspector.gui.bridge import Bridge, Lane, LatestJob, Task, collect
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.mark_row import MarkRow

@@ -32,7 +32,9 @@ def long_session() -> Session:
             stretch.append(summary)
             messages.append(summary)
             compactions.append(Compaction(turn, "auto", tokens_before=150_000))
-        ban = f"Never change {_WORDS[turn % 10]}{turn}.py. Do not touch {_WORDS[turn % 7]}{turn}.csv. " * (turn % 5 == 0)
+        ban = f"Never change {_WORDS[turn % 10]}{turn}.py. Do not touch {_WORDS[turn % 7]}{turn}.csv. " * (
+            turn % 5 == 0
+        )
         body = " ".join(sentence(turn * 31 + k) for k in range(20))
         for message in (
             Message(f"u{turn}", "user", (Text(f"{ban}Look at part {turn}."),)),
@@ -53,13 +55,13 @@ def test_search_when_a_long_pass_is_running_answers_before_it_ends(window: MainW
     timeline, search = window.docks.panel("Timeline"), window.docks.panel("Search")
     assert isinstance(timeline, Timeline)
     assert isinstance(search, SearchPanel)
-    qtbot.waitUntil(lambda: timeline._finding.busy)
+    qtbot.waitUntil(lambda: timeline._pin_job.busy)
     began = monotonic()
     press(window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     write(search.field, "part 14")
     press(search.field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: len(search.table.rows) == 111)
     answered = monotonic() - began
-    assert timeline._finding.busy, f"the pass ended before the answer came, after {answered:.1f} s"
+    assert timeline._pin_job.busy, f"the pass ended before the answer came, after {answered:.1f} s"
     window.close_session()
     qtbot.waitUntil(lambda: not window.bridge.busy)  # the pass would take minutes

@@ -233,6 +233,7 @@ def test_the_lower_plot_gives_way_before_the_pressure_does(opened: Timeline, qtb
 def test_marks_fold_open_and_lead_to_their_requests(opened: Timeline, qtbot: QtBot) -> None:
     """The sample: a compaction, two constraints that went with it, its cache break; two other breaks."""
     row, bench = opened.plot.mark_row, opened.desk.workbench
+    qtbot.waitUntil(lambda: not opened._pin_job.busy and not opened._break_job.busy)
     row.grab()
     assert [mark.kind for mark in row.marks] == [
         "cache break", "compaction", "cache break", "pin gone", "pin gone", "cache break",

@@ -17,9 +17,9 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, is_prefix, shared
-from inspector.core.checkpoint import checkpoint
 from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
+from inspector.core.heavy import checkpoint
 from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.prices import billed, named_models, sum_prices

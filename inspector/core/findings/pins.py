@@ -19,11 +19,11 @@ from typing import Literal, TypeAlias, get_args
 
 from inspector.core.arrivals import Arrival, arrivals
 from inspector.core.calls import command_of, patched, path_of, read_by, writes
-from inspector.core.checkpoint import checkpoint
 from inspector.core.facts.reading import call_text
 from inspector.core.facts.rules import forbids, rule, simplified
 from inspector.core.facts.sentences import typed
 from inspector.core.facts.wording import plain
+from inspector.core.heavy import checkpoint
 from inspector.core.message import Message, ToolCall
 from inspector.core.replay.pins import Pin, PinHistory, PinIndex, PinSpan, PinState, recorded_pins
 from inspector.core.session import Thread

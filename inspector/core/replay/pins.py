@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, shared
-from inspector.core.checkpoint import checkpoint
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import wanted
 from inspector.core.facts.wording import Saying, Speech, plain
+from inspector.core.heavy import checkpoint
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Thread
 

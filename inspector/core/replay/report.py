@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
-from inspector.core.checkpoint import checkpoint
 from inspector.core.errors import Cancelled
+from inspector.core.heavy import checkpoint
 from inspector.core.message import Message
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy

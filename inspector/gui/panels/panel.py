@@ -8,8 +8,8 @@ To add one: a file with a `Panel` subclass, named with its place in the list in
   seen (a hidden one, when it comes to light) and must cost nothing when nothing it shows has changed: ask
   `self.is_new("rows", state.session, state.at)`.
 - What the user wants goes up: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
-- Anything over 50 ms: `self.desk.bridge.run(job, done)`, or a `LatestJob` where only the newest matters. A panel makes
-  no thread.
+- Anything over 50 ms: `self.desk.bridge.run(job, done)`, or a `LatestJob` where only the newest matters; what goes over
+  a whole session in the lane `pass`, so that nothing waits for it. A panel makes no thread.
 - Colours: `self.desk.theme.colours`, read while painting. A widget that keeps some has a `restyle()`, which is called
   when they change.
 - A widget paints in `with QPainter(self) as painter:`. A painter that a trace keeps alive ends the program.

@@ -17,7 +17,7 @@ from inspector.core.findings.answers import (
     lost_answer,
 )
 from inspector.core.tokens.estimators import estimator
-from inspector.gui.bridge import LatestJob
+from inspector.gui.bridge import Lane, LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, row
@@ -117,7 +117,8 @@ class GlancePanel(Panel):
             self._fit()
             self._work_out(question)  # the session may have grown meanwhile
 
-        job.run(lambda task: answer(), show)
+        lane: Lane = "compute" if question == "filled" else "card"  # the others go over the whole session
+        job.run(lambda task: answer(), show, lane=lane)
 
     def _answerer(self, question: Question) -> Callable[[], ShortAnswer]:
         """Return what works out an answer about what is open now, on any thread."""

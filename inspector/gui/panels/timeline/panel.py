@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
-from inspector.core.session import Thread
+from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
@@ -27,7 +27,7 @@ from inspector.gui.widgets.small import Elided
 from inspector.workbench.filling import AreaKind, Areas, areas
 from inspector.workbench.gauge import firings, reading, watermarks
 from inspector.workbench.state import State
-from inspector.workbench.timeline import Mark, MarkKind, chosen_marks, finding_marks, series, step_effects
+from inspector.workbench.timeline import Mark, MarkKind, break_marks, chosen_marks, pin_marks, series, step_effects
 
 MANY = 5_000
 """Requests of a thread whose curves take longer than a frame."""
@@ -57,8 +57,10 @@ class Timeline(PlotPanel):
         self.way = choice("How the timeline is drawn", _WAYS)
         self.way.currentIndexChanged.connect(self._draw_areas)
         self._filling = LatestJob(desk.bridge)
-        self._findings: tuple[Mark, ...] = ()
-        self._finding = LatestJob(desk.bridge)
+        self._breaks: tuple[Mark, ...] = ()
+        self._break_job = LatestJob(desk.bridge)
+        self._gone_pins: tuple[Mark, ...] = ()
+        self._pin_job = LatestJob(desk.bridge)
         head = row(self._caption, 12, (self._here, 1), self._key, 10, self.way, margins=(13, 6, 13, 0))
         head.addStrut(self._key.sizeHint().height())  # nothing jumps where the key gives way to words
         self._column = column(head, ..., of=self, gap=0)
@@ -167,27 +169,39 @@ class Timeline(PlotPanel):
         self._key.show_areas(sorted(named, key=lambda one: -one[2]))
 
     def _draw_marks(self) -> None:
-        """Breaks and pins are looked for elsewhere, one time after the other while a session grows."""
+        """Breaks and pins are looked for in jobs, one after the other while a session grows."""
         state = self._state
-        session, thread, pins = state.session, state.thread, state.pins
-        if self.is_new("marked", session.path if session is not None else "", state.thread_id):
-            self._findings = ()
-            self._finding.cancel()
-        new = state.opening is None and not self._finding.busy and self.is_new("findings", thread, pins)
-        if new and session is not None and thread is not None:
-            self._finding.run(lambda task: finding_marks(session, thread, pins), self._show_findings, lane="pass")
-        self.plot.show_marks((*self._findings, *chosen_marks(state)), state.at)
+        if self.is_new("marked", state.session.path if state.session is not None else "", state.thread_id):
+            self._breaks = self._gone_pins = ()
+            self._break_job.cancel()
+            self._pin_job.cancel()
+        if state.opening is None:
+            self._find_breaks(state.session, state.thread)
+            self._find_gone_pins(state.thread, state.pins)
+        self.plot.show_marks((*self._breaks, *self._gone_pins, *chosen_marks(state)), state.at)
         self.plot.describe(self._spoken(state))
         self._key.show_marks({mark.kind for mark in self.plot.mark_row.marks})
+
+    def _find_breaks(self, session: Session | None, thread: Thread | None) -> None:
+        def show(found: tuple[Mark, ...]) -> None:
+            self._breaks = found
+            self._draw_marks()
+
+        if not self._break_job.busy and self.is_new("breaks", thread) and session is not None and thread is not None:
+            self._break_job.run(lambda task: break_marks(session, thread), show)
+
+    def _find_gone_pins(self, thread: Thread | None, pins: tuple[str, ...]) -> None:
+        def show(found: tuple[Mark, ...]) -> None:
+            self._gone_pins = found
+            self._draw_marks()
+
+        if not self._pin_job.busy and self.is_new("pins", thread, pins) and thread is not None:
+            self._pin_job.run(lambda task: pin_marks(thread, pins), show, lane="pass")
 
     def _spoken(self, state: State) -> str:
         place = "the end" if state.at is None else f"request {state.at}"
         marks = self.plot.mark_row.accessibleDescription()
         return f"{place} of {plural(self.plot.count, 'request')}: {spoken_pressure(reading(state))}. Marks: {marks}"
-
-    def _show_findings(self, found: Sequence[Mark]) -> None:
-        self._findings = tuple(found)
-        self._draw_marks()
 
     def restyle(self) -> None:
         super().restyle()
