@@ -1,7 +1,7 @@
 """The only file of the window that makes threads: runs a job off the GUI thread and brings everything back onto it.
 
 A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often; what it calls
-in `core` ends by itself at the next `checkpoint()` after a cancel. Its result, its reports and what it raises arrive on
+in `core` ends at the next `checkpoint()` after a cancel. Its result, its reports and what it raises arrive on
 the GUI thread, in order, one a turn of the event loop. An unexpected failure is raised there again, so that it meets
 the same hook as any other bug.
 
@@ -132,7 +132,7 @@ class _Traffic:
             self._jobs[lane] += 1
 
     def leave(self, lane: Lane) -> None:
-        """One of them has ended."""
+        """A job of the lane has ended."""
         with self._fewer:
             self._jobs[lane] -= 1
             self._fewer.notify_all()

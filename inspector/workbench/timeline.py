@@ -122,8 +122,8 @@ def _silent(state: State) -> Iterator[Mark]:
 def break_marks(session: Session, thread: Thread) -> tuple[Mark, ...]:
     """Mark the cache breaks of a thread. O(messages): not for the GUI thread."""
     return tuple(
-        Mark(found.request, f"cache break, {found.cause}: {found.tokens:,} tokens billed again", kind="cache break")
-        for found in cache_breaks(thread, session)
+        Mark(miss.request, f"cache break, {miss.cause}: {miss.tokens:,} tokens billed again", kind="cache break")
+        for miss in cache_breaks(thread, session)
     )
 
 

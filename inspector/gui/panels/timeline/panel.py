@@ -183,16 +183,16 @@ class Timeline(PlotPanel):
         self._key.show_marks({mark.kind for mark in self.plot.mark_row.marks})
 
     def _find_breaks(self, session: Session | None, thread: Thread | None) -> None:
-        def show(found: tuple[Mark, ...]) -> None:
-            self._breaks = found
+        def show(marks: tuple[Mark, ...]) -> None:
+            self._breaks = marks
             self._draw_marks()
 
         if not self._break_job.busy and self.is_new("breaks", thread) and session is not None and thread is not None:
             self._break_job.run(lambda task: break_marks(session, thread), show)
 
     def _find_gone_pins(self, thread: Thread | None, pins: tuple[str, ...]) -> None:
-        def show(found: tuple[Mark, ...]) -> None:
-            self._gone_pins = found
+        def show(marks: tuple[Mark, ...]) -> None:
+            self._gone_pins = marks
             self._draw_marks()
 
         if not self._pin_job.busy and self.is_new("pins", thread, pins) and thread is not None:
