@@ -1,8 +1,8 @@
 """What is heavy: packages and patterns, which are made ready when they are first used, and long computations.
 
-A loop over a whole session calls `checkpoint()`. On the command line that does nothing. A runner that computes on another
-thread says by `with_checkpoints` what happens there: the computation is stopped, or rests while something
-more urgent is done.
+A loop over a whole session calls `checkpoint()`. On the command line that does nothing. A runner that computes on
+another thread says by `with_checkpoints` what happens there: the computation is stopped, or rests while something more
+urgent is done.
 
 Packages are imported by one thread at a time, whatever thread that is. Beside the window Python's imports are watched
 by PySide6, which looks into modules that are still on their way. Two threads that import at once can then see half a
