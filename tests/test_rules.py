@@ -111,7 +111,7 @@ def test_a_folder_is_seen_at_a_glance() -> None:
 
 
 SHARED = {
-    "core/formats": "calls detect format growing many reading stored unread",
+    "core/formats": "calls detect foreign format growing many reading signs stored",
     "core/policies": "catalogue context harness place replacements settings turn verdict",
     "gui/panels": "catalogue list_panel panel",
 }

@@ -20,6 +20,7 @@ from inspector.core.message import Opaque
 from inspector.core.session import Problem, Session
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import ZippedFile, first_in_folder, sessions_in_folder, source_of
+from inspector.transcripts.choosing import choose_formats, is_read, refuse_unread
 from inspector.transcripts.database import named, session_path
 from inspector.transcripts.feeder import Feeder
 from inspector.transcripts.stores import DatabaseSession
@@ -33,14 +34,23 @@ _TOLD = 10
 class TranscriptReading:
     """A transcript with its companions, as far as it was read; one that is `growing` can be read on."""
 
-    def __init__(self, path: Path, format: str | None, progress: ReadProgress, growing: bool) -> None:  # noqa: A002
-        """Raises NothingToRead, UnknownFormat, Cancelled."""
+    def __init__(
+        self,
+        path: Path,
+        format: str | None,  # noqa: A002
+        progress: ReadProgress,
+        growing: bool,
+        chosen: Format | None = None,
+    ) -> None:
+        """`chosen`: one of `choices` that is not the first. Raises NothingToRead, UnknownFormat, Cancelled."""
         is_folder = os.path.isdir(path)
         self._folder = sessions_in_folder(path) if is_folder else []
         self.path = first_in_folder(path, self._folder) if is_folder else path
-        self.progress, self._growing = progress, growing
+        self._opened, self.progress, self._growing = path, progress, growing
         main = source_of(self.path, progress, growing)
-        self.format = _format_of(main, format)
+        self.choices, self.head = choose_formats(main, format)
+        """The formats that may read the file, the surest first, and what they were chosen by."""
+        self.format = chosen or self.choices[0]
         self.reader = self.format.start()
         self._file, self._wanted = named(self.path)
         if isinstance(main, TranscriptFile):
@@ -56,6 +66,16 @@ class TranscriptReading:
         self._passed: dict[Path, FileStat | None] = {}
         """Files that are no companions (None), or held nothing when they were as the value says."""
         self._session_id = ""
+
+    def by_other_formats(self) -> Iterator["TranscriptReading"]:
+        """Yield a reading of the same file, not begun, by each of the other formats that may read it."""
+        for other in self.choices[1:]:
+            self.progress.done = 0
+            yield TranscriptReading(self._opened, None, self.progress, self._growing, other)
+
+    def understands(self) -> bool:
+        """Did the reader make requests of what it was fed?"""
+        return is_read(self.reader.session(), self.files[0].records)
 
     def read_main(self, first: Callable[[Session], None] | None = None) -> None:
         """Feed the main file. Raises NothingToRead, Cancelled."""
@@ -147,13 +167,11 @@ def open_transcript(
             transcript = TranscriptReading(path, format, about, growing=keep is not None)
         except UnknownFormat as error:
             raise UnknownFormat(f"{path}: {error}") from None
-        companions = transcript.new_companions()
-        sizes = (file_stat(companion) for companion, _ in companions)
-        about.total = transcript.files[0].size + sum(one.size for one in sizes if one is not None)
-        transcript.read_main(first)
-        lost = _read_companions(transcript, companions)
+        lost = read_whole(transcript, first)
         if format is not None:
             refuse_nothing(transcript)
+        else:
+            transcript, lost = read_otherwise(transcript, lost)
         if keep is not None:
             keep(transcript)
     return transcript.session(*lost, *(problem for one in transcript.files for problem in one.torn()))
@@ -188,18 +206,32 @@ def path_of(path: Path, wanted: str) -> Path:
     return Path(held[place].path)
 
 
-def _format_of(main: TranscriptFile | DatabaseSession, wanted: str | None) -> Format:
-    """What the file is: as it is, else as the records that it lists. Raises UnknownFormat."""
-    known = all_formats()[0]
+def read_whole(transcript: TranscriptReading, first: Callable[[Session], None] | None = None) -> list[Problem]:
+    """Feed the main file and its companions. The problems are those of companions that cannot be read."""
+    companions = transcript.new_companions()
+    sizes = (file_stat(companion) for companion, _ in companions)
+    transcript.progress.total = transcript.files[0].size + sum(stat.size for stat in sizes if stat is not None)
+    transcript.read_main(first)
+    return _read_companions(transcript, companions)
+
+
+def read_otherwise(transcript: TranscriptReading, lost: list[Problem]) -> tuple[TranscriptReading, list[Problem]]:
+    """Return the first reading that understands the file, with its lost companions: this one, or by another format.
+
+    Raises UnknownFormat where there is none and the first makes nothing of the file.
+    """
+    if transcript.understands():
+        return transcript, lost
+    for attempt in transcript.by_other_formats():
+        with suppress(NothingToRead):
+            attempt_lost = read_whole(attempt)
+            if attempt.understands():
+                return attempt, attempt_lost
     try:
-        return detect(main.head(), wanted, known)
-    except UnknownFormat:
-        spread = main.spread() if isinstance(main, TranscriptFile) else None
-        if spread is None:
-            raise
-        with suppress(UnknownFormat):
-            return detect(spread, wanted, known)
-        raise
+        refuse_unread(transcript.reader.session(), transcript.head, transcript.format, transcript.files[0].records)
+    except UnknownFormat as refusal:
+        raise UnknownFormat(f"{transcript.path}: {refusal}") from None
+    return transcript, lost
 
 
 def _read_companions(transcript: TranscriptReading, companions: list[tuple[Path, str]]) -> list[Problem]:

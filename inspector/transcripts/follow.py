@@ -15,7 +15,13 @@ from inspector.core.errors import Cancelled, InspectorError, NothingToRead, Unkn
 from inspector.core.session import Session
 from inspector.transcripts.database import transcript_stat
 from inspector.transcripts.discover import NewestSession
-from inspector.transcripts.files import TranscriptReading, no_collection, refuse_nothing
+from inspector.transcripts.files import (
+    TranscriptReading,
+    no_collection,
+    read_otherwise,
+    read_whole,
+    refuse_nothing,
+)
 from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat, is_packed
 
@@ -173,8 +179,10 @@ class Follower:
         if is_packed(self.path):
             raise PackedFile(f"{self.path} is packed: it can be opened, but nobody appends to it")
         transcript = TranscriptReading(self.path, self._format, self._progress, growing=True)
-        transcript.read_main()
-        if self._format is not None and not self._ever:
+        read_whole(transcript)
+        if self._format is None:
+            transcript, _ = read_otherwise(transcript, [])
+        elif not self._ever:
             refuse_nothing(transcript)
         self._transcript = transcript
         self._read_companions(transcript)

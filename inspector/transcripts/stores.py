@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import apsw
 
 from inspector.core.errors import NothingToRead
+from inspector.core.formats.foreign import foreign_database
 from inspector.core.formats.format import Head, Reader
 from inspector.core.formats.many import place_of
 from inspector.core.jsontext import NotJson, loads
@@ -184,8 +185,10 @@ def _layout_of(path: Path, database: apsw.Connection) -> StoreLayout:
             return layout
     if held:
         return held[0]
-    known = " or ".join(dict.fromkeys(f"{layout.agent}'s" for layout in LAYOUTS))
-    raise NothingToRead(f"{path} is an SQLite database, but none of {known}")
+    if foreign := foreign_database(tables):
+        raise NothingToRead(f"{path}: {foreign.sentence}")
+    known = ", ".join(dict.fromkeys(layout.agent for layout in LAYOUTS))
+    raise NothingToRead(f"{path} is an SQLite database of an unknown program. Databases of these can be read: {known}")
 
 
 def _columns(database: apsw.Connection, layout: StoreLayout, table: str) -> tuple[list[str], str]:
@@ -262,6 +265,11 @@ class DatabaseSession:
         self._known: dict[str, dict[Any, int]] = {}
         """By table and id: the rows that were read, and what they held."""
         self._feed: Callable[[int, Any], None] = lambda line, row: None
+
+    @property
+    def records(self) -> int:
+        """How many rows were read."""
+        return sum(map(len, self._known.values()))
 
     @property
     def size(self) -> int:

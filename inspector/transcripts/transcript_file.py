@@ -235,6 +235,11 @@ class TranscriptFile:
             feed(line, value, file)
 
     @property
+    def records(self) -> int:
+        """How many values were read."""
+        return self._feeder.values
+
+    @property
     def size(self) -> int:
         """Bytes on disk."""
         return self._source.size

@@ -155,7 +155,10 @@ def test_one_that_holds_no_session_yet(path: Path, writer: sqlite3.Connection, m
 def test_no_database_of_opencode(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "logs.db") as other:
         other.execute("create table responses (id text)")
-    with pytest.raises(InspectorError, match="none of opencode's"):
+    with pytest.raises(
+        InspectorError,
+        match=r"an unknown program.*can be read: opencode, Crush, OpenClaw$",
+    ):
         open_transcript(tmp_path / "logs.db")
     assert database_of(tmp_path / "nothing.db#x") is None
     assert named(tmp_path / "logs.db#x") == (tmp_path / "logs.db", "x")

@@ -97,7 +97,7 @@ def test_records_in_a_list_are_read_as_lines(folder: Path) -> None:
         assert listed.format == lines.format
         assert [one.parts for one in listed.main.end] == [one.parts for one in lines.main.end]
     path.write_text(json.dumps([{"no": "transcript"}]))
-    with pytest.raises(UnknownFormat, match="no transcript"):
+    with pytest.raises(UnknownFormat, match="unrecognised file format"):
         open_transcript(path)
 
 
@@ -172,7 +172,7 @@ def test_a_wrong_format_is_a_sentence(folder: Path, tmp_path: Path) -> None:
     for path, name in ((folder / "a.jsonl", "openai-responses"), (items, "openai-responses"), (items, "codex")):
         with pytest.raises(UnknownFormat, match="nothing in it can be read as"):
             open_transcript(path, format=name)
-    with pytest.raises(UnknownFormat, match="no transcript that is known"):
+    with pytest.raises(UnknownFormat, match="unrecognised file format"):
         open_transcript(items)
 
 

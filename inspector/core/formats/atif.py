@@ -21,6 +21,7 @@ from inspector.core.formats.format import Contents, DocumentReader, FedValues, F
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.many import ManyReader
 from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.signs import FileSign, FileSigns, matches
 from inspector.core.session import Compaction, HeldSession, Session, Thread
 from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
@@ -30,14 +31,7 @@ _RUN = ("run_id", "trial_name", "task")
 _COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 
 
-def sniff(head: Head) -> float:
-    """Sure where the schema names itself."""
-    return float(_is_trajectory(head.document))
-
-
-def _is_trajectory(value: Any) -> bool:
-    named = isinstance(value, Mapping) and text_of(value.get("schema_version")).startswith("ATIF-")
-    return named and isinstance(value.get("steps"), list)
+_TRAJECTORY = {"schema_version": "ATIF-*", "steps": []}
 
 
 def companions(path: PurePath) -> Sequence[str]:
@@ -47,7 +41,7 @@ def companions(path: PurePath) -> Sequence[str]:
 
 def is_companion(head: Head, session: Session) -> bool:
     """A run that this one started, or its continuation."""
-    if not _is_trajectory(head.document):
+    if not matches(head.document, _TRAJECTORY):
         return False
     about = object_of(object_of(head.document, "agent"), "extra")
     return session.id in (head.document.get("session_id"), about.get("parent_session_id"))
@@ -196,15 +190,9 @@ def _observed(result: Mapping[str, Any], content: Any) -> dict[str, Any]:
     return {"role": "user", "content": content}
 
 
-def sniff_traces(head: Head) -> float:
-    """Sure where every row holds conversations: nobody else calls a list of messages so and names its trial."""
-    rows = head.document if isinstance(head.document, list) else list(head.values)
-    told = [row.get("conversations") if isinstance(row, Mapping) else None for row in rows[:8]]
-    if not told or not all(isinstance(one, list) and one and isinstance(one[0], Mapping) for one in told):
-        return 0.0
-    if not all("role" in one[0] for one in told if one):
-        return 0.0
-    return 0.97 if any(key in rows[0] for key in (*_RUN, "episode", "agent")) else 0.9
+_CONVERSATION = {"conversations": [{"role": "<any>"}]}
+_TRIAL_KEYS = (*_RUN, "episode", "agent")
+"""What names the trial of a conversation: data sets of conversations have none of them."""
 
 
 def split_traces(value: Any) -> Sequence[tuple[HeldSession, Any]]:
@@ -242,7 +230,7 @@ FORMATS = (
     Format(
         NAME,
         "ATIF trajectory",
-        sniff,
+        FileSigns(FileSign(_TRAJECTORY, "document")),
         partial(DocumentReader, read),
         companions,
         is_companion,
@@ -257,7 +245,10 @@ FORMATS = (
     Format(
         TRACES,
         "ATIF training conversations",
-        sniff_traces,
+        FileSigns(
+            *(FileSign([{**_CONVERSATION, key: "<any>"}], "document", 0.97) for key in _TRIAL_KEYS),
+            *(FileSign({**_CONVERSATION, key: "<any>"}, "every", 0.97) for key in _TRIAL_KEYS),
+        ),
         partial(ManyReader, TRACES, split_traces, read_traces),
         is_many=True,
         grows=True,

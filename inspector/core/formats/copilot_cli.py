@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Prompt, View
-from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format
 from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.reading import ProblemList, RecordPosition
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.jsontext import dumps
 from inspector.core.message import Mark, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
@@ -27,7 +28,7 @@ _SUMMARY = "Everything before this was compacted; what of it goes on, as Copilot
 
 
 NAME = "copilot-cli"
-_GROUPS = ("session", "system", "user", "assistant", "tool", "hook", "permission", "subagent")
+_EVENTS = "session.*|system.*|user.*|assistant.*|tool.*|hook.*|permission.*|subagent.*"
 _ESTIMATED = (
     ("systemTokens", "system prompt"),
     ("conversationTokens", "messages"),
@@ -37,19 +38,10 @@ _NO_END = "The file holds no input tokens: Copilot CLI writes them when a sessio
 _PARTIAL = "A compaction is recorded; what Copilot CLI sent beside its summary is not in the file."
 
 
-def sniff(head: Head) -> float:
-    """Sure where the first event of a session stands; less so for events of its kind without it."""
-    if any(_is_event(value) and value["type"] == "session.start" for value in head.values[:3]):
-        return 1.0
-    events = sum(_is_event(value) for value in head.values)
-    return 0.9 if events and 2 * events >= len(head.values) else 0.0
-
-
-def _is_event(value: Any) -> bool:
-    if not isinstance(value, Mapping) or not isinstance(value.get("data"), Mapping) or "parentId" not in value:
-        return False
-    kind = value.get("type")
-    return isinstance(kind, str) and kind.partition(".")[0] in _GROUPS
+_SIGNS = FileSigns(
+    FileSign({"type": "session.start", "data": "<object>", "parentId": "<any>"}, "any"),
+    FileSign({"type": _EVENTS, "data": "<object>", "parentId": "<any>"}, "most", 0.9),
+)
 
 
 class CopilotTrack(GrowingThread):
@@ -272,7 +264,7 @@ def _told(model: str, calls: int, usage: Usage | None) -> str:
 FORMAT = Format(
     NAME,
     "GitHub Copilot CLI session",
-    sniff,
+    _SIGNS,
     CopilotReader,
     grows=True,
     folders=(AgentFolder("session-state/*/events.jsonl", ".copilot", "COPILOT_HOME"),),

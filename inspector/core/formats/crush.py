@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format
 from inspector.core.formats.reading import iso_time, opaque_part
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.formats.stored import SessionRows, StoredReader, ThreadLayer
 from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Compaction
@@ -28,12 +29,6 @@ _ONE_POINT = (
     "Crush keeps the tokens of the last call only: its prompt and its answer as one sum, which is shown as the prompt. "
     "Nothing tells how much of it was read from a cache."
 )
-
-
-def sniff(head: Head) -> float:
-    """Sure of its rows."""
-    first = next(iter(head.values), None)
-    return float(isinstance(first, Mapping) and first.get("table") in _TABLES and isinstance(first.get("row"), Mapping))
 
 
 Stored: TypeAlias = tuple[Mapping[str, Any], list[Message], bool]
@@ -194,7 +189,7 @@ class CrushReader(StoredReader[CrushSession]):
 FORMAT = Format(
     NAME,
     "Crush session",
-    sniff,
+    FileSigns(FileSign({"table": "|".join(_TABLES), "row": "<object>"})),
     CrushReader,
     grows=True,
     folders=(AgentFolder("crush/projects.json", ".local/share", "XDG_DATA_HOME"),),

@@ -1,4 +1,4 @@
-"""Which format is it? Each says how sure it is of the content; the surest reads the file. File names say nothing."""
+"""Which format is it? Each says how sure it is of the content; the surest is tried first. File names say nothing."""
 
 from collections.abc import Sequence
 
@@ -27,9 +27,9 @@ from inspector.core.formats import (
     vibe,
     vscode_chat,
 )
+from inspector.core.formats.foreign import chat_sentence, foreign_format
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.payload import reader as payload
-from inspector.core.formats.unread import recognise
 
 FORMATS: tuple[Format, ...] = (
     claude_code.FORMAT,
@@ -58,24 +58,38 @@ FORMATS: tuple[Format, ...] = (
 )
 """The one list that names the formats."""
 
-_SURE = 0.9
-"""Below this, a format that is recognised but cannot be read yet is the better explanation."""
+SURE = 0.95
+"""From here on a file bears the marks of one format alone: no foreign format is looked for."""
+UNRECOGNISED = "unrecognised file format. The formats that can be read are listed in docs/formats.md"
 
 
 def detect(head: Head, name: str | None = None, formats: Sequence[Format] = FORMATS) -> Format:
-    """The format of that name, else the surest. Raises UnknownFormat with a sentence that names the known ones."""
+    """Return the format of that name, else the surest one. Raises UnknownFormat with a sentence."""
+    return candidates(head, name, formats)[0]
+
+
+def candidates(head: Head, name: str | None = None, formats: Sequence[Format] = FORMATS) -> list[Format]:
+    """Return every format that may read the file, the surest first; at least one.
+
+    Raises UnknownFormat where there is no format of that name, where a foreign format is surer than all of them, and
+    where the file bears the signs of none.
+    """
     if name is not None:
-        for one in formats:
-            if one.name == name:
-                return one
-        raise UnknownFormat(f"there is no format {name!r}; choose one of {', '.join(one.name for one in formats)}")
-    sureness, best = 0.0, formats[0]
-    for one in formats:
-        if sureness < 1.0 and (sure := one.sniff(head)) > sureness:
-            sureness, best = sure, one
-    if sureness < _SURE and (other := recognise(head)):
-        raise UnknownFormat(f"this looks like {other}")
-    if sureness <= 0:
-        known = ", ".join(one.title for one in formats)
-        raise UnknownFormat(f"this is no transcript that is known here; what can be read: {known}")
-    return best
+        return [_named(name, formats)]
+    sureness = {known.name: known.sniff(head) for known in formats}
+    found = sorted((known for known in formats if sureness[known.name] > 0), key=lambda known: -sureness[known.name])
+    surest = sureness[found[0].name] if found else 0.0
+    if surest < SURE:
+        foreign = foreign_format(head)
+        if foreign is not None and foreign.sure > surest:
+            raise UnknownFormat(foreign.sentence)
+    if not found:
+        raise UnknownFormat(chat_sentence(head) or UNRECOGNISED)
+    return found
+
+
+def _named(name: str, formats: Sequence[Format]) -> Format:
+    for known in formats:
+        if known.name == name:
+            return known
+    raise UnknownFormat(f"there is no format {name!r}; choose one of {', '.join(known.name for known in formats)}")

@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.calls import CallList, chat_call
-from inspector.core.formats.format import Contents, FedValues, Format, Head
+from inspector.core.formats.format import Contents, FedValues, Format
 from inspector.core.formats.growing import GrowingThread, measured, split_prompt
 from inspector.core.formats.many import ManyReader
 from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import HeldSession, Session, SideCall, Thread
 from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
@@ -26,12 +27,10 @@ NAME = "inspect"
 _ATTACHED = "attachment://"
 
 
-def sniff(head: Head) -> float:
-    """Sure where an evaluation stands with its samples."""
-    value = head.document
-    if not isinstance(value, Mapping) or not isinstance(about := value.get("eval"), Mapping):
-        return 0.0
-    return 1.0 if "task" in about and ("samples" in value or "status" in value) else 0.0
+_SIGNS = FileSigns(
+    FileSign({"eval": {"task": "<any>"}, "samples": "<any>"}, "document"),
+    FileSign({"eval": {"task": "<any>"}, "status": "<any>"}, "document"),
+)
 
 
 def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
@@ -248,7 +247,7 @@ def _usage(told: Any) -> Usage | None:
 FORMAT = Format(
     NAME,
     "Inspect evaluation log",
-    sniff,
+    _SIGNS,
     partial(ManyReader, NAME, split, read),
     is_many=True,
     grows=True,

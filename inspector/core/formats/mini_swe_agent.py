@@ -12,23 +12,20 @@ from inspector.core.buffer import Prompt
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
-from inspector.core.formats.format import Contents, DocumentReader, FedValues, Format, Head
+from inspector.core.formats.format import Contents, DocumentReader, FedValues, Format
 from inspector.core.formats.growing import GrowingThread, measured, split_prompt
 from inspector.core.formats.reading import ProblemList, iso_time
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import Session
 from inspector.core.untyped import object_of, text_of
 
 NAME = "mini-swe-agent"
 
 
-def sniff(head: Head) -> float:
-    """Sure where the file names its format, or the program that wrote it."""
-    value = head.document
-    if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
-        return 0.0
-    if text_of(value.get("trajectory_format")).startswith(NAME):
-        return 1.0
-    return 0.95 if "mini_version" in object_of(value, "info") else 0.0
+_SIGNS = FileSigns(
+    FileSign({"messages": [], "trajectory_format": f"{NAME}*"}, "document"),
+    FileSign({"messages": [], "info": {"mini_version": "<any>"}}, "document", 0.95),
+)
 
 
 def read(told: FedValues) -> Session:
@@ -73,7 +70,7 @@ def _take(thread: GrowingThread, line: int, message: Mapping[str, Any], name: st
 FORMAT = Format(
     NAME,
     "mini-swe-agent trajectory",
-    sniff,
+    _SIGNS,
     partial(DocumentReader, read),
     grows=True,
     contents=Contents(tokens="yes", system="yes", more="`*.traj.json`"),

@@ -13,9 +13,10 @@ from typing import Any
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.calls import CallList, chat_call
-from inspector.core.formats.format import Contents, DocumentReader, FedValues, Format, Head
+from inspector.core.formats.format import Contents, DocumentReader, FedValues, Format
 from inspector.core.formats.growing import GrowingThread, split_prompt
 from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.signs import FileSign, FileSigns, matches
 from inspector.core.message import Message
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator
@@ -30,17 +31,22 @@ _UNSEEN = "Every buffer is the history before its answer; what SWE-agent left ou
 _DEMO = "The first messages are a demonstration; its answers were no calls."
 
 
-def sniff(head: Head) -> float:
-    """Sure where steps and history stand together; a history alone is known by what only SWE-agent writes."""
-    value = head.document
-    if not isinstance(value, Mapping):
-        return 0.0
-    history, steps = value.get("history"), value.get("trajectory")
-    if isinstance(steps, list) and (isinstance(history, list) or "info" in value):
-        return 0.97 if not steps or "action" in first_of(steps) or "response" in first_of(steps) else 0.0
-    if isinstance(history, list) and {"role", "content"} <= first_of(history).keys():
-        return 0.95 if any(key in one for one in history[:4] if isinstance(one, Mapping) for key in _OWN[:4]) else 0.5
-    return 0.0
+def _are_steps(value: Any) -> bool:
+    return isinstance(value, list) and (not value or "action" in first_of(value) or "response" in first_of(value))
+
+
+def _is_own_history(value: Any) -> bool:
+    """Is it a history that bears what only SWE-agent writes?"""
+    if not matches(value, [{"role": "<any>", "content": "<any>"}]):
+        return False
+    return any(key in message for message in objects_of(value)[:4] for key in _OWN[:4])
+
+
+_SIGNS = FileSigns(
+    FileSign({"trajectory": _are_steps, "history": []}, "document", 0.97),
+    FileSign({"trajectory": _are_steps, "info": "<any>"}, "document", 0.97),
+    FileSign({"history": _is_own_history}, "document", 0.95),
+)
 
 
 def read(told: FedValues) -> Session:
@@ -143,7 +149,7 @@ def _read(message: Mapping[str, Any], name: str, line: int) -> list[Message]:
 FORMAT = Format(
     NAME,
     "SWE-agent trajectory",
-    sniff,
+    _SIGNS,
     partial(DocumentReader, read),
     grows=True,
     contents=Contents(tokens="no: totals, as notes", system="yes", more="`*.traj`"),

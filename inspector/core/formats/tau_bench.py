@@ -9,21 +9,19 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.format import Contents, FedValues, Format, Head
+from inspector.core.formats.format import Contents, FedValues, Format
 from inspector.core.formats.growing import GrowingThread, split_prompt
 from inspector.core.formats.many import ManyReader
 from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import list_of, object_of, objects_of, text_of
 
 NAME = "tau-bench"
 
 
-def sniff(head: Head) -> float:
-    """Sure where every row is a task with its conversation."""
-    rows = head.document if isinstance(head.document, list) else [head.document, *head.values]
-    told = [row for row in rows[:8] if isinstance(row, Mapping)]
-    return 0.97 if told and all("task_id" in row and isinstance(row.get("traj"), list) for row in told) else 0.0
+_TRIAL = {"task_id": "<any>", "traj": []}
+_SIGNS = FileSigns(FileSign([_TRIAL], "document", 0.97), FileSign(_TRIAL, "every", 0.97))
 
 
 def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
@@ -58,7 +56,7 @@ def read(told: FedValues) -> Session:
 FORMAT = Format(
     NAME,
     "tau-bench result",
-    sniff,
+    _SIGNS,
     partial(ManyReader, NAME, split, read),
     is_many=True,
     grows=True,

@@ -13,6 +13,7 @@ from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import Session
 from inspector.core.untyped import count_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage
@@ -22,20 +23,15 @@ _MESSAGES, _META = "messages.jsonl", "meta.json"
 _ROLES = ("user", "assistant", "tool")
 
 
-def sniff(head: Head) -> float:
-    """Sure of the file beside the messages; of these where each is named as Vibe does."""
-    if _is_meta(head.document):
-        return 1.0
-    return 0.95 if head.values and all(_is_message(value) for value in head.values) else 0.0
-
-
 def _is_meta(value: Any) -> bool:
     stats = object_of(value, "stats")
     return "session_prompt_tokens" in stats and "session_id" in value and "environment" in value
 
 
-def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.get("role") in _ROLES and isinstance(value.get("message_id"), str)
+_SIGNS = FileSigns(
+    FileSign(_is_meta, "document"),
+    FileSign({"role": "|".join(_ROLES), "message_id": "<text>"}, "every", 0.95),
+)
 
 
 def companions(path: PurePath) -> Sequence[str]:
@@ -46,7 +42,7 @@ def companions(path: PurePath) -> Sequence[str]:
 def is_companion(head: Head, session: Session) -> bool:
     """They lie alone in a folder of their own."""
     del session
-    return sniff(head) > 0 or all(isinstance(value, Mapping) and "role" in value for value in head.values)
+    return _SIGNS(head) > 0 or all(isinstance(value, Mapping) and "role" in value for value in head.values)
 
 
 def read(told: FedValues) -> Session:
@@ -109,7 +105,7 @@ def _notes(meta: Mapping[str, Any]) -> Sequence[str]:
 FORMAT = Format(
     NAME,
     "Mistral Vibe session",
-    sniff,
+    _SIGNS,
     partial(DocumentReader, read),
     companions,
     is_companion,

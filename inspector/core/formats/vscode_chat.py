@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, BuiltReader, Contents, Format
 from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.reading import iso_time
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.message import Message, Text
 from inspector.core.session import Session
 from inspector.core.untyped import list_of, object_of, objects_of, text_at, text_of
@@ -20,14 +21,6 @@ NAME = "vscode-chat"
 _SET, _PUSH, _DELETE = 1, 2, 3
 _DEEPEST = 32
 """Steps of a path into a chat."""
-
-
-def sniff(head: Head) -> float:
-    """Sure where requests stand with who asked and who answered, alone or as the first entry of a log."""
-    first = head.document if head.document is not None else next(iter(head.values), None)
-    if isinstance(first, Mapping) and first.get("kind") == 0:
-        first = first.get("v")
-    return float(_is_chat(first))
 
 
 def _is_chat(value: Any) -> bool:
@@ -195,7 +188,7 @@ _LOOSE = "User/globalStorage/emptyWindowChatSessions/*.json*"
 FORMAT = Format(
     NAME,
     "VS Code Copilot chat",
-    sniff,
+    FileSigns(FileSign(_is_chat), FileSign({"kind": 0, "v": _is_chat})),
     VsCodeChatReader,
     grows=True,
     folders=tuple(

@@ -191,7 +191,7 @@ def test_a_journal_is_known_by_its_beginning() -> None:
     assert detect(head_of(middle, middle)).name == "journal"
     others = [one for one in FORMATS if one.name != "journal"]
     assert all(one.sniff(head_of(HEAD, middle)) < 1 for one in others)
-    assert journal.sniff(head_of({"type": "session", "id": "x", "version": 3})) == 0
+    assert journal.FORMAT.sniff(head_of({"type": "session", "id": "x", "version": 3})) == 0
     with pytest.raises(UnknownFormat):
         detect(head_of({"type": "journal"}))
 

@@ -8,30 +8,20 @@ rules by which something leaves the buffer without a record; `sent` lays the buf
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
 
 from inspector.core.formats.claude_code.reader import NAME, ClaudeCodeReader
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import Session
 
-_TELLING = frozenset({"file-history-snapshot", "queue-operation", "custom-title", "last-prompt", "mode"})
-
-
-def _sniff(head: Head) -> float:
-    return max((_sureness(value) for value in head.values), default=0.0)
-
-
-def _sureness(value: Any) -> float:
-    if not isinstance(value, dict):
-        return 0.0
-    kind = value.get("type")
-    if "parentUuid" in value and "uuid" in value:
-        return 1.0
-    if kind in ("user", "assistant") and isinstance(value.get("message"), dict):
-        return 0.9 if "uuid" in value or "sessionId" in value else 0.7
-    if isinstance(kind, str) and (kind in _TELLING or (kind == "summary" and "leafUuid" in value)):
-        return 0.8
-    return 0.0
+_SIGNS = FileSigns(
+    FileSign({"parentUuid": "<any>", "uuid": "<any>"}, "any", 0.96),
+    FileSign({"type": "user|assistant", "message": "<object>", "uuid": "<any>"}, "any", 0.9),
+    FileSign({"type": "user|assistant", "message": "<object>", "sessionId": "<any>"}, "any", 0.9),
+    FileSign({"type": "assistant", "message": {"id": "<any>", "content": "<any>"}}, "any", 0.7),
+    FileSign({"type": "summary", "leafUuid": "<any>"}, "any", 0.8),
+    FileSign({"type": "file-history-snapshot|queue-operation|custom-title|last-prompt|mode"}, "any", 0.8),
+)
 
 
 def _companions(path: PurePath) -> Sequence[str]:
@@ -52,7 +42,7 @@ def _is_companion(head: Head, session: Session) -> bool:
 FORMAT = Format(
     name=NAME,
     title="Claude Code session",
-    sniff=_sniff,
+    sniff=_SIGNS,
     start=ClaudeCodeReader,
     companions=_companions,
     is_companion=_is_companion,

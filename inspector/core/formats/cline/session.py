@@ -15,6 +15,7 @@ from inspector.core.dialects.anthropic import ANTHROPIC
 from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.reading import ProblemList, iso_time
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Session
@@ -25,11 +26,6 @@ NAME = "cline-session"
 _MESSAGES = ".messages.json"
 _LEAD = "lead"
 _COUNTS = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
-
-
-def sniff(head: Head) -> float:
-    """Sure of its messages."""
-    return float(is_messages(head.document))
 
 
 def is_messages(value: Any) -> bool:
@@ -164,7 +160,7 @@ def _usage(used: Mapping[str, Any], beside: bool) -> Usage | None:
 FORMAT = Format(
     NAME,
     "Cline session (4.0 and later)",
-    sniff,
+    FileSigns(FileSign(is_messages, "document")),
     partial(DocumentReader, read),
     companions,
     is_companion,

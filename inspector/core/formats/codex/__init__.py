@@ -8,25 +8,16 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.formats.codex.reader import NAME, CodexReader
-from inspector.core.formats.codex.rollout import as_head, parent_of
+from inspector.core.formats.codex.rollout import parent_of
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import Session
 
-_KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-
-
-def sniff(head: Head) -> float:
-    """Sure where the head of a rollout stands first; nearly so for records without it."""
-    if head.values and as_head(head.values[0]) is not None:
-        return 1.0
-    records = [value for value in head.values if _payload(value) is not None]
-    kinds = [value.get("type") for value in records]
-    if not records or not all(isinstance(kind, str) for kind in kinds):
-        return 0.0
-    if kinds[0] == "session_meta":
-        return 1.0
-    known = sum(kind in _KINDS for kind in kinds)
-    return 0.95 if known and 2 * known >= len(head.values) else 0.0
+_SIGNS = FileSigns(
+    FileSign({"id": "<any>", "timestamp": "<any>", "instructions": "<any>", "type": "<absent>"}),  # the oldest head
+    FileSign({"type": "session_meta", "payload": "<object>"}, "any"),
+    FileSign({"type": "response_item|event_msg|turn_context|compacted", "payload": "<object>"}, "most", 0.95),
+)
 
 
 def _payload(value: Any) -> Mapping[str, Any] | None:
@@ -55,7 +46,7 @@ def is_companion(head: Head, session: Session) -> bool:
 FORMAT = Format(
     NAME,
     "Codex rollout",
-    sniff,
+    _SIGNS,
     CodexReader,
     companions,
     is_companion,

@@ -1,37 +1,24 @@
 """Gemini CLI sessions: an append log (messages repeated, `$set`, `$rewindTo`), or one JSON document (before 0.4x)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
 
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.gemini_cli.reader import NAME, GeminiReader
+from inspector.core.formats.signs import FileSign, FileSigns, matches
 from inspector.core.session import Session
 
-_TYPES = ("user", "gemini", "info", "warning", "error")
 _HEX = "0123456789abcdef"
 
 
-def sniff(head: Head) -> float:
-    """Sure where the header of a session stands, or a patch of it; less so for messages alone."""
-    if any(_is_header(value) or _is_patch(value) for value in (head.document, *head.values)):
-        return 1.0
-    messages = [value for value in head.values if _is_message(value)]
-    if not messages or 2 * len(messages) < len(head.values):
-        return 0.0
-    return 0.95 if any(value["type"] == "gemini" for value in messages) else 0.3
-
-
-def _is_header(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(value.get(key), str) for key in ("sessionId", "projectHash"))
-
-
-def _is_patch(value: Any) -> bool:
-    return isinstance(value, Mapping) and ("$rewindTo" in value or isinstance(value.get("$set"), Mapping))
-
-
-def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and "id" in value and "content" in value and value.get("type") in _TYPES
+_HEADER = {"sessionId": "<text>", "projectHash": "<text>"}
+_SIGNS = FileSigns(
+    FileSign(_HEADER, "any"),
+    FileSign({"$rewindTo": "<any>"}, "any"),
+    FileSign({"$set": "<object>"}, "any"),
+    FileSign({"id": "<any>", "content": "<any>", "type": "gemini"}, "any", 0.95),
+    FileSign({"id": "<any>", "content": "<any>", "type": "user|info|warning|error"}, "most", 0.3),
+)
 
 
 def companions(path: PurePath) -> Sequence[str]:
@@ -43,13 +30,13 @@ def companions(path: PurePath) -> Sequence[str]:
 
 def is_companion(head: Head, session: Session) -> bool:
     """A sub-agent's chat says so; the reader checks whose it is, by its folder."""
-    return any(_is_header(value) and value.get("kind") == "subagent" for value in head.values[:1])
+    return any(matches(value, {**_HEADER, "kind": "subagent"}) for value in head.values[:1])
 
 
 FORMAT = Format(
     NAME,
     "Gemini CLI session",
-    sniff,
+    _SIGNS,
     GeminiReader,
     companions,
     is_companion,

@@ -8,6 +8,7 @@ from inspector.core.formats import pi
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.openclaw.reader import NAME, OpenClawReader, entry_of, is_row
 from inspector.core.formats.openclaw.trajectory import SCHEMA, TRAJECTORY, TrajectoryReader
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import Session
 
 
@@ -25,10 +26,7 @@ def _is_mark(value: Any) -> bool:
     return isinstance(kind, str) and (kind == "model-snapshot" or kind.startswith("openclaw"))
 
 
-def sniff_trajectory(head: Head) -> float:
-    """Sure where the schema is named."""
-    first = next(iter(head.values), None)
-    return float(isinstance(first, Mapping) and first.get("traceSchema") == SCHEMA)
+_TRAJECTORY_SIGNS = FileSigns(FileSign({"traceSchema": SCHEMA}))
 
 
 def companions(path: PurePath) -> Sequence[str]:
@@ -40,7 +38,7 @@ def is_companion(head: Head, session: Session) -> bool:
     """Both name the session."""
     if entry_of(head.document, session.id):
         return True
-    return bool(sniff_trajectory(head)) and head.values[0].get("sessionId") == session.id
+    return bool(_TRAJECTORY_SIGNS(head)) and head.values[0].get("sessionId") == session.id
 
 
 FORMATS = (
@@ -68,7 +66,7 @@ FORMATS = (
     Format(
         TRAJECTORY,
         "OpenClaw trajectory",
-        sniff_trajectory,
+        _TRAJECTORY_SIGNS,
         TrajectoryReader,
         grows=True,
         contents=Contents(tokens="yes", system="yes", tools="yes", more="each run as it was compiled"),

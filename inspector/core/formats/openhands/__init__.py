@@ -10,7 +10,7 @@ FORMATS = (
     Format(
         events.NAME,
         "OpenHands event log (V0)",
-        events.sniff,
+        events.SIGNS,
         partial(ManyReader, events.NAME, events.split, events.read),
         is_many=True,
         grows=True,
@@ -21,7 +21,7 @@ FORMATS = (
     Format(
         v1.NAME,
         "OpenHands event log (V1)",
-        v1.sniff,
+        v1.SIGNS,
         partial(DocumentReader, v1.read),
         v1.companions,
         v1.is_companion,
@@ -35,7 +35,7 @@ FORMATS = (
     Format(
         log.NAME,
         "OpenHands completion log",
-        log.sniff,
+        log.SIGNS,
         partial(DocumentReader, log.read),
         log.companions,
         log.is_companion,

@@ -11,9 +11,10 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.formats.format import FedValues, Head
+from inspector.core.formats.format import FedValues
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import fields_of, list_of, object_of, text_at, text_of
 from inspector.core.usage import Usage
@@ -25,19 +26,13 @@ _NOT_SAID = ("change_agent_state", "recall", "pause", "resume", "condensation_re
 """Actions that are neither an answer of the model nor said to it."""
 
 
-def sniff(head: Head) -> float:
-    """Sure where events have a source and an action or an observation; of a run, where its history has."""
-    value = head.document
-    if isinstance(value, list):
-        return 0.97 if value and _is_event(value[0]) else 0.0
-    first = value if value is not None else next(iter(head.values), None)
-    about = fields_of(first)
-    if _is_event(next(iter(list_of(about.get("trajectory"))), None)):
-        return 0.97
+def _is_run(value: Any) -> bool:
+    """Is it a line of `output.jsonl`?"""
+    about = fields_of(value)
     history = about.get("history")
-    if isinstance(history, list) and history and ("instruction" in about or "git_patch" in about):
-        return 0.97 if _acts(history[0][0] if isinstance(history[0], list) and history[0] else history[0]) else 0.0
-    return 0.97 if value is None and _is_event(first) else 0.0
+    if not isinstance(history, list) or not history or not ("instruction" in about or "git_patch" in about):
+        return False
+    return _acts(history[0][0] if isinstance(history[0], list) and history[0] else history[0])
 
 
 def _is_event(value: Any) -> bool:
@@ -46,6 +41,14 @@ def _is_event(value: Any) -> bool:
 
 def _acts(value: Any) -> bool:
     return isinstance(value, Mapping) and any(isinstance(value.get(key), str) for key in ("action", "observation"))
+
+
+SIGNS = FileSigns(
+    FileSign([_is_event], "document", 0.97),
+    FileSign({"trajectory": [_is_event]}, sure=0.97),
+    FileSign(_is_run, sure=0.97),
+    FileSign(lambda value: not isinstance(value, list) and _is_event(value), sure=0.97),
+)
 
 
 def split(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:

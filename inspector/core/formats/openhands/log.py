@@ -14,6 +14,7 @@ from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.format import FedValues, Head
 from inspector.core.formats.payload.exchange import BodyPair
 from inspector.core.formats.reading import ProblemList, iso_time
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.identity import hash_of
 from inspector.core.session import Session, Thread
 from inspector.core.untyped import count_of, list_of, object_of, text_of
@@ -23,9 +24,10 @@ _TIMED = re.compile(r"(.+-)\d{9,}(?:\.\d+)?(?:-\w+)?")
 _GLOB = re.compile(r"([][*?])")
 
 
-def sniff(head: Head) -> float:
-    """Sure where a call stands with its window, cost and latency."""
-    return 1.0 if _is_call(head.document) else 0.0
+_CALL = {"messages": "<any>", "response": "<any>", "cost": "<any>"}
+SIGNS = FileSigns(
+    FileSign({**_CALL, "latency_sec": "<any>"}, "document"), FileSign({**_CALL, "kwargs": "<any>"}, "document")
+)
 
 
 def _is_call(value: Any) -> bool:

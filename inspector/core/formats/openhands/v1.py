@@ -19,6 +19,7 @@ from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.format import FedValues, Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.reading import ProblemList
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.message import Message, Opaque, Part, Text, Thinking
 from inspector.core.session import Session
 from inspector.core.untyped import count_of, fields_of, list_of, object_of, objects_of, text_at, text_of
@@ -43,16 +44,15 @@ _USUAL = ("agent", "default")
 _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 
 
-def sniff(head: Head) -> float:
-    """Sure of the state, and where every value is an event of a known kind."""
-    told = [value for value in head.values if isinstance(value, Mapping)]
-    events = sum(value.get("kind") in _KINDS and "source" in value for value in told)
-    return float(_is_state(head.document) or bool(events and 2 * events > len(head.values)))
-
-
 def _is_state(value: Any) -> bool:
     """An agent with its model, in a workspace."""
     return bool(object_of(object_of(value, "agent"), "llm")) and "workspace" in value and "kind" not in value
+
+
+SIGNS = FileSigns(
+    FileSign(_is_state, "document"),
+    FileSign({"kind": "|".join(sorted(_KINDS)), "source": "<any>"}, "most"),
+)
 
 
 def companions(path: PurePath) -> Sequence[str]:
@@ -65,7 +65,7 @@ def companions(path: PurePath) -> Sequence[str]:
 def is_companion(head: Head, session: Session) -> bool:
     """They lie alone in a folder of their own."""
     del session
-    return sniff(head) > 0
+    return SIGNS(head) > 0
 
 
 def read(told: FedValues) -> Session:

@@ -10,7 +10,7 @@ from typing import Any
 from inspector.core.dialects.catalogue import event_of
 from inspector.core.dialects.dialect import Dialect, answer_schema
 from inspector.core.formats.proxy.exchange import unwrapped
-from inspector.core.untyped import fields_of, first_of, text_of
+from inspector.core.untyped import fields_of, first_of, object_of, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
         return BodyPair({dialect.key: value}, None, line)
     if not isinstance(value, Mapping) or dialect.is_message(value):
         return None
-    if isinstance(request := value.get("request"), Mapping):
+    if request := object_of(value, "request") or object_of(value, "request_body"):
         time = next((t for key in _TIMES if isinstance(t := value.get(key), str)), "")
-        response = unwrapped(value.get("response"))
+        response = unwrapped(value.get("response") or value.get("response_body"))
         known = response if response and (dialect.is_response(response) or _counted(response)) else None
         return BodyPair(request, known, line, time) if _is_body(dialect, request) else None
     answer = value.get("response")
@@ -57,7 +57,7 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
     return BodyPair(value, None, line) if _is_body(dialect, value) else None
 
 
-_TIMES = ("timestamp", "time", "created_at", "ts")
+_TIMES = ("timestamp", "time", "created_at", "ts", "request_created_at")
 
 
 def _is_body(dialect: Dialect, value: Mapping[str, Any]) -> bool:

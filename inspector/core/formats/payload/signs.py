@@ -3,6 +3,7 @@
 A recognised transcript format is surer than that: messages with role and content stand in many of them.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.formats.format import Head
 from inspector.core.formats.payload.exchange import BodyPair, body_pair, stream_of
-from inspector.core.untyped import list_of, objects_of, text_at
+from inspector.core.untyped import list_of, object_of, objects_of, text_at
 
 
 def _words(text: str) -> frozenset[str]:
@@ -39,6 +40,18 @@ _CHAT_ROLES, _CHAT_FIELDS = _words("tool function developer"), _words("tool_call
 _NONE: frozenset[str] = frozenset()
 _NOT_PAYLOADS = _words("trajectory_format trajectory sessionId parentUuid samples task_id v")
 """Keys of transcripts that hold a message list among other things."""
+_KEPT_CHAT = _words(
+    "id _id uuid title created created_at createdAt updated_at updatedAt session_id conversation_id conversationId"
+    " thread_id threadId chatId start_time startTime workspace session project cwd"
+)
+"""Keys beside the messages of a chat that a program keeps."""
+_KEPT_MESSAGE = _words(
+    "id _id uuid timestamp ts time date created created_at createdAt updated_at messageId message_id parentId parent_id"
+    " conversation_id conversationId session_id sender author metadata meta usage tokens cost model"
+)
+"""Keys of a message that a program keeps."""
+_ROLES = _words("system developer user assistant tool function")
+_TOOL = re.compile("tool|function", re.IGNORECASE)
 
 
 def sniff_payload(dialect: Dialect, head: Head) -> float:
@@ -62,18 +75,50 @@ def _score(dialect: Dialect, row: Any) -> float:
         return 0.0
     if one.request is None:
         return 0.85
-    wire = dialect.conversation(one.request)
     is_whole = "model" in one.request and _LIMITS.get(dialect.name) in one.request
-    if not is_whole and not (_are_messages(dialect, wire) and (wire or "model" in one.request)):
+    if not is_whole and not _is_body(dialect, row, one.request):
         return 0.0
     own = _signs(dialect.name, one)
     others = max(_signs(name, one) for name in _KEYS if name != dialect.name)
     if own != others:
         return 0.85 if own > others else 0.3
     if dialect.name == "openai-responses":
-        return 0.8 if "model" in one.request else 0.3
+        return 0.8 if "model" in one.request else 0.0
     # Nothing but role and content: the same in both. A body with `max_tokens` is Anthropic's, which demands it.
     return 0.6 if ("max_tokens" in one.request) == (dialect.name == "anthropic") else 0.5
+
+
+def _is_body(dialect: Dialect, row: Any, request: Mapping[str, Any]) -> bool:
+    """Does it go to an API as it is? A program that keeps a chat notes when its messages came and what they are called,
+    and writes calls of tools in its own way."""
+    wire, items = dialect.conversation(request), objects_of(dialect.items(request)[:60])
+    if not _are_messages(dialect, wire) or not (wire or "model" in request) or _is_kept_chat(row):
+        return False
+    if any(_is_foreign_block(block) for item in items for block in objects_of(item.get("content"))):
+        return False
+    return 2 * sum(map(_is_kept_message, items)) <= len(items)
+
+
+def _is_kept_chat(row: Any) -> bool:
+    """Does an object with messages say when the chat began, or what it is called? One call with its answer may."""
+    if not isinstance(row, Mapping) or "messages" not in row or "response" in row or "choices" in row:
+        return False
+    return not (_KEPT_CHAT.isdisjoint(row) and _KEPT_CHAT.isdisjoint(object_of(row, "metadata")))
+
+
+def _is_kept_message(message: Mapping[str, Any]) -> bool:
+    if "type" in message:  # an item of the Responses API: these have ids
+        return False
+    role = message.get("role")
+    return not _KEPT_MESSAGE.isdisjoint(message) or (isinstance(role, str) and role not in _ROLES)
+
+
+def _is_foreign_block(block: Mapping[str, Any]) -> bool:
+    """Is it a call of a tool, or its result, as no API writes it?"""
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        return "text" not in block
+    return kind != kind.lower().replace("-", "_") and _TOOL.search(kind) is not None
 
 
 def _are_messages(dialect: Dialect, wire: Sequence[Any]) -> bool:

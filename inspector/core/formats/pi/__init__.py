@@ -1,33 +1,15 @@
 """pi coding agent sessions: v1 (a line of records), v2 and v3 (a tree)."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format
 from inspector.core.formats.pi.reader import NAME, PiReader
+from inspector.core.formats.signs import FileSign, FileSigns
 
-_ROLES = ("user", "assistant", "toolResult", "bashExecution", "system", "custom")
-
-
-def sniff(head: Head) -> float:
-    """Sure where the session header stands; less so for records of the tree without it."""
-    if any(_is_header(value) for value in head.values[:3]):
-        return 1.0
-    records = sum(_is_record(value) for value in head.values)
-    return 0.6 if records and 2 * records >= len(head.values) else 0.0
-
-
-def _is_header(value: Any) -> bool:
-    if not isinstance(value, Mapping) or value.get("type") != "session" or not isinstance(value.get("id"), str):
-        return False
-    return "trace_id" not in value and ("cwd" in value or "version" in value)
-
-
-def _is_record(value: Any) -> bool:
-    if not isinstance(value, Mapping) or "parentId" not in value:
-        return False
-    message = value.get("message")
-    return value.get("type") == "message" and isinstance(message, Mapping) and message.get("role") in _ROLES
+_ROLES = "user|assistant|toolResult|bashExecution|system|custom"
+sniff = FileSigns(
+    FileSign({"type": "session", "id": "<text>", "cwd": "<any>", "trace_id": "<absent>"}, "any"),
+    FileSign({"type": "session", "id": "<text>", "version": "<any>", "trace_id": "<absent>"}, "any", 0.9),
+    FileSign({"type": "message", "parentId": "<any>", "message": {"role": _ROLES}}, "most", 0.6),
+)
 
 
 FORMAT = Format(

@@ -7,6 +7,7 @@ from functools import partial
 from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.traces.otel import sniff_openinference, sniff_otel, spans_of
 from inspector.core.formats.traces.platforms import (
+    REPLAY_SIGNS,
     agents_spans,
     langfuse_spans,
     langsmith_spans,
@@ -14,7 +15,6 @@ from inspector.core.formats.traces.platforms import (
     sniff_agents,
     sniff_langfuse,
     sniff_langsmith,
-    sniff_replay,
 )
 from inspector.core.formats.traces.reader import SpansOf, TraceReader
 
@@ -36,6 +36,6 @@ FORMATS = (
             "yes", "yes", "where the run tells them"),
     _format("openai-agents", "OpenAI Agents SDK trace", sniff_agents, agents_spans,
             "of the response, where it was added", "as the tokens", "as the tokens"),
-    _format("vscode-replay", "VS Code chat replay", sniff_replay, replay_spans,
+    _format("vscode-replay", "VS Code chat replay", REPLAY_SIGNS, replay_spans,
             "yes", "yes", "yes", "`*.chatreplay.json`"),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 from inspector.core.formats.format import Head
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.formats.traces.attributes import agent_of, describe, kind_of
 from inspector.core.formats.traces.otel import plain_attributes
 from inspector.core.formats.traces.span import Span, SpanKind, camel_case, count, mapping, moment, parsed
@@ -139,12 +140,9 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
 # -- VS Code chat replay
 
 
-def sniff_replay(head: Head) -> float:
-    """Sure of prompts with their logs."""
-    value = next(iter(head.rows), None)
-    known = isinstance(value, dict) and isinstance(value.get("prompts"), list) and "exportedAt" in value
-    logs = isinstance(value, dict) and isinstance(value.get("logs"), list) and "prompt" in value
-    return 0.98 * (known or logs)
+REPLAY_SIGNS = FileSigns(
+    FileSign({"prompts": [], "exportedAt": "<any>"}, sure=0.98), FileSign({"logs": [], "prompt": "<any>"}, sure=0.98)
+)
 
 
 def replay_spans(value: Any, line: int) -> Iterator[Span]:

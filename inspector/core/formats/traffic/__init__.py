@@ -25,7 +25,7 @@ FORMATS = (
     _format(
         "exchange-log", "log of exchanges", "claude-tap's packets and lines", logs.sniff, logs.ExchangeRows, grows=True
     ),
-    _format("frames", "log of WebSocket frames", "ccxray's", frames.sniff, frames.FrameRows, grows=True),
+    _format("frames", "log of WebSocket frames", "ccxray's", frames.SIGNS, frames.FrameRows, grows=True),
     _format("har", "HTTP archive (HAR)", "also of Amazon Bedrock", archives.sniff_har, archives.HarReader),
     _format("cassette", "VCR cassette", "YAML or JSON", archives.sniff_cassette, archives.CassetteReader),
 )

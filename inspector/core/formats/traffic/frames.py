@@ -9,17 +9,14 @@ from typing import Any
 from weakref import proxy
 
 from inspector.core.dialects.catalogue import event_of, is_terminal
-from inspector.core.formats.format import Head
+from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.formats.traffic.log import TrafficReader
 from inspector.core.untyped import fields_of, text_of
 
 _KEYS = frozenset(("ts", "dir", "text"))
 
 
-def sniff(head: Head) -> float:
-    """Sure where every line is a frame."""
-    rows = head.document if isinstance(head.document, list) else head.values
-    return 0.97 if rows and all(fields_of(row).keys() >= _KEYS for row in rows[:20]) else 0.0
+SIGNS = FileSigns(FileSign(dict.fromkeys(sorted(_KEYS), "<any>"), "every", 0.97))
 
 
 def is_create(frame: Any) -> bool:

@@ -1,0 +1,89 @@
+"""Signs: what the content of a format looks like, as data.
+
+A pattern is JSON itself. An object matches an object that has all its keys with matching values, a list one whose first
+item matches (an empty list: any list). A text matches texts: `a|b` is a choice, `*` at an end stands for the rest;
+`<text>`, `<number>`, `<list>`, `<object>`, `<any>` name a type, and `<absent>` a key that must not be there. Where no
+pattern is enough, a function takes its place.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from inspector.core.formats.format import Head
+
+Pattern: TypeAlias = Any
+"""A JSON value as described above, or a predicate of a value."""
+Rows: TypeAlias = Literal["first", "any", "most", "every", "document"]
+"""Which rows of a file must match: lines (at least half of them are `most`), or the one document that it is."""
+
+_TYPES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
+    {
+        "<any>": lambda value: True,
+        "<text>": lambda value: isinstance(value, str),
+        "<number>": lambda value: type(value) in (int, float),
+        "<list>": lambda value: isinstance(value, list),
+        "<object>": lambda value: isinstance(value, Mapping),
+    }
+)
+_ABSENT = "<absent>"
+
+
+def matches(value: Any, pattern: Pattern) -> bool:
+    """Does a JSON value look like the pattern?"""
+    if callable(pattern):
+        return bool(pattern(value))
+    if isinstance(pattern, Mapping):
+        return isinstance(value, Mapping) and all(_has(value, key, inner) for key, inner in pattern.items())
+    if isinstance(pattern, Sequence) and not isinstance(pattern, str):
+        is_list = isinstance(value, list)
+        return is_list and (not pattern or (bool(value) and matches(value[0], pattern[0])))
+    if not isinstance(pattern, str):
+        return type(value) is type(pattern) and bool(value == pattern)
+    if pattern in _TYPES:
+        return _TYPES[pattern](value)
+    return isinstance(value, str) and any(_is_like(value, choice) for choice in pattern.split("|"))
+
+
+def _has(value: Mapping[str, Any], key: str, pattern: Pattern) -> bool:
+    if isinstance(pattern, str) and pattern == _ABSENT:
+        return key not in value
+    return key in value and matches(value[key], pattern)
+
+
+def _is_like(text: str, choice: str) -> bool:
+    if choice.endswith("*"):
+        return text.startswith(choice[:-1])
+    return text.endswith(choice[1:]) if choice.startswith("*") else text == choice
+
+
+@dataclass(frozen=True, slots=True)
+class FileSign:
+    """One way to know a format."""
+
+    pattern: Pattern
+    rows: Rows = "first"
+    sure: float = 1.0
+    """0 to 1: how sure it is that a file with this sign is of the format."""
+
+    def is_on(self, head: Head) -> bool:
+        """Does the file bear this sign?"""
+        rows = head.rows
+        if self.rows == "document":
+            return head.document is not None and matches(head.document, self.pattern)
+        if self.rows == "first":
+            return bool(rows) and matches(rows[0], self.pattern)
+        needed = {"any": 1, "most": (len(rows) + 1) // 2, "every": len(rows)}[self.rows]
+        return sum(matches(row, self.pattern) for row in rows) >= max(needed, 1)
+
+
+class FileSigns:
+    """All signs of a format: the `sniff` of a `Format`."""
+
+    def __init__(self, *signs: FileSign) -> None:
+        self.signs = signs
+
+    def __call__(self, head: Head) -> float:
+        """Return how sure the surest sign is that the file bears; 0 where it bears none."""
+        return max((sign.sure for sign in self.signs if sign.is_on(head)), default=0.0)
