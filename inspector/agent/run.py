@@ -68,7 +68,7 @@ def window_of(plan: Plan) -> int | None:
 def policy_of(plan: Plan, window: int | None) -> tuple[Policy[Any, Any], Any]:
     """The policy and its settings. Raises InspectorError."""
     policy = find_policy(plan.policy)
-    return policy, policy.settings(plan.settings, window)
+    return policy, policy.settings(plan.all_settings, window)
 
 
 def compacts_remotely(plan: Plan) -> bool:

@@ -19,7 +19,6 @@ from inspector.cli.asking import ask
 from inspector.cli.output import note, number, picked, plain, progress_line, write_json, write_lines
 from inspector.cli.select import Selection, add_options, place_of, policy_name, positive, thread_of
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import said
 from inspector.core.words import per_cent
 from inspector.transcripts.files import open_transcript
 
@@ -157,7 +156,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
         "provider": arguments.provider,
         "model": arguments.model,
         "policy": arguments.policy,
-        "settings": (*said(arguments.window), *(arguments.set or ())) or None,
+        "settings": tuple(arguments.set or ()) or None,
         "window": arguments.window,
         "needs_by": arguments.answerer,
         "memory": arguments.memory,

@@ -190,8 +190,7 @@ class History(QObject):
             return  # the rest follows when the file is open
         self._docks.choose(place.workspace)
         self._docks.bring_in_front(place.panels, place.maximised)
-        if self._workbench.state.choices.policy != place.policy:
-            self._workbench.stepping.choose(policy=place.policy)
+        self._workbench.stepping.adopt(place.policy)
         go_to(self._workbench, place.thread_id, place.at, place.selected)
         self._look_soon()
 

@@ -31,6 +31,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.opening import FileDrop, Follow, Opener
 from inspector.gui.panels.panel import Panel, Place, PlotPanel
 from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
+from inspector.gui.policy_desk import PolicyDesk
 from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.reading_order import next_stop, place_beside
 from inspector.gui.runs.desk import RunDesk
@@ -58,6 +59,7 @@ class MainWindow(Guarded, QMainWindow):
         self.theme, self.settings = theme, settings
         self.bridge = Bridge(self)
         self.workbench = Workbench(self.bridge.work, answerers)
+        self.policies = PolicyDesk(self, self.workbench, self.bridge, settings)
         self.opener = Opener(self.workbench, self.bridge, settings, self._offer_sessions)
         self.follow = Follow(self.workbench, self.bridge, self.opener)
         self.runs = RunDesk(self.workbench, self.bridge, settings, self, self.follow_path)

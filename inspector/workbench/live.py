@@ -26,6 +26,8 @@ class RunView:
     """Its newest turns, the newest last."""
     pausing: bool = False
     """The person wants it to pause, and it has not come to a place where it can."""
+    remote: bool = False
+    """Its provider can compact remotely."""
 
     @property
     def record(self) -> str:

@@ -10,6 +10,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.needs import Need
 from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.place import PolicyChoice
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR
 from inspector.core.tokens.pressure import Pressures
@@ -39,12 +40,28 @@ class Choices(PolicyChoice):
     """What the user chose for the stepper. Everything else about a step follows from it and from where we stand."""
 
     policy: str = DEFAULT_POLICY
-    by_user: bool = False
-    """The user chose the policy: it stays whatever is opened. Else each session opens with its harness's."""
     answer_by: str = "offline"
     """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""
     model: str = ""
     """The model that answers; empty = the session's own where we stand."""
+    usual: tuple[str, SettingPairs] | None = None
+    """The policy and settings that the user chose, while the open session brings its own (`adopt`); None = these."""
+
+    @property
+    def usual_policy(self) -> str:
+        """The policy that the user chose, whatever the open session brings."""
+        return self.policy if self.usual is None else self.usual[0]
+
+    def adopt(self, policy: str, settings: SettingPairs, remote: bool = False) -> "Choices":
+        """Go by the policy that belongs to the open session. What the user chose comes back with the next session."""
+        usual = self.usual or (self.policy, self.settings)
+        brings_own = usual != (policy, settings)
+        return replace(self, policy=policy, settings=settings, remote=remote, usual=usual if brings_own else None)
+
+    def for_another_session(self) -> "Choices":
+        """What outlasts the open session: the policy that the user chose with its settings, and who answers."""
+        policy, settings = self.usual or (self.policy, self.settings)
+        return Choices(policy=policy, settings=settings, answer_by=self.answer_by, model=self.model)
 
 
 @dataclass(frozen=True, slots=True)

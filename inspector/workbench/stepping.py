@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from inspector.core.answering import Answerer, Stoppable, offline
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
+from inspector.core.policies.settings import SettingPairs
 from inspector.extensions.policies import find_policy
 from inspector.workbench.policy_input import called_at, context_of, policy_of, settings_of, start_of
 from inspector.workbench.state import Bench, Choices, PendingNeed, State, attempt
@@ -209,7 +210,7 @@ class Stepping:
 
     def put(self, steps: Steps) -> None:
         """Show steps that were made elsewhere (loaded, replayed)."""
-        self.choose(policy=steps.policy)
+        self.adopt(steps.policy)
         self.give_up()
         self.keep(steps)
 
@@ -222,13 +223,30 @@ class Stepping:
     # -- choosing ---------------------------------------------------------------------------------------------------
 
     def choose(self, **choices: Any) -> None:
-        """Change some of the Choices, as the user wants them. Another policy has settings and steps of its own."""
-        by_user = self._bench.state.choices.by_user or "policy" in choices
-        chosen = replace(self._bench.state.choices, **choices, by_user=by_user)
+        """Change some of the Choices, as the user wants them. Another policy has settings and steps of its own.
+
+        A policy that is chosen stays chosen for the sessions that follow.
+        """
+        chosen = replace(self._bench.state.choices, **choices)
+        if "policy" in choices:
+            chosen = replace(chosen, usual=None)
+        if chosen.policy != self._bench.state.choices.policy and "settings" not in choices:
+            chosen = replace(chosen, settings=())
+        self._choose(chosen)
+
+    def adopt(self, policy: str, settings: SettingPairs | None = None, remote: bool = False) -> None:
+        """Go by a policy that belongs to the open session: of its run, of steps that were loaded. `settings` None = the
+        policy's own, or as they are where it is the chosen one."""
+        now = self._bench.state.choices
+        if settings is None:
+            settings = now.settings if policy == now.policy else ()
+            remote = now.remote
+        if (policy, settings, remote) != (now.policy, now.settings, now.remote):
+            self._choose(now.adopt(policy, settings, remote))
+
+    def _choose(self, chosen: Choices) -> None:
         if chosen.policy != self._bench.state.choices.policy:
             self.give_up()
-            if "settings" not in choices:
-                chosen = replace(chosen, settings=())
         self._bench.show(replace(self._bench.state, choices=chosen))
 
     def set(self, name: str, value: str | None) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from inspector.core.answering import Answerer
 from inspector.core.findings.composition import weigh_categories
-from inspector.core.policies.catalogue import harness_of
 from inspector.core.session import Session
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
@@ -87,15 +86,18 @@ def _same_thread(one: State, other: State) -> bool:
     return one.thread is other.thread or (one.session.path, one.thread_id) == (other.session.path, other.thread_id)
 
 
-def _chosen(now: State, session: Session) -> Choices:
-    """The choices for a session that is opened: the policy is that of its harness, unless the user chose one."""
-    choices, own = now.choices, harness_of(session)
-    return choices if choices.by_user or choices.policy == own else replace(choices, policy=own, settings=())
+def choices_for(now: State, path: str) -> Choices:
+    """The choices for a session that is opened: the user's; for the journal of the run that is shown, the run's."""
+    choices, run = now.choices.for_another_session(), now.run
+    if run is None or run.plan is None or run.record != path:
+        return choices
+    return choices.adopt(run.plan.policy, run.plan.all_settings, run.remote)
 
 
 def _nothing_open(now: State) -> State:
     """What outlasts the open transcript: what the user chose, and what runs."""
-    return State(estimator=now.estimator, choices=now.choices, run=now.run, proxy=now.proxy, receiver=now.receiver)
+    choices = now.choices.for_another_session()
+    return State(estimator=now.estimator, choices=choices, run=now.run, proxy=now.proxy, receiver=now.receiver)
 
 
 class Workbench:
@@ -224,7 +226,7 @@ class Workbench:
     def _emptied(self, now: State, session: Session) -> State:
         """Prepare the State for a session of another file."""
         note = self._kept_steps.last_note
-        return replace(_nothing_open(now), following=now.following, choices=_chosen(now, session), note=note)
+        return replace(_nothing_open(now), following=now.following, choices=choices_for(now, session.path), note=note)
 
     def failed(self, sentence: str) -> None:
         """An expected failure, reported in one sentence; what is shown stays."""

@@ -2,12 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from inspector.agent.plan import Plan
+from inspector.agent.status import Breakpoints, RunStatus
+from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.workbench.gauge import watermarks
-from inspector.workbench.state import State
+from inspector.workbench.live import RunView
+from inspector.workbench.policy_input import start_of
+from inspector.workbench.state import Choices, State
+from inspector.workbench.stepping import HAND
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 
@@ -134,20 +141,71 @@ def test_close_leaves_nothing_but_the_estimator(bench: Workbench) -> None:
     assert bench.state == State(estimator="chars4")
 
 
-def test_a_session_brings_the_policy_of_its_harness_until_the_user_chooses_one() -> None:
+def opened(bench: Workbench, path: str, name: str = "claude-code") -> Choices:
+    bench.open(replace(session(path=path), format=name, client="Claude Code 2.1.14"))
+    return bench.state.choices
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex", "pi", "gemini-cli", "opencode"])
+def test_policy_of_a_session_of_any_harness_is_the_default_one(name: str) -> None:
     bench = Workbench()
+    assert opened(bench, "/a", name).policy == DEFAULT_POLICY
+    assert [line.tokens for line in watermarks(bench.state)] == [120_000, 150_000]
 
-    def opened(name: str, path: str) -> tuple[str, int]:
-        bench.open(replace(session(path=path), format=name, client="Claude Code 2.1.14"))
-        return bench.state.choices.policy, len(bench.state.choices.settings)
 
-    assert opened("codex", "/a") == ("codex", 0)
-    bench.stepping.choose(settings=(("user_message_tokens", "5"),))
-    assert opened("codex", "/a") == ("codex", 1)  # the same file, longer
-    assert opened("claude-code", "/b") == ("claude-code", 0)
-    assert [line.tokens for line in watermarks(bench.state)] == [135_000, 155_000]
+def test_policy_that_the_user_chooses_stays_with_its_settings_in_the_next_session() -> None:
+    bench = Workbench()
+    opened(bench, "/a", "codex")
     bench.stepping.choose(policy="pi")
-    assert opened("codex", "/c") == ("pi", 0)
+    bench.stepping.set("reserve_tokens", "4000")
+    choices = opened(bench, "/b")
+    assert (choices.policy, choices.settings) == ("pi", (("reserve_tokens", "4000"),))
+    bench.close()
+    assert opened(bench, "/c").policy == "pi"
+
+
+def test_options_of_one_session_end_with_it() -> None:
+    bench = Workbench()
+    opened(bench, "/a")
+    bench.stepping.choose(remote=True, summary="memory", instructions="keep paths", answer_by=HAND)
+    choices = opened(bench, "/a")
+    assert (choices.remote, choices.summary, choices.instructions) == (True, "memory", "keep paths")
+    choices = opened(bench, "/b")
+    assert (choices.remote, choices.summary, choices.recorded, choices.instructions) == (False, "", False, "")
+    assert choices.answer_by == HAND
+
+
+def test_what_a_run_brings_ends_with_its_journal(tmp_path: Path) -> None:
+    bench = Workbench()
+    opened(bench, "/a")
+    bench.stepping.choose(policy="pi")
+    plan = Plan(
+        "task", tmp_path, tmp_path / "j.jsonl", policy="pulse", settings=(("keep_last_turns", "2"),), window=9_000
+    )
+    bench.show_run(RunView(RunStatus(), Breakpoints(), plan, remote=True))
+    choices = opened(bench, str(plan.record), "journal")
+    assert (choices.policy, choices.remote) == ("pulse", True)
+    assert choices.settings == (("window", "9000"), ("keep_last_turns", "2"))
+    bench.stepping.set("compact_target", "100")  # of this session, too
+    choices = opened(bench, "/b")
+    assert (choices.policy, choices.settings, choices.remote) == ("pi", (), False)
+
+
+def test_policy_chosen_while_a_run_is_open_stays_chosen(tmp_path: Path) -> None:
+    bench = Workbench()
+    plan = Plan("task", tmp_path, tmp_path / "j.jsonl", policy="pulse")
+    bench.show_run(RunView(RunStatus(), Breakpoints(), plan))
+    opened(bench, str(plan.record), "journal")
+    bench.stepping.choose(policy="codex")
+    assert opened(bench, "/b").policy == "codex"
+
+
+def test_policy_of_loaded_steps_is_that_sessions_own() -> None:
+    bench = Workbench()
+    opened(bench, "/a")
+    bench.stepping.put(replace(start_of(bench.state), policy="pi"))
+    assert bench.state.choices.policy == "pi"
+    assert opened(bench, "/b").policy == DEFAULT_POLICY
 
 
 class Later:

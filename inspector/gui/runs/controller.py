@@ -178,8 +178,9 @@ class RunController(QObject):
 
     def _begun(self, made: "tuple[Runner, Plan, bool]") -> None:
         self._runner, plan, remote = made
-        self._change(plan=plan)
-        self._workbench.stepping.choose(policy=plan.policy, settings=plan.settings, remote=remote)
+        self._change(plan=plan, remote=remote)
+        if self._workbench.state.run_is_open:
+            self._workbench.stepping.adopt(plan.policy, plan.all_settings, remote)
         self.show_journal()
         self._show()
 

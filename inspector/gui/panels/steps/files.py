@@ -139,7 +139,6 @@ class StepsFiles:
 
     def _show(self, replay: StepsReplay) -> None:
         workbench, steps = self._desk.workbench, replay.steps
-        workbench.stepping.choose(policy=steps.policy)
         workbench.stepping.put(steps)
         go_to(workbench, steps.thread_id, steps.request, "")
         text = f"{plural(steps.own, 'step')} replayed"
