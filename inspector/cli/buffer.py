@@ -6,12 +6,15 @@ from dataclasses import asdict
 from typing import Any
 
 from inspector.cli.output import listing, number, pairs, picked, plain, ratio, write_answer
-from inspector.cli.select import Selection, add_selection, select
+from inspector.cli.select import Selection, add_selection, chosen_policy, policy_count, select
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
 from inspector.core.findings.composition import sized
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
+from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, Estimator, count, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
@@ -23,31 +26,41 @@ add_arguments = add_selection
 
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
-    document = describe(select(arguments), arguments.window)
+    by, chosen = chosen_policy(arguments), select(arguments)
+    document = describe(chosen, arguments.window, by, tuple(arguments.set or ()))
     write_answer(document, arguments.json, _lines)
 
 
-def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
-    """The document of cli.md's `buffer`."""
+def describe(
+    chosen: Selection,
+    window: int | None = None,
+    by: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
+    pairs: SettingPairs = (),
+) -> dict[str, Any]:
+    """The document of cli.md's `buffer`. `by` with those of `pairs` that it has is the policy that believes."""
     buffer, roku = chosen.buffer, estimator(DEFAULT_ESTIMATOR)
     return {
         "thread": chosen.thread.id,
         "request": "end" if chosen.is_end else chosen.at,
         "system": buffer.prompt.system,
         "tools": None if buffer.prompt.tools is None else [tool.definition for tool in buffer.prompt.tools],
-        "pressure": _pressure(chosen, roku, window),
+        "policy": by.name,
+        "pressure": _pressure(chosen, roku, window, by, pairs),
         "messages": [message_document(message, roku) for message in buffer.messages],
         "validity": validity_document(buffer),
     }
 
 
-def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> dict[str, Any]:
+def _pressure(
+    chosen: Selection, roku: Estimator, user_window: int | None, by: Policy[Any, Any], pairs: SettingPairs
+) -> dict[str, Any]:
     pressures = known_pressures(chosen.thread, roku)
     size = sizer(pressures, chosen.at)
     pressure, scale = size.pressure, size.scale
     window = chosen.window(user_window)
     return {
         **picked(pressure, "tokens kind estimated calibrated reported"),
+        "believed": policy_count(by, pairs, chosen.session, chosen.thread, chosen.at, pressures, window),
         "window": window.tokens,
         "window_source": window.source,
         "ratio": ratio(pressure.tokens, window.tokens),
@@ -94,7 +107,7 @@ def _head(document: dict[str, Any]) -> list[str]:
             ("pressure", f"{number(pressure['tokens'])} tokens, {pressure['kind']}{share}"),
             *([("most likely", " to ".join(map(number, pressure["band"])))] if pressure["band"] else []),
             ("counted", f"{number(pressure['estimated'])} by Roku's estimator"),
-            ("believed", f"{number(pressure['calibrated'])} by Roku"),
+            ("believed", f"{number(pressure['believed'])} by {document['policy']}"),
             ("not in file", number(pressure["not_in_file"])),
             ("system", "not in this file" if system is None else plain(system, 90) or "empty"),
             ("tools", "not in this file" if tools is None else f"{len(tools)}"),

@@ -11,8 +11,11 @@ from typing import Any
 
 from inspector.cli.changes import sizes_document
 from inspector.cli.output import columns, note, number, picked, plain, pressure_document, write_json, write_lines
-from inspector.cli.select import add_options
+from inspector.cli.select import add_options, chosen_policy, policy_count
 from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
@@ -38,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--session")
     parser.add_argument("--all", action="store_true", help="tell the requests first that are there already")
     add_options(parser, "--format", help="read it as this format")
-    add_options(parser, "--window")
+    add_options(parser, "--policy", "--set", "--window")
     add_options(parser, "--json", help="print a line of JSON for each request")
 
 
@@ -48,7 +51,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise InspectorError("--session goes with FILE, not with --project")
     path = Path(arguments.file or "")
     empty = path.is_file() and not path.stat().st_size
-    printer = RequestPrinter(arguments.json, arguments.all or empty, arguments.window)
+    policy, pairs = chosen_policy(arguments), tuple(arguments.set or ())
+    printer = RequestPrinter(arguments.json, arguments.all or empty, arguments.window, policy, pairs)
     try:
         if arguments.project is not None:
             note(f"following the newest session of {plain(arguments.project)}; Ctrl+C ends it.")
@@ -63,8 +67,16 @@ def run(arguments: argparse.Namespace) -> None:
 class RequestPrinter:
     """Prints a request once, as soon as its numbers are there; once more when they have changed since."""
 
-    def __init__(self, json: bool, everything: bool, window: int | None) -> None:
+    def __init__(
+        self,
+        json: bool,
+        everything: bool,
+        window: int | None,
+        policy: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
+        pairs: SettingPairs = (),
+    ) -> None:
         self._json, self._everything, self._window = json, everything, window
+        self._policy, self._pairs = policy, pairs
         self._models = user_windows()
         self._measure = estimator(DEFAULT_ESTIMATOR)
         self._pressures: dict[str, Pressures] = {}
@@ -130,7 +142,8 @@ class RequestPrinter:
                 revised = n < len(told)
                 told[n : n + 1] = [_key(request)]
                 window = self._find_window(session, thread, n, pressures[n])
-                document = _document(thread, n, pressures, window) | ({"revised": True} if revised else {})
+                count = policy_count(self._policy, self._pairs, session, thread, n, pressures, window)
+                document = _document(thread, n, pressures, window, count) | ({"revised": True} if revised else {})
                 if self._json:
                     write_json(document)
                 else:
@@ -161,12 +174,12 @@ def _changed(thread: Thread, told: list[tuple[object, ...]]) -> Iterator[int]:
     yield from range(same, len(thread.requests))
 
 
-def _document(thread: Thread, at: int, pressures: Pressures, window: Window) -> dict[str, Any]:
+def _document(thread: Thread, at: int, pressures: Pressures, window: Window, believed: int) -> dict[str, Any]:
     request = thread.requests[at]
     return {
         "thread": thread.id,
         "index": at,
-        **pressure_document(pressures, at, window.tokens),
+        **pressure_document(pressures, at, window.tokens, believed),
         "window_source": window.source,
         "messages": len(request.view),
         **picked(request, "model time line"),

@@ -81,13 +81,13 @@ def ratio(tokens: int | None, window: int | None) -> float | None:
     return None if tokens is None or not window else round(tokens / window, 6)
 
 
-def pressure_document(pressures: Pressures, at: int, window: int | None) -> dict[str, Any]:
-    """How large request `at` is, as `follow` and `proxy` report it."""
+def pressure_document(pressures: Pressures, at: int, window: int | None, believed: int) -> dict[str, Any]:
+    """How large request `at` is, as `follow` and `proxy` report it. `believed`: by the chosen policy."""
     pressure = pressures[at]
     return {
         **picked(pressure, "reported estimated calibrated"),
         "predicted": pressure.predicted.tokens if pressure.predicted else None,
-        "believed": pressure.calibrated,
+        "believed": believed,
         **picked(pressure, "tokens kind band"),
         "unseen": pressures.scale(at).unseen,
         "window": window,

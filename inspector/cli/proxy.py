@@ -21,7 +21,7 @@ from inspector.agent.tools.writing import difference
 from inspector.cli.asking import forget_typed, show
 from inspector.cli.changes import drop_document
 from inspector.cli.output import note, number, picked, plain, pressure_document, write_json
-from inspector.cli.select import add_options
+from inspector.cli.select import add_options, chosen_policy, policy_count
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
 from inspector.core.drops import Drops, thread_drops
@@ -29,12 +29,15 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.jsontext import dumps
-from inspector.core.policies.catalogue import DEFAULT_POLICY
+from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.policies.settings import said as said_window
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import find_window
+from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.proxy.gate import Gate
 from inspector.proxy.holds.compacting import Compactor, Proposal, told
@@ -90,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
         heard=lines.put if arguments.json else None,
         rule=recorded,
     )
-    told = Exchanges(arguments.window)
+    told = Exchanges(arguments.window, policy_of(arguments), tuple(arguments.set or ()))
     if isinstance(gate, Holds):
         gate.note = partial(_note, server.recorder.note)
 
@@ -133,8 +136,14 @@ _LATE = 50
 class Exchanges:
     """Fed with lines of the recording; says each exchange when its response is there."""
 
-    def __init__(self, window: int | None) -> None:
+    def __init__(
+        self,
+        window: int | None,
+        policy: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
+        pairs: SettingPairs = (),
+    ) -> None:
         self._reader = ProxyReader()
+        self._policy, self._pairs = policy, pairs
         self._window, self._models = window, user_windows()
         self._measure = estimator(DEFAULT_ESTIMATOR)
         self._pressures: dict[str, Pressures] = {}
@@ -171,10 +180,11 @@ class Exchanges:
         former = self._pressures.get(thread.id)
         pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
         window = find_window(session, thread, request.index, self._window, self._models)
+        believed = policy_count(self._policy, self._pairs, session, thread, request.index, pressures, window)
         drops = self._drops[thread.id] = thread_drops(thread, session, self._drops.get(thread.id))
         return {
             "messages": len(request.view),
-            **pressure_document(pressures, request.index, window.tokens),
+            **pressure_document(pressures, request.index, window.tokens, believed),
             "drops": [drop_document(thread, pressures, one) for one in drops.found if one.request == request.index],
         }
 
@@ -197,7 +207,8 @@ def add_hold_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="POLICY",
         help="do by this policy what is due on each held request, without asking; summaries are made offline",
     )
-    add_options(group, "--set", help="a setting of that policy")
+    add_options(group, "--policy", help="the policy that is offered for held requests, or your own: x.py")
+    add_options(group, "--set", help="a setting of the policy")
 
 
 def rule_of(arguments: argparse.Namespace) -> Rule | None:
@@ -211,15 +222,21 @@ def rule_of(arguments: argparse.Namespace) -> Rule | None:
     return Rule("watermark", arguments.pause_at, arguments.window, always=bool(arguments.compact_with))
 
 
+def policy_of(arguments: argparse.Namespace) -> Policy[Any, Any]:
+    """The policy that held requests are compacted by, or that is offered for them. Raises InspectorError."""
+    if arguments.compact_with:
+        return find_policy(arguments.compact_with)
+    return chosen_policy(arguments)
+
+
 class Attendant:
     """Looks after what is held, on a thread of its own. `ask` says what the person wants: f, c or d."""
 
     def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
         self._holds = holds
-        self._compact = Compactor(
-            arguments.compact_with or DEFAULT_POLICY, (*said_window(arguments.window), *(arguments.set or ()))
-        )
-        self._name = arguments.compact_with or DEFAULT_POLICY
+        policy = policy_of(arguments)
+        self._compact = Compactor(policy.reference, (*said_window(arguments.window), *(arguments.set or ())))
+        self._name = policy.name
         self._by_itself = bool(arguments.compact_with)
         self._ask = ask or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else None)
         self._seen: set[int] = set()

@@ -11,9 +11,10 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.place import own_pairs, settings_for
+from inspector.core.policies.place import believed_at, own_pairs, settings_for
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Session, Thread
+from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.untyped import digits_of
 from inspector.extensions.formats import all_formats
@@ -160,6 +161,20 @@ def chosen_pairs(arguments: argparse.Namespace, *policies: Policy[Any, Any]) -> 
     if arguments.mode == "safe" or any(own_pairs(policy, (mode,)) for policy in policies):
         return (*pairs, mode)
     return pairs
+
+
+def policy_count(
+    policy: Policy[Any, Any],
+    pairs: SettingPairs,
+    session: Session,
+    thread: Thread,
+    at: int,
+    pressures: Pressures,
+    window: Window,
+) -> int:
+    """Tokens of request `at` by the policy's own count, with those of `pairs` that it has."""
+    settings = settings_for(policy, own_pairs(policy, pairs), window, session.client)
+    return believed_at(policy, settings, thread, at, pressures)
 
 
 def with_settings(

@@ -15,7 +15,7 @@ from inspector.core.policies.settings import SettingPairs, has_setting, said
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.session import Filed, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
-from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
 from inspector.core.usage import cache_ttl
 
@@ -196,13 +196,20 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
     return running
 
 
-def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> int:
+def believed_at(
+    policy: Policy[Any, Any], settings: Any, thread: Thread, at: int, pressures: Pressures | None = None
+) -> int:
     """Tokens that the policy would measure before request `at`, by its own formula: what decides which tier fires.
 
     O(1) for a harness that calibrates an estimator, O(messages) for the others.
+
+    Args:
+        pressures: of the thread, by any estimator, where the caller has them.
     """
     if policy.prompt_estimator is not None:
-        return known_pressures(thread, policy.prompt_estimator).at(at).calibrated
+        if pressures is None or pressures.estimator != policy.prompt_estimator.name:
+            pressures = known_pressures(thread, policy.prompt_estimator)
+        return pressures.at(at).calibrated
     buffer, running = buffer_at(policy, thread, at), running_at(policy, settings, thread, at)
     return policy.believed(PolicyContext(buffer, settings, running, moment_at(thread, at)))
 
