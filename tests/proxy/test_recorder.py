@@ -33,7 +33,8 @@ from inspector.proxy.record.records import (
     ResponseRecord,
     SentRecord,
 )
-from inspector.proxy.record.redact import REDACTED, redacted_headers, redacted_path, redacted_url
+from inspector.proxy.record.redact import redacted_headers, redacted_path, redacted_url
+from inspector.proxy.record.redact_text import REDACTED
 from inspector.proxy.record.writer import received
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import answer, client, echo, eventually, kinds, lines, post, provider, proxied, read_lines

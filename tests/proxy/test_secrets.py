@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.jsontext import dumps, loads
-from inspector.proxy.record.redact import REDACTED, Secrets, redacted_path, redacted_url
+from inspector.proxy.record.redact import redacted_path, redacted_url
+from inspector.proxy.record.redact_text import REDACTED
+from inspector.proxy.record.redactor import Redactor
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import answer, client, echo, kinds, post, provider, proxied
 
@@ -75,15 +77,15 @@ def test_an_answer_that_echoes_is_recorded_without_it(tmp_path: Path, name: str)
 
 
 def test_what_is_not_even_in_one_word_goes_with_all_around_it() -> None:
-    secrets, key = Secrets(), 'a"quoted"key\'s=1'
-    secrets.learn([("X-Auth", key)])
+    secrets, key = Redactor(), 'a"quoted"key\'s=1'
+    secrets.learn_head([("X-Auth", key)])
     for told in (dumps(key), dumps(dumps(key)), key.replace("=", "\\u003d"), key.replace("'", "&#39;")):
         assert loads(secrets.line({"a": [f"of {told} it"], "b": "c\nd"}).encode()) == {"a": [REDACTED], "b": "c\nd"}
 
 
 def test_base64_that_goes_over_an_end_of_line() -> None:
-    secrets = Secrets()
-    secrets.learn([("x-api-key", SECRET)])
+    secrets = Redactor()
+    secrets.learn_head([("x-api-key", SECRET)])
     for before in range(24, 60, 3):
         told = {"a": encodebytes(b"-" * before + SECRET.encode() + b"-" * 99).decode(), "b": "of\nwords"}
         for one in (told, {**told, "a": dumps(told["a"])}):
@@ -92,9 +94,9 @@ def test_base64_that_goes_over_an_end_of_line() -> None:
 
 
 def test_more_cookies_than_are_kept_push_no_key_out() -> None:
-    secrets = Secrets()
+    secrets = Redactor()
     cookies = "; ".join(f"name{n}=value-{n:06d}" for n in range(200))
-    secrets.learn([("Authorization", f"Bearer {SECRET}"), ("Cookie", cookies)])
+    secrets.learn_head([("Authorization", f"Bearer {SECRET}"), ("Cookie", cookies)])
     told = loads(secrets.line({"a": SECRET, "b": "value-000000 value-000199"}).encode())
     assert told == {"a": REDACTED, "b": f"{REDACTED} {REDACTED}"}
 
@@ -102,8 +104,8 @@ def test_more_cookies_than_are_kept_push_no_key_out() -> None:
 @pytest.mark.parametrize("secret", OTHERS)
 def test_keys_that_people_make_up_are_keys(secret: str) -> None:
     """Short ones, words, what holds blanks; all of it, and the longer one before the one that stands in it."""
-    secrets = Secrets()
-    secrets.learn([("X-Auth", secret), ("X-Auth", f"{secret}-and-more")])
+    secrets = Redactor()
+    secrets.learn_head([("X-Auth", secret), ("X-Auth", f"{secret}-and-more")])
     told = loads(secrets.line({"a": f"<{secret}>", "b": [f"({secret}-and-more)"]}).encode())
     assert told == {"a": f"<{REDACTED}>", "b": [f"({REDACTED})"]}
 
@@ -176,7 +178,7 @@ def test_a_key_in_the_providers_own_path_is_taken_out(tmp_path: Path) -> None:
 
 def test_words_and_addresses_that_a_header_says_stay() -> None:
     """What is no key stands in many texts."""
-    secrets = Secrets()
+    secrets = Redactor()
     told = [
         ("X-Forwarded-For", "127.0.0.1"),
         ("X-Model", "claude-sonnet-4-5-20250929"),
@@ -186,8 +188,10 @@ def test_words_and_addresses_that_a_header_says_stay() -> None:
         ("X-Portkey-Provider", "azure-openai"),
         ("x-api-key", "lm-studio"),
     ]
-    secrets.learn(told, "/v1/messages?beta=true")
-    secrets.learn([("Set-Cookie", "a=b1234567; Max-Age=31536000"), ("X-Amzn-Requestid", "0123456789")], is_answer=True)
+    secrets.learn_head(told, "/v1/messages?beta=true")
+    secrets.learn_head(
+        [("Set-Cookie", "a=b1234567; Max-Age=31536000"), ("X-Amzn-Requestid", "0123456789")], is_answer=True
+    )
     text = " ".join(value for _, value in told) + " 31536000 0123456789"
     assert loads(secrets.line({"text": text}).encode()) == {"text": text}
     assert loads(secrets.line({"text": "b1234567"}).encode()) == {"text": REDACTED}
@@ -199,8 +203,8 @@ def test_words_and_addresses_that_a_header_says_stay() -> None:
 )
 def test_a_line_stays_a_line_of_json(key: str, text: str) -> None:
     """Also where what is found begins behind a backslash, or stands in a number."""
-    secrets = Secrets()
-    secrets.learn([("x-api-key", key), ("x-api-key", "n1234567")])
+    secrets = Redactor()
+    secrets.learn_head([("x-api-key", key), ("x-api-key", "n1234567")])
     document: dict[str, Any] = {"a": [f"{text}\n1234567", 1234567, f"n1234567{key}"], "n1234567": {"b": 91234567.5}}
     told = loads(secrets.line(document).encode())
     assert len(told["a"]) == 3
@@ -213,8 +217,8 @@ def test_a_line_stays_a_line_of_json(key: str, text: str) -> None:
 def test_no_head_takes_long(sign: str) -> None:
     """A quarter of a megabyte of anything in it: the key, the path, and both said again."""
     long = sign * ((1 << 18) // len(sign))
-    start, secrets = time.process_time(), Secrets()
-    secrets.learn(
+    start, secrets = time.process_time(), Redactor()
+    secrets.learn_head(
         [("Authorization", f"Bearer {long}"), ("x-key", long), ("x-b", SECRET)], f"/{long[: 1 << 16]}?b={long}"
     )
     secrets.line(
@@ -225,9 +229,9 @@ def test_no_head_takes_long(sign: str) -> None:
 
 def test_looking_for_many_keys_takes_no_time() -> None:
     """A hundred keys came by; a line of a megabyte."""
-    secrets = Secrets()
+    secrets = Redactor()
     for n in range(100):
-        secrets.learn([("x-api-key", f"sk-{n:040d}"), ("x-trace", f"trace-{n:040d}")])
+        secrets.learn_head([("x-api-key", f"sk-{n:040d}"), ("x-trace", f"trace-{n:040d}")])
     line = {"text": "some words of a transcript, 1234 and sk-5678. " * 22_000}
     start = time.thread_time()
     secrets.line(line)

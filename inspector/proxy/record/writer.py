@@ -19,10 +19,11 @@ from uuid import uuid4
 
 from inspector import __version__
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.jsontext import NotJson, loads
 from inspector.proxy.record.lines import LineEncoder
 from inspector.proxy.record.records import PlainRecord, Record, RequestRecord, ResponseRecord, iso
-from inspector.proxy.record.redact import Secrets, redacted_url
+from inspector.proxy.record.redact import redacted_url
+from inspector.proxy.record.redactor import Redactor
 from inspector.safety.sealing import seal
 
 _EXCHANGE = re.compile(rb'"exchange":(\d{1,15})')
@@ -195,8 +196,8 @@ class Writer:
         self._file, self._upstream, self._rule, self._replies = file, redacted_url(upstream), rule, replies
         self._hears = hears
         self._lines = LineEncoder()
-        self._secrets = Secrets()
-        self._secrets.learn((), urlsplit(upstream).path)
+        self._redactor = Redactor()
+        self._redactor.learn_head((), urlsplit(upstream).path)
         self._trouble = ""
         self._is_reported = self._is_lost = False
         try:
@@ -223,12 +224,12 @@ class Writer:
             self._is_lost = True
             self._replies.put("told", f"Nothing is recorded any more: {error} Requests are still forwarded.")
         if isinstance(record, RequestRecord):
-            self._secrets.learn(record.head.headers, record.head.path)
+            self._redactor.learn_head(record.head.headers, record.head.path)
         elif isinstance(record, ResponseRecord):
-            self._secrets.learn(record.headers, is_answer=True)
+            self._redactor.learn_head(record.headers, is_answer=True)
         elif isinstance(record, PlainRecord) and record.document["type"] == "rule":
             self._rule = {key: value for key, value in record.document.items() if key not in ("type", "time")}
-        line = self._secrets.line(self._lines.line(record))
+        line = self._redactor.line(self._lines.line(record))
         if self._is_lost:
             return line
         try:
@@ -261,8 +262,8 @@ class Writer:
     def _append_note(self, what: str) -> None:
         self._append(PlainRecord.now("note", what=what).document)
 
-    def _append(self, line: Mapping[str, Any]) -> None:
-        self._file.append(dumps(line).encode())
+    def _append(self, document: Mapping[str, Any]) -> None:
+        self._file.append(self._redactor.line(dict(document)).encode())
 
     def _fail(self, error: OSError) -> None:
         what = f"The recording cannot be written ({error.strerror or error}); requests are still forwarded."

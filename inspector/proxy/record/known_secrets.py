@@ -1,0 +1,210 @@
+"""Keys that came by, taken out of every line in which they are repeated.
+
+A client may repeat its key where nobody looks for one: in a URL of its body, in an error that echoes headers. So what
+was taken out because of its name is looked for in every line: as it is, with any of its signs escaped for a URL, for
+JSON or for HTML, in hexadecimal and in base64, there also in the middle of something longer.
+"""
+
+import re
+from base64 import b64decode, b64encode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import unquote
+
+from inspector.core.jsontext import WRAPPED, NotJson, dumps, loads
+from inspector.proxy.record.redact import is_secret, taken_from_head
+from inspector.proxy.record.redact_text import REDACTED
+
+_IS_KEY = re.compile(r".{12,}|(?=.*\d).{6,}|\S*(?:[a-z].*[A-Z]|[^\w-])\S*(?<=\S{8})", re.DOTALL)
+_IS_LONG = re.compile(r".{16,}|(?=.*\d).{8,}", re.DOTALL)
+"""Values of headers that are named as a key, and of all others. A word such as `none`, `simulated` or `lm-studio` is no
+key: it may stand in any text."""
+_NO_KEY = re.compile(r"provider$|version$|www-authenticate", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"forwarded|ip$|host$|model|version|date$|time$|-type|accept|^sec-(?:ch|fetch)-|platform|language|encoding"
+    r"|modified|^if-|^dnt$",
+    re.IGNORECASE,
+)
+"""Names that look like a key's, or are not on the list of what may be kept, and yet what they say stands in many
+texts: addresses, models, dates."""
+_IN_JSON = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([\"'/]))")
+_ESCAPE = re.compile(rf"%[0-9a-fA-F]{{2}}|&(?:#|[a-zA-Z]{{2,6}};)|{_IN_JSON.pattern}")
+_WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++""")
+"""A word of a line of JSON in which any sign may be escaped."""
+_FOLDED = re.compile(r"\\\\?n(?=[\w+/])(?:(?<=[\w+/]{20}\\n)|(?<=[\w+/]{20}\\\\n))", re.ASCII)
+"""An end of line in base64, of which 76 signs stand in one; in a stream's JSON, too."""
+_TIMES = 3
+"""So often one escape may stand in another."""
+_LONGEST_SIGN = 24
+"""Characters that one sign takes at most, escaped so often."""
+_WINDOW = 1 << 16
+_SPLIT = re.compile(r"[\s;,]+")
+_KEPT, _MOST = 64, 1_000
+"""So many are known of all heads that came by, so many of one: cookies go first."""
+_SHORTEST = 8
+"""Of a key that is looked for in the middle of something in base64."""
+
+
+class KnownSecrets:
+    """The values that came by lately: so many of those that are keys by their names, and of all others."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, tuple[str, ...]] = {}
+        self._others: dict[str, tuple[str, ...]] = {}
+        self._spellings: list[str] = []
+        """Of all of them, the longest first. Empty until they are needed."""
+        self._signs: list[str] = []
+        """Of which one is in every text in which a sign of a key is escaped."""
+        self._reach = 0
+        """Characters that the longest of them may take, escaped as often as it may be."""
+
+    def learn_head(self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False) -> None:
+        """Keep in mind what is redacted in this head. Of an answer's only what is a key by its name."""
+        keys, others = list[str](), list[str]()
+        for name, value in sorted(taken_from_head(headers, path), key=lambda taken: "cookie" not in taken[0].lower()):
+            if is_secret(name):
+                words = _key_words(name, value) if not _NO_KEY.search(name) else ()
+                keys += (word for word in words if _IS_KEY.fullmatch(word))
+            elif not is_answer and not _HARMLESS.search(name):
+                others += (word for word in _key_words(name, value) if _IS_LONG.fullmatch(word))
+        self._keep(self._keys, keys)
+        self._keep(self._others, others)
+
+    def learn_fields(self, fields: Iterable[tuple[str, str]]) -> None:
+        """Keep in mind what was taken out of a body because of these names."""
+        words = [word for name, value in fields for word in _key_words(name, value) if _IS_LONG.fullmatch(word)]
+        if words:
+            self._keep(self._keys, words)
+
+    def _keep(self, known: dict[str, tuple[str, ...]], words: list[str]) -> None:
+        for word in words:
+            spellings = known.pop(word, None)
+            known[word] = spellings or tuple(_spellings(word))
+            if spellings is None:
+                self._spellings = []
+        while len(known) > max(_KEPT, min(len(words), _MOST)):
+            del known[next(iter(known))]
+
+    def line(self, document: dict[str, Any]) -> str:
+        """The document as a line of JSON, without them."""
+        line = dumps(document)
+        redacted, is_clean = self._redacted(line)
+        if is_clean and redacted == line:
+            return line
+        try:
+            loads(redacted.encode(), deepest=WRAPPED)
+        except NotJson:  # a key began in the middle of a number, or after a backslash
+            is_clean = False
+        return redacted if is_clean else dumps(self._walked(document))
+
+    def _redacted(self, text: str) -> tuple[str, bool]:
+        """The text without them, and whether none is left. Long ones first: a short one may be a part of them."""
+        if not self._spellings:
+            self._prepare()
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, REDACTED)
+        if not self._is_in(text):
+            return text, True
+        text = _WORD.sub(lambda word: REDACTED if self._is_in(word[0]) else word[0], text)
+        return text, not self._is_in(text)
+
+    def _prepare(self) -> None:
+        known = (*self._keys.values(), *self._others.values())
+        self._spellings = sorted({spelling for spellings in known for spelling in spellings}, key=len, reverse=True)
+        words = (*self._keys, *self._others)
+        self._reach = _LONGEST_SIGN * max(map(len, words), default=0)
+        signs = "".join(words)
+        self._signs = ["%", "&", "\\/", "\\u00" if signs.isascii() else "\\u"]
+        self._signs += [f"\\{sign}" for sign in "\"'" if sign in signs]
+
+    def _is_in(self, text: str) -> bool:
+        """Does it hold a key of which some sign is escaped, or one in base64 that goes over an end of line?
+
+        A long text is looked at in windows: unescaped as a whole, it would take 60 times its size.
+        """
+        if not self._spellings:
+            return False
+        windows = (text[at : at + _WINDOW + self._reach] for at in range(0, len(text), _WINDOW))
+        return any(map(self._is_in_window, windows))
+
+    def _is_in_window(self, text: str) -> bool:
+        folded = _FOLDED.sub("", text)
+        if folded != text and any(spelling in folded for spelling in self._spellings):
+            return True
+        for _ in range(_TIMES):
+            if not any(sign in text for sign in self._signs) or not _ESCAPE.search(text):
+                return False
+            text = unescape(unquote(_IN_JSON.sub(_sign, text)))
+            if any(word in text for known in (self._keys, self._others) for word in known):
+                return True
+        return False
+
+    def _walked(self, value: Any) -> Any:
+        match value:
+            case str():
+                redacted, is_clean = self._redacted(dumps(value)[1:-1])
+                try:
+                    return loads(f'"{redacted}"'.encode()) if is_clean else REDACTED
+                except NotJson:
+                    return REDACTED
+            case dict():
+                return {self._walked(key): self._walked(item) for key, item in value.items()}
+            case list() | tuple():
+                return [self._walked(item) for item in value]
+        return value
+
+
+def _key_words(name: str, value: str) -> Iterator[str]:
+    """The whole, and what it is made of: `Bearer KEY`, `Credential=KEY/..., Signature=...`, `a=KEY; b=...`."""
+    value = value.partition(";")[0] if name.lower() == "set-cookie" else value  # what follows is no secret
+    words = [word for word in _SPLIT.split(value) if word]
+    if len(words) > 1 and name.lower().endswith("authorization"):
+        words = words[1:]  # how it is said, not what
+        yield from _login(words[0])
+    elif len(words) > 1:
+        yield value
+    for word in words:
+        yield word
+        said = word.partition("=")[2].strip('"')
+        if said.strip("="):
+            yield said
+        for part in (said or word).split("/") if is_secret(name) else ():
+            if len(part) >= 16 and part != word:
+                yield part
+        if name.lower() == "sec-websocket-protocol":
+            yield word.partition(".")[2]
+    try:
+        meant = value.encode("latin-1").decode()
+    except UnicodeError:
+        return
+    if meant != value:
+        yield from _key_words(name, meant)
+
+
+def _login(word: str) -> Iterator[str]:
+    """`user:password` of Basic."""
+    try:
+        login = b64decode(word, validate=True).decode()
+    except ValueError:
+        return
+    if login.isprintable() and ":" in login:
+        yield login
+        yield login.partition(":")[2]
+
+
+def _sign(escaped: re.Match[str]) -> str:
+    return escaped[2] or chr(int(escaped[1], 16))
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """All the ways in which a line of JSON may hold it whole, but for single signs that are escaped."""
+    yield dumps(word)[1:-1]
+    data = word.encode()
+    yield from (data.hex(), data.hex().upper())
+    for encode in (b64encode, urlsafe_b64encode):
+        yield encode(data).decode()
+        for shift in range(3 if len(data) >= _SHORTEST else 0):
+            # the signs that say the word alone, whatever stands before and after it
+            yield encode(b"\0" * shift + data).decode()[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6]

@@ -1,0 +1,23 @@
+"""The one way in which a string reaches a file: everything that is recorded is made a line here, without keys."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from inspector.proxy.record.known_secrets import KnownSecrets
+from inspector.proxy.record.redact_text import redact_values
+
+
+class Redactor:
+    """Makes lines of documents. What it took out once because of its name, it takes out wherever it is repeated."""
+
+    def __init__(self) -> None:
+        self._known = KnownSecrets()
+
+    def learn_head(self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False) -> None:
+        """Keep in mind the keys in the head of a request or an answer."""
+        self._known.learn_head(headers, path, is_answer=is_answer)
+
+    def line(self, document: dict[str, Any]) -> str:
+        """The document as a line of JSON without keys. Changes the document."""
+        self._known.learn_fields(redact_values(document))
+        return self._known.line(document)
