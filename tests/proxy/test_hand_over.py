@@ -12,7 +12,8 @@ import pytest
 
 from inspector.core.jsontext import loads
 from inspector.proxy.record import recorder as recorder_module
-from inspector.proxy.record.writer import RecordFile
+from inspector.proxy.record.record_file import RecordFile
+from inspector.proxy.record.recorder import KIND
 from inspector.proxy.relay.server import ProxyServer
 from inspector.proxy.relay.websocket import text_frame
 from tests.proxy.raw import END, Wire, answer, client, echo, kinds, post, provider, proxied, read_lines
@@ -174,7 +175,7 @@ def test_torn_line_when_a_recording_is_continued_is_removed(tmp_path: Path) -> N
 
 def test_line_when_only_a_part_fits_on_the_disk_is_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "record.jsonl"
-    file = RecordFile(path)
+    file = RecordFile(path, KIND)
     file.append(b'{"type":"proxy"}')
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40, limits[1]))

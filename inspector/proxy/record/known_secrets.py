@@ -6,14 +6,16 @@ JSON or for HTML, in hexadecimal and in base64, there also in the middle of some
 """
 
 import re
+import threading
 from base64 import b64decode, b64encode, urlsafe_b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
 from inspector.core.jsontext import WRAPPED, NotJson, dumps, loads
-from inspector.proxy.record.redact import is_secret, taken_from_head
+from inspector.proxy.record.header_names import is_secret
+from inspector.proxy.record.redact import taken_from_head
 from inspector.proxy.record.redact_text import REDACTED
 
 _IS_KEY = re.compile(r".{12,}|(?=.*\d).{6,}|\S*(?:[a-z].*[A-Z]|[^\w-])\S*(?<=\S{8})", re.DOTALL)
@@ -47,17 +49,17 @@ _SHORTEST = 8
 
 
 class KnownSecrets:
-    """The values that came by lately: so many of those that are keys by their names, and of all others."""
+    """The values that came by lately: so many of those that are keys by their names, and of all others.
+
+    May be used by several threads.
+    """
 
     def __init__(self) -> None:
         self._keys: dict[str, tuple[str, ...]] = {}
         self._others: dict[str, tuple[str, ...]] = {}
-        self._spellings: list[str] = []
-        """Of all of them, the longest first. Empty until they are needed."""
-        self._signs: list[str] = []
-        """Of which one is in every text in which a sign of a key is escaped."""
-        self._reach = 0
-        """Characters that the longest of them may take, escaped as often as it may be."""
+        self._lock = threading.Lock()
+        self._finder: _KeyFinder | None = None
+        """Of all of them; None until it is needed."""
 
     def learn_head(self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False) -> None:
         """Keep in mind what is redacted in this head. Of an answer's only what is a key by its name."""
@@ -78,30 +80,48 @@ class KnownSecrets:
             self._keep(self._keys, words)
 
     def _keep(self, known: dict[str, tuple[str, ...]], words: list[str]) -> None:
-        for word in words:
-            spellings = known.pop(word, None)
-            known[word] = spellings or tuple(_spellings(word))
-            if spellings is None:
-                self._spellings = []
-        while len(known) > max(_KEPT, min(len(words), _MOST)):
-            del known[next(iter(known))]
+        with self._lock:
+            for word in words:
+                spellings = known.pop(word, None)
+                known[word] = spellings or tuple(_spellings(word))
+                if spellings is None:
+                    self._finder = None
+            while len(known) > max(_KEPT, min(len(words), _MOST)):
+                del known[next(iter(known))]
 
     def line(self, document: dict[str, Any]) -> str:
         """The document as a line of JSON, without them."""
+        with self._lock:
+            if self._finder is None:
+                self._finder = _KeyFinder({**self._keys, **self._others})
+            finder = self._finder
         line = dumps(document)
-        redacted, is_clean = self._redacted(line)
+        redacted, is_clean = finder.redacted(line)
         if is_clean and redacted == line:
             return line
         try:
             loads(redacted.encode(), deepest=WRAPPED)
         except NotJson:  # a key began in the middle of a number, or after a backslash
             is_clean = False
-        return redacted if is_clean else dumps(self._walked(document))
+        return redacted if is_clean else dumps(finder.walked(document))
 
-    def _redacted(self, text: str) -> tuple[str, bool]:
-        """The text without them, and whether none is left. Long ones first: a short one may be a part of them."""
-        if not self._spellings:
-            self._prepare()
+
+class _KeyFinder:
+    """Finds keys in texts; `known` is each with its spellings."""
+
+    def __init__(self, known: Mapping[str, tuple[str, ...]]) -> None:
+        self._words = tuple(known)
+        self._spellings = sorted({word for spellings in known.values() for word in spellings}, key=len, reverse=True)
+        """The longest first: a short one may be a part of them."""
+        self._reach = _LONGEST_SIGN * max(map(len, known), default=0)
+        """Characters that the longest of them may take, escaped as often as it may be."""
+        signs = "".join(known)
+        self._signs = ["%", "&", "\\/", "\\u00" if signs.isascii() else "\\u"]
+        """Of which one is in every text in which a sign of a key is escaped."""
+        self._signs += [f"\\{sign}" for sign in "\"'" if sign in signs]
+
+    def redacted(self, text: str) -> tuple[str, bool]:
+        """The text without the keys, and whether none is left."""
         for spelling in self._spellings:
             if spelling in text:
                 text = text.replace(spelling, REDACTED)
@@ -110,21 +130,27 @@ class KnownSecrets:
         text = _WORD.sub(lambda word: REDACTED if self._is_in(word[0]) else word[0], text)
         return text, not self._is_in(text)
 
-    def _prepare(self) -> None:
-        known = (*self._keys.values(), *self._others.values())
-        self._spellings = sorted({spelling for spellings in known for spelling in spellings}, key=len, reverse=True)
-        words = (*self._keys, *self._others)
-        self._reach = _LONGEST_SIGN * max(map(len, words), default=0)
-        signs = "".join(words)
-        self._signs = ["%", "&", "\\/", "\\u00" if signs.isascii() else "\\u"]
-        self._signs += [f"\\{sign}" for sign in "\"'" if sign in signs]
+    def walked(self, value: Any) -> Any:
+        """The value with every string redacted by itself: what cannot be cleaned goes as a whole."""
+        match value:
+            case str():
+                redacted, is_clean = self.redacted(dumps(value)[1:-1])
+                try:
+                    return loads(f'"{redacted}"'.encode()) if is_clean else REDACTED
+                except NotJson:
+                    return REDACTED
+            case dict():
+                return {self.walked(key): self.walked(item) for key, item in value.items()}
+            case list() | tuple():
+                return [self.walked(item) for item in value]
+        return value
 
     def _is_in(self, text: str) -> bool:
         """Does it hold a key of which some sign is escaped, or one in base64 that goes over an end of line?
 
         A long text is looked at in windows: unescaped as a whole, it would take 60 times its size.
         """
-        if not self._spellings:
+        if not self._words:
             return False
         windows = (text[at : at + _WINDOW + self._reach] for at in range(0, len(text), _WINDOW))
         return any(map(self._is_in_window, windows))
@@ -137,23 +163,9 @@ class KnownSecrets:
             if not any(sign in text for sign in self._signs) or not _ESCAPE.search(text):
                 return False
             text = unescape(unquote(_IN_JSON.sub(_sign, text)))
-            if any(word in text for known in (self._keys, self._others) for word in known):
+            if any(word in text for word in self._words):
                 return True
         return False
-
-    def _walked(self, value: Any) -> Any:
-        match value:
-            case str():
-                redacted, is_clean = self._redacted(dumps(value)[1:-1])
-                try:
-                    return loads(f'"{redacted}"'.encode()) if is_clean else REDACTED
-                except NotJson:
-                    return REDACTED
-            case dict():
-                return {self._walked(key): self._walked(item) for key, item in value.items()}
-            case list() | tuple():
-                return [self._walked(item) for item in value]
-        return value
 
 
 def _key_words(name: str, value: str) -> Iterator[str]:

@@ -24,9 +24,10 @@ from typing import IO, Any
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import loads
+from inspector.core.untyped import value_in
+from inspector.proxy.record.record_file import RecordFile, RecordKind
 from inspector.proxy.record.record_pipe import RecordPipe, free
 from inspector.proxy.record.records import Budget, CapturedBody, PlainRecord, Record
-from inspector.proxy.record.writer import RecordFile
 from inspector.safety.sealing import open_environment
 
 CLOSE_S = 30.0
@@ -40,6 +41,15 @@ def to_stderr(sentence: str) -> None:
     """How a recorder reports what goes wrong, unless it is given another way."""
     sys.stderr.write(f"context-inspector: {sentence}\n")
     sys.stderr.flush()
+
+
+def is_first_line(line: bytes) -> bool:
+    """Does a recording of the proxy begin with it?"""
+    first = value_in(line)
+    return isinstance(first, dict) and first.get("type") == "proxy"
+
+
+KIND = RecordKind("proxy", "a recording of the proxy", is_first_line)
 
 
 class Recorder:
@@ -69,7 +79,7 @@ class Recorder:
         self._tell, self._heard = tell, heard
         self._questions: dict[int, threading.Event] = {}
         self._has_ended = self._is_closed = self._is_behind = False
-        file = RecordFile(path)
+        file = RecordFile(path, KIND)
         self.first_exchange = file.next_exchange
         """Exchanges are numbered from here: a recording that is there already is continued."""
         try:

@@ -8,47 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote, unquote_plus
 
+from inspector.proxy.record.header_names import is_kept_header, is_kept_query, is_secret
 from inspector.proxy.record.records import Pairs
 from inspector.proxy.record.redact_text import REDACTED, redacted_text
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_HEADERS = _words("""
-    accept accept-charset accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection
-    content-disposition content-encoding content-language content-length content-type date expect expires host
-    keep-alive last-modified origin pragma priority range retry-after retry-after-ms server te trailer transfer-encoding
-    upgrade user-agent vary via x-accel-buffering sec-websocket-extensions sec-websocket-version
-    anthropic-version anthropic-beta anthropic-dangerous-direct-browser-access openai-beta openai-version
-    openai-processing-ms openai-model openai-originator originator version x-app x-client-request-id x-request-id
-    request-id x-should-retry x-api-version x-goog-api-client x-goog-request-params x-title http-referer
-    x-session-id x-session-affinity x-parent-session-id session-id session_id thread-id thread_id conversation_id
-    conversation-id x-openai-subagent x-openai-actor x-initiator x-interaction-id x-agent-task-id x-cloud-trace-context
-    x-context-inspector-tag cf-ray cf-cache-status server-timing x-envoy-upstream-service-time x-served-by
-    x-reasoning-included x-models-etag etag
-""")
-_FAMILIES = (
-    "x-stainless-",
-    "x-claude-code-",
-    "x-claude-remote-",
-    "x-codex-",
-    "x-opencode-",
-    "x-gemini-",
-    "anthropic-ratelimit-",
-    "anthropic-fast-",
-    "x-ratelimit-",
-    "ratelimit-",
-    "x-simulate",
-)
-"""Headers whose names begin so."""
-_SECRET = re.compile(r"token$|key|secret|auth|cookie|password|credential|signature", re.IGNORECASE)
-"""Words that no header of a family above may hold: those belong to counters (`...-tokens`) and ids."""
-_QUERY = _words(
-    "alt beta fault api-version client_version limit after before after_id before_id order page pagesize pagetoken"
-    " stream starting_after include include[] version model $alt prettyprint"
-)
 _PLAIN = re.compile(r"[\w.,:*+/|~-]*")
 """A value that holds no other pair: `alt=sse;key=...` is how a careless client joins two."""
 
@@ -82,17 +45,6 @@ def _redacted_header(name: str, value: str) -> str:
     if not is_kept_header(name):
         return REDACTED
     return redacted_address(value) if name.lower() in _ADDRESSES else redacted_text(value)
-
-
-def is_kept_header(name: str) -> bool:
-    """Is the value of a header of this name written down?"""
-    name = name.lower()
-    return name in _HEADERS or (name.startswith(_FAMILIES) and not is_secret(name))
-
-
-def is_secret(name: str) -> bool:
-    """Is a header or a query value of this name a key by its name?"""
-    return _SECRET.search(name) is not None
 
 
 def taken_from_head(headers: Iterable[tuple[str, str]], path: str) -> Iterator[tuple[str, str]]:
@@ -144,10 +96,13 @@ def _redacted_part(part: str, before: str) -> str:
 
 def _redacted_pair(pair: str) -> str:
     name, mark, value = pair.partition("=")
-    is_known = name.lower() in _QUERY and _PLAIN.fullmatch(value) is not None
+    is_known = is_kept_query(name) and _PLAIN.fullmatch(value) is not None
     if is_known or (mark and not value) or not pair:
         return pair
     return f"{name}={REDACTED}" if mark else REDACTED
+
+
+_HOST = re.compile(r"(?:[^:/@]*|\[[0-9a-fA-F:.]*\])(?::\d*)?")
 
 
 def redacted_address(url: str) -> str:
@@ -158,7 +113,10 @@ def redacted_address(url: str) -> str:
     host, slash, path = rest.partition("/")
     if not slash:
         host, slash, path = rest.partition("?")
-    return scheme + mark + host.rpartition("@")[2] + redacted_path(slash + path)
+    host = host.rpartition("@")[2]
+    if not _HOST.fullmatch(host):  # a password with a slash in it looks like a port
+        return REDACTED
+    return scheme + mark + host + redacted_path(slash + path)
 
 
 def redacted_url(url: str) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from inspector.proxy.record.header_names import is_kept_header
+
 REDACTED = "(redacted)"
 
 # -- names
@@ -32,6 +34,7 @@ _IN_ATTRIBUTE = re.compile(
     r"|(?:^|[._-])token$",
     re.IGNORECASE,
 )
+_HEADER_ATTRIBUTE = re.compile(r"http\.(?:request|response)\.header\.(.+)")
 _HARMLESS = frozenset(
     (
         *("none", "null", "true", "false", "yes", "no", "string", "required", "optional", "redacted", "header"),
@@ -60,6 +63,8 @@ def is_secret_name(name: str) -> bool:
 
 def is_secret_attribute(name: str) -> bool:
     """Is a value of this name a key in a span, where any part of a name may say so? (`app.secret.value`)"""
+    if header := _HEADER_ATTRIBUTE.fullmatch(name):
+        return not is_kept_header(header[1].replace("_", "-"))
     return _IN_ATTRIBUTE.search(name) is not None or is_secret_name(name)
 
 
@@ -96,17 +101,12 @@ def _is_option(key: _Key) -> bool:
 
 
 def _is_in_query(key: _Key) -> bool:
-    return _is_value(key) and re.search(r"(?:[?&;]|%3f|%26)[\w.\[\]$-]*$", key.before) is not None
+    is_word = key.text.isalpha() and len(key.text) < _SHORTEST
+    return _is_value(key) and not is_word and re.search(r"(?:[?&;]|%3f|%26)[\w.\[\]$-]*$", key.before) is not None
 
 
-def _is_issued(key: _Key) -> bool:
-    """Does it begin where a word begins? Not in the middle of something in base64."""
-    return re.search(r"[\w+/=-]$", key.before) is None
-
-
-def _is_issued_with_digits(key: _Key) -> bool:
-    digits = sum(map(str.isdigit, key.text))
-    return _is_issued(key) and digits >= (1 if len(key.text) >= 20 else 3)
+def _has_digits(key: _Key) -> bool:
+    return sum(map(str.isdigit, key.text)) >= (1 if len(key.text) >= 20 else 3)
 
 
 def _is_login(key: _Key) -> bool:
@@ -121,23 +121,20 @@ _LOOK_BACK = 40
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
-    """Finds keys: each of `patterns` begins with the sign that it is listed under, so that looking for it is quick.
-
-    `text` says in which spelling of a text they are tried: in small letters, or as it is.
-    """
+class _KeyPattern:
+    """Finds keys: each of `patterns` begins with the sign that it is listed under, so that looking for it is quick."""
 
     patterns: tuple[tuple[str, re.Pattern[str]], ...]
     is_key: Callable[[_Key], bool]
     is_exact: bool
     """Is it tried on the text as it is, not on its small letters?"""
 
-    def spans(self, text: str, low: str) -> Iterator[tuple[int, int]]:
+    def spans(self, text: str, low: str, window: slice) -> Iterator[tuple[int, int]]:
         """Where keys begin and end."""
         searched = text if self.is_exact else low
         for sign, pattern in self.patterns:
-            if sign in searched:
-                for match in pattern.finditer(searched):
+            if searched.find(sign, window.start, window.stop) >= 0:
+                for match in pattern.finditer(searched, window.start, window.stop):
                     start, end = match.span("key")
                     before = low[max(0, match.start() - _LOOK_BACK) : match.start()]
                     word = "" if self.is_exact else sign
@@ -145,16 +142,20 @@ class _Rule:
                         yield start, end
 
 
-def _after(signs: str, pattern: str, is_key: Callable[[_Key], bool]) -> _Rule:
+def _after(signs: str, pattern: str, is_key: Callable[[_Key], bool]) -> _KeyPattern:
     """A key after one of these words."""
     patterns = tuple((sign, re.compile(re.escape(sign) + pattern)) for sign in signs.split())
-    return _Rule(patterns, is_key, is_exact=False)
+    return _KeyPattern(patterns, is_key, is_exact=False)
 
 
-def _issued(signs: str, pattern: str, is_key: Callable[[_Key], bool] = _is_issued) -> _Rule:
-    """A key that begins with one of these words."""
-    patterns = tuple((sign, re.compile(f"(?P<key>{re.escape(sign)}{pattern})")) for sign in signs.split())
-    return _Rule(patterns, is_key, is_exact=True)
+def _issued(signs: str, pattern: str, is_key: Callable[[_Key], bool] = _is_value) -> _KeyPattern:
+    """A key that begins with one of these words, where a word begins: not in the middle of something in base64."""
+
+    def compile_pattern(sign: str) -> re.Pattern[str]:
+        sign = re.escape(sign)
+        return re.compile(rf"(?P<key>{sign}(?<![\w+-]{sign}){pattern})")
+
+    return _KeyPattern(tuple((sign, compile_pattern(sign)) for sign in signs.split()), is_key, is_exact=True)
 
 
 _WORDS = "authorization key token password passwd passphrase secret credential credentials cookie cookies"
@@ -190,17 +191,19 @@ _RULES = (
     _after("-----begin", r"[a-z ]* private key-----(?P<key>(?:[^-]|-(?!----)){16,})-----end", _is_value),
     # keys of known issuers
     _issued("sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-", r"[\w-]{6,}"),
-    _issued("sk-", r"[\w-]{8,}", _is_issued_with_digits),
+    _issued("sk-", r"[\w-]{8,}", _has_digits),
     _issued("sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_", r"\w{8,}"),
     _issued("ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}"),
-    _issued("glpat- nvapi- pplx- xai-", r"[\w-]{12,}", _is_issued_with_digits),
-    _issued("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"[\w-]{12,}", _is_issued_with_digits),
-    _issued("hf_ gsk_ npm_ r8_ dop_v1_ lsv2_pt_ lsv2_sk_", r"\w{12,}", _is_issued_with_digits),
+    _issued("glpat- nvapi- pplx- xai-", r"[\w-]{12,}", _has_digits),
+    _issued("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"[\w-]{12,}", _has_digits),
+    _issued("hf_ gsk_ npm_ r8_ dop_v1_ lsv2_pt_ lsv2_sk_", r"\w{12,}", _has_digits),
     _issued("ya29. AIza", r"[\w-]{12,}"),
     _issued("AKIA ASIA", r"[A-Z0-9]{16}(?![\w+/=])"),
     _issued("eyJ", r"[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
 )
 _SIGNS = re.compile("|".join({re.escape(sign.lower()) for rule in _RULES for sign, _ in rule.patterns}))
+_WINDOW, _LONGEST_KEY = 1 << 19, 1 << 14
+"""Characters that are searched at a time, so that other threads need not wait, and of a key with what is before it."""
 _SHORTEST, _LONG = 8, 2_000
 """Characters of a text that holds a key; of one in which most signs are, so that looking for any takes longer."""
 
@@ -212,7 +215,8 @@ def redacted_text(text: str) -> str:
     low = _small_letters(text)
     if len(text) < _LONG and not _SIGNS.search(low):
         return text
-    spans = sorted(span for rule in _RULES for span in rule.spans(text, low))
+    windows = [slice(at, at + _WINDOW + _LONGEST_KEY) for at in range(0, len(text), _WINDOW)]
+    spans = sorted({span for window in windows for rule in _RULES for span in rule.spans(text, low, window)})
     if not spans:
         return text
     pieces, at = list[str](), 0

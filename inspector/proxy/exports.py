@@ -1,0 +1,166 @@
+"""What an exporter sends, as OTLP's own JSON: unpacked and counted before anything is built of it.
+
+JSON and protobuf are taken, packed or not. Of logs is kept what a record says of a model's call (some libraries log
+messages there).
+"""
+
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+from inspector.core.dialects.decoding import NOT_KNOWN, TOO_LARGE, decoded
+from inspector.core.jsontext import NotJson, has_more_values, loads
+from inspector.core.untyped import text_at
+
+JSON, PROTOBUF = "application/json", "application/x-protobuf"
+LARGEST = 64 << 20
+"""Bytes of one export, unpacked."""
+MOST_VALUES = 500_000
+"""Values of one export: 2,000 spans with 50 attributes each are 400,000."""
+SIGNALS = {"traces": ("resourceSpans", "scopeSpans", "spans"), "logs": ("resourceLogs", "scopeLogs", "logRecords")}
+"""What each is wrapped in, from the outside in."""
+_IDS = ("traceId", "spanId", "parentSpanId")
+
+
+class BadExport(Exception):
+    """It cannot be taken. `str(error)` says why, `status` is what the exporter is told."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def unpack_export(body: bytes, encoding: str) -> bytes:
+    """The body out of its Content-Encoding. Raises BadExport."""
+    unpacked = decoded(body, encoding)
+    if not unpacked.undecoded:
+        return unpacked.data
+    if unpacked.undecoded.startswith(TOO_LARGE):
+        raise BadExport(413, f"{unpacked.undecoded}; send fewer spans at a time")
+    raise BadExport(415 if unpacked.undecoded.endswith(NOT_KNOWN) else 400, unpacked.undecoded)
+
+
+def read_export(data: bytes, content_type: str, signal: str) -> dict[str, Any]:
+    """The document, with one list of the signal's outermost kind. Raises BadExport."""
+    document = _read_json(data, signal) if content_type == JSON else _read_protobuf(data, signal)
+    if signal == "logs":
+        _keep_calls(document)
+    return document
+
+
+def items(document: dict[str, Any], signal: str) -> Iterator[dict[str, Any]]:
+    """Spans, or records of a log."""
+    outer, inner, last = SIGNALS[signal]
+    for resource in _objects(document.get(outer)):
+        for scope in _objects(resource.get(inner)):
+            yield from _objects(scope.get(last))
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+
+
+def _read_json(data: bytes, signal: str) -> dict[str, Any]:
+    outer, *_ = SIGNALS[signal]
+    if has_more_values(data, MOST_VALUES):
+        raise _too_many()
+    try:
+        value = loads(data)
+    except NotJson as why:
+        raise BadExport(400, f"not JSON: {why}") from None
+    if not isinstance(value, dict) or not isinstance(value.get(outer, [] if signal == "logs" else None), list):
+        raise BadExport(400, f"no {outer}")
+    return {outer: value.get(outer, [])}
+
+
+def _too_many() -> BadExport:
+    return BadExport(413, f"more than {MOST_VALUES:,} values; send fewer spans at a time")
+
+
+def _read_protobuf(data: bytes, signal: str) -> dict[str, Any]:
+    """As OTLP's own JSON, which writes ids in hex where protobuf's would write base64."""
+    from google.protobuf.json_format import MessageToDict
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    kind: Any = ExportLogsServiceRequest if signal == "logs" else ExportTraceServiceRequest
+    try:
+        if _has_more_messages(data, kind.DESCRIPTOR, MOST_VALUES):
+            raise _too_many()
+        document = MessageToDict(kind.FromString(data))
+    except (DecodeError, ValueError, RecursionError) as why:
+        raise BadExport(400, f"no {signal} in protobuf: {why}") from None
+    for item in items(document, signal):
+        for holder in (item, *item.get("links", ())):
+            for name in _IDS:
+                if name in holder:
+                    holder[name] = b64decode(holder[name]).hex()
+    return {SIGNALS[signal][0]: document.get(SIGNALS[signal][0], [])}
+
+
+def _has_more_messages(data: bytes, descriptor: Any, most: int) -> bool:
+    """Would parsing make more than `most` messages and fields? Raises ValueError if it is no protobuf."""
+    count = 0
+    waiting = [(0, len(data), descriptor)]
+    while waiting:
+        at, end, kind = waiting.pop()
+        inner = {field.number: field.message_type for field in kind.fields if field.message_type is not None}
+        while at < end:
+            count += 1
+            if count > most:
+                return True
+            tag, at = _varint(data, at)
+            start, at = _field(data, at, tag & 7)
+            if at > end:
+                raise ValueError("a field is longer than what it is in")
+            message = inner.get(tag >> 3)
+            if message is not None and tag & 7 == _SIZED and at > start:
+                waiting.append((start, at, message))
+    return False
+
+
+_SIZED = 2
+"""The kind of a field that says how many bytes it has: a text, or a message."""
+
+
+def _field(data: bytes, at: int, wire_type: int) -> tuple[int, int]:
+    """Where the content of a field begins and ends."""
+    match wire_type:
+        case 0:  # a varint
+            return at, _varint(data, at)[1]
+        case 1:  # 64 bits
+            return at, at + 8
+        case 2:  # so many bytes
+            size, at = _varint(data, at)
+            return at, at + size
+        case 5:  # 32 bits
+            return at, at + 4
+    raise ValueError("a field of an unknown kind")
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, the lowest first, and where it ends."""
+    value = shift = 0
+    while at < len(data) and shift < 70:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise ValueError("a number does not end")
+
+
+def _keep_calls(document: dict[str, Any]) -> None:
+    """Of a log keep only the records that say something of a model's call."""
+    outer, inner, last = SIGNALS["logs"]
+    for resource in _objects(document[outer]):
+        for scope in _objects(resource.get(inner)):
+            scope[last] = [record for record in _objects(scope.get(last)) if _is_of_call(record)]
+
+
+def _is_of_call(record: dict[str, Any]) -> bool:
+    named = (field.get("value") for field in _objects(record.get("attributes")) if field.get("key") == "event.name")
+    names = (record.get("eventName"), *(text_at(value, "stringValue") for value in named))
+    return bool(record.get("spanId")) and any(isinstance(name, str) and name.startswith("gen_ai.") for name in names)

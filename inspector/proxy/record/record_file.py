@@ -1,0 +1,139 @@
+"""A file to which one process appends lines: each is written whole, or not at all."""
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from inspector.core.errors import InspectorError
+
+_EXCHANGE = re.compile(rb'"exchange":(\d{1,15})')
+_FIRST_LINE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind:
+    """What is recorded: how it is called in sentences, and how its files begin."""
+
+    writer: str
+    """Who records: `proxy`."""
+    what: str
+    """`a recording of the proxy`."""
+    is_first_line: Callable[[bytes], bool]
+    """Is this the first line of such a file?"""
+
+
+class RecordFile:
+    """A new file, or one of this kind that is continued: locked, readable by its owner only.
+
+    Raises:
+        InspectorError: Nothing may be written there.
+    """
+
+    def __init__(self, path: Path, kind: RecordKind) -> None:
+        self.path, self._kind = path, kind
+        self.is_new = True
+        self.next_exchange = 0
+        """The first number that no exchange in the file has."""
+        self.removed = 0
+        """Bytes of an incomplete last line that were removed when the file was opened."""
+        self.is_torn = False
+        """Does it end in the middle of a line?"""
+        try:
+            self.handle = self._open()
+        except OSError as error:
+            raise InspectorError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+    def _open(self) -> int:
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
+        except FileExistsError:
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | _CLOEXEC)
+        try:
+            self._claim(handle)
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
+    def _claim(self, handle: int) -> None:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise InspectorError(f"{self.path} is not a file; name another one to record into.")
+        if not _lock(handle):
+            raise InspectorError(f"Another {self._kind.writer} records into {self.path}; name another file.")
+        if size := os.fstat(handle).st_size:
+            self._continue(handle, size)
+        self.is_new = not os.fstat(handle).st_size
+        os.fchmod(handle, 0o600)
+
+    def _continue(self, handle: int, size: int) -> None:
+        """Find the first number that is free, and remove a last line that is incomplete: nothing may follow it."""
+        with os.fdopen(os.dup(handle), "rb") as file:
+            file.seek(0)
+            if not self._kind.is_first_line(file.readline(_FIRST_LINE)):
+                raise InspectorError(f"{self.path} exists and is not {self._kind.what}; name another file.")
+            last = b"\n"
+            for line in file:
+                last = line
+                if number := _EXCHANGE.search(line, 0, 200):
+                    self.next_exchange = max(self.next_exchange, int(number[1]) + 1)
+        if not last.endswith(b"\n"):
+            self.removed = len(last)
+            os.ftruncate(handle, size - len(last))
+
+    def is_there(self) -> bool:
+        try:
+            now, ours = self.path.stat(), os.fstat(self.handle)
+        except FileNotFoundError:
+            return False
+        return (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino)
+
+    def begin_again(self) -> None:
+        """Make a new file of the same name, after it was removed. Raises OSError, InspectorError."""
+        handle = self._open()
+        os.close(self.handle)
+        self.handle, self.is_torn = handle, False
+
+    def append(self, line: bytes) -> None:
+        """Write one record at once.
+
+        Raises:
+            OSError: It cannot be written. What was written of it is taken back, or closed off before the next one.
+        """
+        whole = memoryview(b"\n" + line + b"\n" if self.is_torn else line + b"\n")
+        rest = whole
+        try:
+            while rest:
+                rest = rest[os.write(self.handle, rest) :]
+        except OSError:
+            if written := len(whole) - len(rest):
+                self._take_back(written)
+            raise
+        self.is_torn = False
+
+    def _take_back(self, count: int) -> None:
+        try:
+            os.ftruncate(self.handle, os.fstat(self.handle).st_size - count)
+        except OSError:
+            self.is_torn = True
+
+    def close(self) -> None:
+        os.close(self.handle)
+
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+def _lock(handle: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
