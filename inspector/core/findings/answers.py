@@ -294,13 +294,17 @@ def _together_words(losses: Sequence[CompactionLoss]) -> str:
 # -- what it cost ------------------------------------------------------------------------------------------------------
 
 
-def cost_answer(session: Session) -> ShortAnswer:
-    """Describe the dearest cache miss of a session, and its whole cost. O(messages)."""
-    return describe_cost(session_cost(session))
+def cost_answer(session: Session, thread: Thread | None = None) -> ShortAnswer:
+    """Describe the dearest cache miss of a session, and its whole cost. O(messages).
+
+    Args:
+        thread: the thread that the other answers are about; None = the main one.
+    """
+    return describe_cost(session_cost(session), (thread or session.main).id)
 
 
-def describe_cost(found: SessionCost) -> ShortAnswer:
-    """Describe the cost that was worked out for a session."""
+def describe_cost(found: SessionCost, thread_id: str = "main") -> ShortAnswer:
+    """Describe the cost that was worked out for a session. `thread_id`: the thread of the other answers."""
     reports = [request.usage is not None for one in found.threads for request in one.thread.requests]
     if not any(reports):
         return ShortAnswer("cost", NO_USAGE if reports else NO_CALLS)
@@ -311,7 +315,7 @@ def describe_cost(found: SessionCost) -> ShortAnswer:
         incomplete = f"Usage is recorded for {sum(reports):,} of {len(reports):,} requests."
     if misses:
         return _miss_answer(misses, found, total, incomplete)
-    detail = " ".join(filter(None, (_cache_words(found), _compaction_words(found.threads), incomplete)))
+    detail = " ".join(filter(None, (_cache_words(found), _compaction_words(found.threads, thread_id), incomplete)))
     if not total:
         return ShortAnswer("cost", f"The price of {_unpriced_model(found)} is unknown.", detail)
     return ShortAnswer("cost", f"The session cost {total}.", detail, total)
@@ -360,24 +364,28 @@ def _cache_words(found: SessionCost) -> str:
     return "No cache miss was recorded." if len(usages) > 1 else ""
 
 
-def _compaction_words(threads: Sequence[ThreadCost]) -> str:
+def _compaction_words(threads: Sequence[ThreadCost], thread_id: str) -> str:
     """`2 of 3 compactions paid for themselves, saving $11.40 compared with no compaction.`"""
     steps = [
-        step.economics
-        for one in threads
-        for step in one.compactions
-        if step.at.before_request < len(one.thread.requests)  # after the last request nothing can be saved
+        (cost.thread.id, step.economics)
+        for cost in threads
+        for step in cost.compactions
+        if step.at.before_request < len(cost.thread.requests)  # after the last request nothing can be saved
     ]
-    known = [economics for economics in steps if economics.paid is not None]
+    known = [economics for _, economics in steps if economics.paid is not None]
     if not known:
         return ""
+    elsewhere = all(name != thread_id for name, _ in steps)
+    of_others = " of other threads" if elsewhere else ""
     paid = sum(economics.paid is True for economics in known)
     saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in known), Decimal(0))
     result = f"saving {dollars(saved)}" if saved >= 0 else f"costing {dollars(-saved)} more"
     if len(known) == 1:
         verdict = "paid for itself" if paid else "did not pay for itself"
-        return f"The compaction {verdict}, {result} compared with no compaction."
-    return f"{paid:,} of {len(known):,} compactions paid for themselves, {result} compared with no compaction."
+        return f"The compaction{' of another thread' if elsewhere else ''} {verdict}, {result} compared with no compaction."
+    return (
+        f"{paid:,} of {len(known):,} compactions{of_others} paid for themselves, {result} compared with no compaction."
+    )
 
 
 # -- all three ---------------------------------------------------------------------------------------------------------
@@ -393,4 +401,4 @@ def short_answers(
 ) -> tuple[ShortAnswer, ...]:
     """Return the three answers about a thread; the cost is that of the whole session. O(text)."""
     filled = filled_answer(session, thread, by, window_at)
-    return filled, lost_answer(session, thread), cost_answer(session)
+    return filled, lost_answer(session, thread), cost_answer(session, thread)

@@ -248,6 +248,15 @@ def test_cost_answer_without_cache_says_that_none_was_used() -> None:
     assert answer.detail == "No request used a prompt cache."
 
 
+def test_cost_answer_when_only_another_thread_compacted_says_that_it_did() -> None:
+    used = (Usage(10, 0, 30_000, 100), Usage(10, 30_000, 500, 100))
+    main, other = grown(*used), replace(grown(*used), id="agent", compactions=(Compaction(1, "auto"),))
+    whole = session(main, other)
+    assert lost_answer(whole, main).headline.startswith("No compaction in this thread")
+    assert "The compaction of another thread " in cost_answer(whole, main).detail
+    assert "The compaction did not pay" in cost_answer(whole, other).detail
+
+
 def test_cost_answer_of_an_unpriced_model_names_it_and_gives_tokens() -> None:
     used = (Usage(10, 0, 30_000, 100), Usage(10, 0, 31_000, 100))
     answer = cost_answer(session(grown(*used, model="our-own-7b")))

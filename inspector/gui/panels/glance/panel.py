@@ -129,7 +129,7 @@ class GlancePanel(Panel):
         if question == "lost":
             return lambda: lost_answer(session, thread)
         if question == "cost":
-            return lambda: cost_answer(session)
+            return lambda: cost_answer(session, thread)
         return lambda: filled_answer(session, thread, by, lambda at: bench.find_window(state, at).tokens)
 
     def fit(self) -> None:
