@@ -149,8 +149,9 @@ def beliefs(state: State) -> PolicyBelief:
     left = islice(thread.requests, len(start), None)
     if by.prompt_estimator is None and sum(len(request.view) for request in left) > _MOST:
         return PolicyBelief(whose, thread)
-    more = (believed_at(by, settings, thread, n) for n in range(len(start), len(thread.requests)))
-    return PolicyBelief(whose, thread, (*start, *more))
+    count = len(thread.requests)
+    more = [believed_at(by, settings, thread, n) for n in range(len(start), count + 1)]
+    return PolicyBelief(whose, thread, (*start, *more[:-1]), more[-1])
 
 
 def _kept(former: PolicyBelief | None, whose: tuple[object, ...], thread: Thread) -> tuple[int, ...]:
@@ -276,7 +277,7 @@ def reading(state: State) -> GaugeReading | None:
         lines=lines,
         reserve=reserve(window.tokens),
         slope=size.scale.slope,
-        believed=_believed(state),
+        believed=belief_here(state),
         believer=TITLES.get(state.choices.policy, state.choices.policy),
         by_itself=_by_itself(state, thread),
         late=_late(state, lines),
@@ -297,13 +298,20 @@ def pressure_here(state: State, size: Sizer) -> tuple[Pressure, int | None]:
     return size.pressure_of(stepped) if changed else size.pressure, before
 
 
-def _believed(state: State) -> int | None:
-    if state.previews is not None:
-        return state.previews.tokens
+def belief_here(state: State) -> int | None:
+    """The chosen policy's own count of the buffer that is looked at; None until it is worked out. O(1)."""
     known = state.believed
-    if state.stepped or state.at is None or known is None or known.whose != wanted(state):
-        return None
-    return known.tokens[state.at] if state.at < len(known.tokens) else None
+    if known is not None and not state.stepped and known.whose == wanted(state):
+        count = known.end if state.at is None else next(iter(known.tokens[state.at : state.at + 1]), None)
+        if count is not None:
+            return count
+    return None if state.previews is None else state.previews.tokens
+
+
+def lacks_belief(state: State) -> bool:
+    """Is the policy's count of the buffer that is looked at still to be worked out, by its verdicts? O(1)."""
+    known = state.believed
+    return known is not None and known.whose == wanted(state) and belief_here(state) is None
 
 
 def _by_itself(state: State, thread: Thread) -> bool:

@@ -63,6 +63,8 @@ class PreviewWorker:
         self._session: Session | None = None
         """Whose previews these are."""
         self._underway: tuple[object, ...] | None = None
+        self._looked: tuple[object, ...] | None = None
+        """The place whose previews somebody looks at, not its verdicts alone."""
 
     def settled(self, state: State) -> State:
         """`state` with the previews that are known for where it stands, if any, and the preview that is looked at."""
@@ -77,23 +79,32 @@ class PreviewWorker:
         state = self._bench.state
         if state.thread is None:
             return
-        known = self._known.get(_key(state))
-        if known is not None and not known.missing:
-            return
-        if self._underway == _key(state):
-            return
-        self._underway = _key(state)
-        if known is not None:
+        self._looked = _key(state)
+        known = self._known.get(self._looked)
+        if known is None:
+            self.judge()
+        elif known.missing and self._underway != self._looked:
+            self._underway = self._looked
             self._see(known, state)
-        else:
-            self._bench.work(lambda: attempt(lambda: previews(state)), lambda found: self._arrived(found, state))
+
+    def judge(self) -> None:
+        """Work out the verdicts where we stand, and the policy's own count. O(messages), off the side."""
+        state = self._bench.state
+        key = _key(state)
+        if state.thread is None or key in self._known or self._underway == key:
+            return
+        self._underway = key
+        self._bench.work(lambda: attempt(lambda: previews(state)), lambda found: self._arrived(found, state))
 
     def _arrived(self, found: Previews | InspectorError, state: State) -> None:
-        if isinstance(found, InspectorError):
+        if self._underway == _key(state):
             self._underway = None
+        if isinstance(found, InspectorError):
             return
         self._keep(found)
-        self._see(found, state)
+        if self._looked == found.key:
+            self._underway = found.key
+            self._see(found, state)
 
     def _see(self, found: Previews, state: State) -> None:
         """The next preview, as long as somebody still stands there."""

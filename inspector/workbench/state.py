@@ -86,6 +86,8 @@ class PolicyBelief:
     thread: Thread
     tokens: tuple[int, ...] = ()
     """One a request; empty where it would take too long to work out."""
+    end: int | None = None
+    """Of the buffer after the last record."""
     late: dict[object, str] = field(default_factory=dict, compare=False)
     """How late a line is, in words: the same wherever we stand, so not looked for at every step along a session."""
 

@@ -17,7 +17,7 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.editing import Editing
-from inspector.workbench.gauge import beliefs, wanted
+from inspector.workbench.gauge import beliefs, lacks_belief, wanted
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
@@ -153,6 +153,8 @@ class Workbench:
         """What is shown now may need something worked out."""
         self._branches.look()
         self._believe()
+        if lacks_belief(self._state):
+            self.previews.judge()
 
     def _believe(self) -> None:
         """See to it that what the chosen policy believes is worked out for what is shown."""

@@ -376,16 +376,14 @@ def _compaction_words(threads: Sequence[ThreadCost], thread_id: str) -> str:
     if not known:
         return ""
     elsewhere = all(name != thread_id for name, _ in steps)
-    of_others = " of other threads" if elsewhere else ""
+    single, several = ("The compaction of another thread", " of other threads") if elsewhere else ("The compaction", "")
     paid = sum(economics.paid is True for economics in known)
     saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in known), Decimal(0))
     result = f"saving {dollars(saved)}" if saved >= 0 else f"costing {dollars(-saved)} more"
     if len(known) == 1:
         verdict = "paid for itself" if paid else "did not pay for itself"
-        return f"The compaction{' of another thread' if elsewhere else ''} {verdict}, {result} compared with no compaction."
-    return (
-        f"{paid:,} of {len(known):,} compactions{of_others} paid for themselves, {result} compared with no compaction."
-    )
+        return f"{single} {verdict}, {result} compared with no compaction."
+    return f"{paid:,} of {len(known):,} compactions{several} paid for themselves, {result} compared with no compaction."
 
 
 # -- all three ---------------------------------------------------------------------------------------------------------
