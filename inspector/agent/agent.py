@@ -19,12 +19,12 @@ from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.context import PolicyContext
+from inspector.core.policies.place import moment_at
 from inspector.core.policies.turn import TurnContext, TurnResult
-from inspector.core.policies.verdict import PolicyInput, Verdict
+from inspector.core.policies.verdict import Verdict
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
-from inspector.core.usage import Usage
 from inspector.core.validity import TIER as REPAIR
 from inspector.core.validity import check, repair
 from inspector.core.words import per_cent
@@ -142,12 +142,11 @@ class AgentThread:
 
     def _now(self) -> PolicyContext[Any, Any]:
         """What the policy goes by as a turn begins."""
-        plan, last = self.run.plan, self.last
-        moment = PolicyInput(
+        plan, sent = self.run.plan, self.sizer.thread(self.context.buffer)
+        moment = replace(
+            moment_at(sent, len(sent.requests)),
             step=self.turn,
             model=model_of(plan),
-            usage=last.usage if last is not None else None,
-            finish=last.finish if last is not None else "",
             summary=self.run.tools.peek(plan.memory) if plan.memory and self.thread == MAIN else "",
             remote=self.run.remote,
             max_tokens=plan.max_tokens,
@@ -203,7 +202,7 @@ class AgentThread:
                 self._before_send()
                 continue
             self._called, self.last = monotonic(), answer
-            self.sizer.answered(self.context.buffer, answer.usage, model_of(self.run.plan))
+            self.sizer.answered(self.context.buffer, answer, model_of(self.run.plan))
             self.run.journal.answer(self.thread, answer)
             self.run.done("model")
             return answer
@@ -386,15 +385,19 @@ class BufferSizer:
     def __call__(self, buffer: Buffer) -> Pressure:
         """Of the next call, if that buffer were sent: predicted from what was reported, estimated as long as nothing
         was. O(messages)."""
-        self._view = _on(self._view, buffer.messages)
-        thread = replace(self._thread, requests=tuple(self._requests), end=self._view, prompt=buffer.prompt)
-        self._pressures = thread_pressures(thread, estimator(DEFAULT_ESTIMATOR), self._pressures)
+        self._pressures = thread_pressures(self.thread(buffer), estimator(DEFAULT_ESTIMATOR), self._pressures)
         return self._pressures.end
 
-    def answered(self, buffer: Buffer, usage: Usage | None, model: str) -> None:
-        """That buffer was sent, and this was reported."""
+    def thread(self, buffer: Buffer) -> Thread:
+        """Return what was sent so far as a thread that ends with that buffer. O(messages)."""
         self._view = _on(self._view, buffer.messages)
-        self._requests.append(Request(len(self._requests), self._view, buffer.prompt, usage, model))
+        return replace(self._thread, requests=tuple(self._requests), end=self._view, prompt=buffer.prompt)
+
+    def answered(self, buffer: Buffer, answer: Answer, model: str) -> None:
+        """That buffer was sent, and this came back."""
+        self._view = _on(self._view, buffer.messages)
+        request = Request(len(self._requests), self._view, buffer.prompt, answer.usage, model, finish=answer.finish)
+        self._requests.append(request)
 
 
 def _on(view: View, messages: tuple[Message, ...]) -> View:

@@ -105,7 +105,7 @@ def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[st
         "workspace": str(plan.workspace.absolute()),
         "provider": plan.provider,
         "model": model_of(plan),
-        "policy": plan.policy,
+        "policy": policy.reference,
         "policy_name": policy.name,
         "settings": dict(plan.settings),
         "window": window,

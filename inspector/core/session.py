@@ -155,6 +155,18 @@ class RecordedEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyState:
+    """The running state of the policy that ran an agent, as the transcript records it."""
+
+    policy: str
+    """What names the policy (`Policy.reference`)."""
+    data: Mapping[str, Any]
+    """As `Policy.dump` writes it."""
+    believed: int | None = None
+    """The policy's own count of the buffer that was sent with this state."""
+
+
+@dataclass(frozen=True, slots=True)
 class Thread:
     """The requests of one agent: the main one (id `main`), or a sub-agent."""
 
@@ -182,6 +194,8 @@ class Thread:
     """Records after the last message of `end`."""
     client: str = ""
     """The program that made the calls, where one transcript holds those of several."""
+    states: Sequence[PolicyState] = ()
+    """Before each request, and at last after the last record; only our own journals hold any."""
 
     def place(self, at: int | None) -> Request:
         """Request `at`; for None, or after the last one, what the next call would be."""

@@ -23,6 +23,8 @@ from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Waterma
 from inspector.core.tokens.harnesses import u16
 
 MICRO, AUTO = "micro", "auto"
+CLIENT = "Claude Code "
+"""How `Session.client` begins for its sessions; a version follows."""
 SECTIONS = (
     "Primary Request and Intent",
     "Key Technical Concepts",
@@ -150,7 +152,7 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
     estimates_after_compaction = True
 
     def of_client(self, client: str) -> SettingPairs:
-        version = _numbers(client)
+        version = _numbers(client) if client.startswith(CLIENT) else ()
         known = [name for name in RULES if _numbers(name) <= version] if version else []
         return (("rules", known[-1] if known else "2.0.76"),) if version else ()
 

@@ -13,7 +13,7 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import SettingPairs, has_setting, said
 from inspector.core.policies.verdict import CallReport, PolicyInput
-from inspector.core.session import Filed, Thread
+from inspector.core.session import Filed, PolicyState, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
@@ -163,20 +163,31 @@ def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
     """The buffer of request `at` (`len(requests)` = after the last record) as the harness has it.
 
     A harness that counts its prompt knows what the transcript does not hold of it: there the unseen part takes part, in
-    the harness's own tokens.
+    the harness's own tokens. Where it ran the session itself, and the file records its state, it had the buffer as it
+    is recorded.
     """
     buffer = thread.place(at).buffer()
-    if policy.prompt_estimator is None:
+    if policy.prompt_estimator is None or recorded_state(policy, thread, at) is not None:
         return buffer
     unseen = known_pressures(thread, policy.prompt_estimator).belief(at).unseen
     return Buffer(buffer.messages, replace(buffer.prompt, unseen=unseen)) if unseen else buffer
 
 
+def recorded_state(policy: Policy[Any, Any], thread: Thread, at: int) -> PolicyState | None:
+    """The running state before request `at` that the transcript records; None where another policy ran, or none."""
+    state = thread.states[at] if at < len(thread.states) else None
+    return state if state is not None and state.policy == policy.reference else None
+
+
 def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> Any:
-    """Running state of a session that came to `at` as recorded: the calibration of the calls before it.
+    """Running state of a session that came to `at` as recorded: what the file records of it, else the calibration of
+    the calls before it.
 
     Looks at the last calls only: older samples have left the calibration by then.
     """
+    recorded = recorded_state(policy, thread, at)
+    if recorded is not None:
+        return policy.load(settings, dict(recorded.data))
     running = policy.fresh(settings)
     if policy.prompt_estimator is not None:
         samples = known_pressures(thread, policy.prompt_estimator).belief(at).samples
@@ -206,7 +217,10 @@ def believed_at(
     Args:
         pressures: of the thread, by any estimator, where the caller has them.
     """
-    if policy.prompt_estimator is not None:
+    recorded = recorded_state(policy, thread, at)
+    if policy.prompt_estimator is not None and recorded is not None and recorded.believed is not None:
+        return recorded.believed
+    if policy.prompt_estimator is not None and recorded is None:
         if pressures is None or pressures.estimator != policy.prompt_estimator.name:
             pressures = known_pressures(thread, policy.prompt_estimator)
         return pressures.at(at).calibrated

@@ -104,7 +104,9 @@ def test_a_session_brings_the_rules_of_its_version(client: str, rules: str) -> N
     assert POLICY.of_client(client) == (("rules", rules),)
 
 
-@pytest.mark.parametrize("client", ["", "Claude Code", "Codex v1.2b", "Claude Code 2..1", "²"])
+@pytest.mark.parametrize(
+    "client", ["", "Claude Code", "Codex v1.2b", "Codex 0.140.0", "claude-code", "Claude Code 2..1", "²"]
+)
 def test_no_version_brings_none(client: str) -> None:
     assert POLICY.of_client(client) == ()
 

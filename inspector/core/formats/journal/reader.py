@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Buffer, Prompt, Stretch
@@ -14,7 +15,7 @@ from inspector.core.needs import Answer
 from inspector.core.outcome import Event
 from inspector.core.prefix import Prefix
 from inspector.core.recording import read_reply
-from inspector.core.session import Compaction, CompactionKind, RecordedEvent, Request, Session, Thread
+from inspector.core.session import Compaction, CompactionKind, PolicyState, RecordedEvent, Request, Session, Thread
 from inspector.core.untyped import object_of, objects_of, text_of, texts_at, whole_of
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
@@ -85,8 +86,12 @@ class ThreadBuilder:
         self._standing = set[str]()
         """Ids of the messages in the buffer."""
         self._requests: list[Request] = []
+        self._states: list[PolicyState] = []
+        """The policy's running state before each of them."""
+        self.policy = ""
         self._open: Request | None = None
         """The request that has no answer yet."""
+        self._open_state = PolicyState("", {})
         self._compactions: list[Compaction] = []
         self._events: list[RecordedEvent] = []
         self.running: dict[str, Any] = {}
@@ -113,6 +118,7 @@ class ThreadBuilder:
         self.model = str(value.get("model") or self.model)
         self._settle()
         at = len(self._requests)
+        self._open_state = replace(self._state(), believed=whole_of(value.get("calibrated")))
         self._open = Request(at, self._stretch.view(), self.prompt, None, self.model, time, "", line, self.window)
 
     def answer(self, value: Any, line: int, time: str) -> None:
@@ -121,8 +127,7 @@ class ThreadBuilder:
         if not isinstance(reply, Answer):
             raise InspectorError("an answer that is a failure")
         if self._open is not None:
-            self._requests.append(replace(self._open, usage=reply.usage, finish=reply.finish))
-            self._open = None
+            self._close(replace(self._open, usage=reply.usage, finish=reply.finish))
         for n, message in enumerate(reply.messages):
             self._append(replace(message, id=message.id or f"line-{line}-{n}", line=line, time=message.time or time))
 
@@ -130,7 +135,7 @@ class ThreadBuilder:
         """It failed: a request where the model has seen it, none where it came to nothing."""
         error = value.get("error") if isinstance(value, Mapping) else None
         if self._open is not None and error == REFUSED:
-            self._requests.append(replace(self._open, finish=REFUSED))
+            self._close(replace(self._open, finish=REFUSED))
         self._open = None
 
     def change(self, value: Mapping[str, Any], line: int, time: str, trigger: str) -> None:
@@ -186,8 +191,16 @@ class ThreadBuilder:
     def _settle(self) -> None:
         """A request without any word about its end: whoever wrote it was killed, and has gone on since."""
         if self._open is not None:
-            self._requests.append(self._open)
-            self._open = None
+            self._close(self._open)
+
+    def _close(self, request: Request) -> None:
+        """The request that is open is over."""
+        self._requests.append(request)
+        self._states.append(self._open_state)
+        self._open = None
+
+    def _state(self) -> PolicyState:
+        return PolicyState(self.policy, MappingProxyType(dict(self.running)))
 
     def _append(self, message: Message) -> None:
         self._stretch.append(self._know(message))
@@ -212,6 +225,7 @@ class ThreadBuilder:
     def thread(self) -> Thread:
         """The thread so far."""
         waiting = (self._open,) if self._open is not None else ()
+        states = (self._open_state,) if self._open is not None else ()
         return Thread(
             self.id,
             self.title,
@@ -225,6 +239,7 @@ class ThreadBuilder:
             self.parent_call,
             Prefix(self._events),
             self.window,
+            states=Prefix(self._states, then=(*states, self._state())),
         )
 
 
@@ -315,7 +330,7 @@ class JournalReader:
             return
         if plan.get("policy") != self.header.get("policy"):
             for thread in self.threads.values():
-                thread.running = {}
+                thread.running, thread.policy = {}, text_of(plan.get("policy"))
         told = {key: value for key, value in plan.items() if key not in ("task", "forked_from", "program")}
         self.header = {**self.header, **told}
         self._take_window()
@@ -353,6 +368,7 @@ class JournalReader:
         if name not in self.threads:
             self.threads[name] = ThreadBuilder(name, self._prompt, self._window)
             self.threads[name].model = text_of(self.header.get("model"))
+            self.threads[name].policy = text_of(self.header.get("policy"))
         return self.threads[name]
 
     def session(self) -> Session:
