@@ -12,7 +12,12 @@ from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower
 from tests.shared import TRANSCRIPTS
 
-READ = {"claude-stream.jsonl": "claude-code", "helicone.json": "openai-chat", "litellm-spend.json": "openai-chat"}
+READ = {
+    "claude-stream.jsonl": "claude-code",
+    "helicone.json": "openai-chat",
+    "litellm-spend.json": "openai-chat",
+    "qwen.jsonl": "qwen-code",
+}
 """Of the shared files in foreign shapes, those that hold what was sent and what came back."""
 SHARED = sorted(TRANSCRIPTS.parent.glob("broken/shapes/*")) if TRANSCRIPTS else []
 
@@ -91,5 +96,5 @@ def test_a_shared_file_in_a_foreign_shape_is_read_rightly_or_refused_by_name(pat
         session = open_transcript(path)
         assert session.format == READ[path.name]
         assert all(request.usage for request in session.main.requests)
-    elif path.name != "qwen.jsonl":
+    else:
         assert refusal(path).startswith("this looks like ")

@@ -30,6 +30,10 @@ GEMINI = (
     b'- **Workspace Directories:**\\n  - /gemini/ws\\n- **Directory Structure:**"}]}]}}\n'
     b'{"id":"u","type":"user","content":[{"text":"hello gemini"}]}\n'
 )
+QWEN = (
+    b'{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","cwd":"/qwen/there","version":"0.9.1",'
+    b'"message":{"role":"user","parts":[{"text":"hello qwen"}]}}\n'
+)
 COPILOT = (
     b'{"type":"session.start","data":{"context":{"cwd":"/copilot/there"}},"id":"a","parentId":null}\n'
     b'{"type":"user.message","data":{"content":"hello copilot","transformedContent":'
@@ -89,6 +93,14 @@ def test_gemini_by_what_it_tells_or_what_lies_beside(tmp_path: Path) -> None:
     assert [(one.format, one.project, one.title) for one in found_sessions(tmp_path)] == [
         ("gemini-cli", "/gemini/ws", "hello gemini"),
         ("gemini-cli", "/gemini/old", ""),
+    ]
+
+
+def test_a_qwen_session_when_looked_for_is_found_in_its_project(tmp_path: Path) -> None:
+    put(tmp_path, ".qwen/projects/-qwen-there/chats/5f5e3e2d.jsonl", QWEN, 1_700_000_200)
+    put(tmp_path, ".qwen/projects/-qwen-there/subagents/5f5e3e2d/agent-find-1.jsonl", QWEN, 1_700_000_300)
+    assert [(one.format, one.project, one.title) for one in found_sessions(tmp_path)] == [
+        ("qwen-code", "/qwen/there", "hello qwen")
     ]
 
 

@@ -149,6 +149,10 @@ class GrowingThread:
         """The buffer is its first so many messages, others follow."""
         self._stretch = Stretch(View(self._stretch, length))
 
+    def return_to(self, view: View) -> None:
+        """The buffer is what stood there earlier, others follow."""
+        self._stretch = Stretch(view)
+
     def view(self, length: int | None = None) -> View:
         """The buffer as it stands; its first `length` messages."""
         return self._stretch.view(length)

@@ -24,6 +24,7 @@ from tests.core.formats.test_openclaw import LINES as OPENCLAW_LINES
 from tests.core.formats.test_openclaw import RUNS
 from tests.core.formats.test_opencode import ASKED, CALLED, SAID
 from tests.core.formats.test_opencode_second import ROWS as OPENCODE_SECOND
+from tests.core.formats.test_qwen_code import COMPACTED as QWEN_LINES
 
 Fed: TypeAlias = tuple[int, Any, str]
 """What a reader is fed: line, value, name of the companion file (empty = the transcript)."""
@@ -207,6 +208,7 @@ def samples() -> tuple[Sample, ...]:
         ("crush", "rows", CRUSH_ROWS),
         ("gemini-cli", "log", GEMINI_LINES),
         ("gemini-cli", "document", [_gemini_document()]),
+        ("qwen-code", "lines", QWEN_LINES),
         ("openclaw", "session", OPENCLAW_LINES),
         ("openclaw-trajectory", "runs", RUNS),
         ("opencode", "export", [opencode]),

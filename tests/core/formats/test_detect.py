@@ -18,6 +18,8 @@ CLAUDE = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "me
 CODEX = {"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "cwd": "/"}}
 COPILOT = {"type": "session.start", "data": {"producer": "copilot-agent"}, "id": "i", "parentId": None}
 SNAPSHOT = {"type": "custom", "customType": "model-snapshot", "id": "c", "parentId": None}
+QWEN = {"uuid": "a", "parentUuid": None, "type": "user", "message": {"role": "user", "parts": [{"text": "hi"}]}}
+QWEN_EVENT = {"uuid": "a", "parentUuid": None, "subtype": "custom_title", "systemPayload": {"customTitle": "t"}}
 PI_MESSAGE = {"type": "message", "id": "m", "parentId": None, "message": {"role": "user", "content": "hi"}}
 FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {}}}
 ASKED = {"request": {"method": "POST", "url": "https://h/v1/messages", "headers": {}}, "response": {"status": 200}}
@@ -33,6 +35,8 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("pi", "v1", ({"type": "session", "id": "a", "cwd": "/", "timestamp": "t"},)),
     ("gemini-cli", "document", ({"sessionId": "s", "projectHash": "p", "messages": [{"type": "user"}]},)),
     ("gemini-cli", "log", ({"sessionId": "s", "projectHash": "p", "kind": "main"}, {"$set": {"messages": []}})),
+    ("qwen-code", "lines", (QWEN, {**QWEN, "type": "assistant"})),
+    ("qwen-code", "an event first", ({**QWEN_EVENT, "type": "system"}, QWEN)),
     ("opencode", "export", ({"info": {"id": "ses_1"}, "messages": []},)),
     ("opencode", "rows", ({"table": "session", "row": {"id": "ses_1"}}, {"table": "message", "row": {}})),
     ("openclaw", "session", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, SNAPSHOT)),
