@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from inspector.cli import main as cli
-from inspector.cli.output import note
+from inspector.cli.output import note, open_closed_streams
 from inspector.safety.sealing import seal
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
     if argv is None:  # as a program of its own, not called by another
+        open_closed_streams()
         seal()
     words = list(sys.argv[1:] if argv is None else argv)
     if words and (words[0] in cli.COMMANDS or words[0].startswith("-")):
@@ -28,9 +29,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         note("there is no display to open a window on; see context-inspector --help for what goes without.")
         return 1
     gc.disable()  # the window looks for garbage by itself (`Garbage`); what is loaded now stays
-    from inspector.gui.app import main as open_window  # Qt is imported only for the window
+    try:
+        from inspector.gui.app import main as open_window  # Qt is imported only for the window
+    except ImportError as error:
+        from inspector.cli.start_errors import explain_import
 
-    return open_window(words)
+        note(explain_import(error))
+        return 1
+    return open_window(words, _give_up)
+
+
+def _give_up(messages: Sequence[str]) -> None:
+    """Qt found no screen to open a window on, and would abort the process."""
+    from inspector.cli.start_errors import explain_platform
+
+    note(explain_platform(messages, os.environ))
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def _has_display(environment: Mapping[str, str]) -> bool:

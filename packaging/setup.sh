@@ -23,11 +23,8 @@ stop() {
 
 # --- system packages ------------------------------------------------------------------------------------------------
 
-# What Qt opens while it starts, as library:package. Found by leaving out one at a time on a bare Debian 12.
-libraries="libglib-2.0.so.0:libglib2.0-0 libGL.so.1:libgl1 libEGL.so.1:libegl1 libxkbcommon.so.0:libxkbcommon0
-    libfontconfig.so.1:libfontconfig1 libdbus-1.so.3:libdbus-1-3 libxcb-cursor.so.0:libxcb-cursor0
-    libxcb-icccm.so.4:libxcb-icccm4 libxcb-keysyms.so.1:libxcb-keysyms1 libxcb-shape.so.0:libxcb-shape0
-    libxkbcommon-x11.so.0:libxkbcommon-x11-0"
+# What Qt opens while it starts, as library:package. The program reads the same list, to say what is missing.
+libraries=$(grep -v '^#' resources/qt_libraries.txt)
 
 # Packages of the libraries that the loader does not know; none where it cannot be asked (then Qt itself will tell).
 missing_libraries() {

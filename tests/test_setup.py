@@ -46,6 +46,8 @@ class Machine:
         for tool in TOOLS:
             if found := shutil.which(tool):
                 (self.commands / tool).symlink_to(found)
+        (self.checkout / "resources").mkdir()
+        shutil.copy(ROOT / "resources" / "qt_libraries.txt", self.checkout / "resources")
         self.libraries(*LIBRARIES)
         self.command("id", "echo 0")
         self.command("python3", PYTHON)

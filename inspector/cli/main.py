@@ -39,11 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     use_utf8()
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        command, arguments = _parse(words)
-        command.run(arguments)
+        status = _run(words)
         sys.stdout.flush()
-    except SystemExit as stop:  # argparse has told what was wrong, or printed its help
-        return stop.code if isinstance(stop.code, int) else 2
     except KeyboardInterrupt:
         note("stopped.")
         return 130
@@ -55,7 +52,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as failure:
         what = failure.strerror or str(failure)
         note(f"{failure.filename}: {what}." if failure.filename else f"{what}.")
+        silence_stdout()  # what it holds cannot be written at the end either
         return 1
+    else:
+        return status
+    return 0
+
+
+def _run(words: list[str]) -> int:
+    try:
+        command, arguments = _parse(words)
+        command.run(arguments)
+    except SystemExit as stop:  # argparse has told what was wrong, or printed its help
+        return stop.code if isinstance(stop.code, int) else 2
     return 0
 
 

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
+from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.tokens.pressure import Pressures
 
@@ -32,6 +33,26 @@ def use_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+class _ClosedStdout(io.TextIOBase):
+    """Stands for a standard output that was closed before the program began."""
+
+    def write(self, text: str) -> int:
+        raise InspectorError("Standard output is closed, so the answer cannot be written.")
+
+
+def open_closed_streams() -> None:
+    """Give the program all three standard streams, also if it was started with some of them closed.
+
+    Otherwise the next file that is opened, a recording for one, would become the closed one.
+    """
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(handle)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - until the process ends
+    sys.stdout = sys.stdout or _ClosedStdout()
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
 
 
 def silence_stdout() -> None:

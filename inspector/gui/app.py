@@ -3,8 +3,9 @@
 import logging
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from inspector.gui.bridge import Garbage
@@ -15,12 +16,22 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings
 from inspector.gui.window import MainWindow
 
+GiveUp = Callable[[Sequence[str]], object]
 
-def main(argv: Sequence[str] = ()) -> int:
-    """Open the window, on the transcript `argv[0]` where one is named. Returns the exit status."""
+
+def main(argv: Sequence[str] = (), give_up: GiveUp = lambda messages: None) -> int:
+    """Open the window, on the transcript `argv[0]` if one is named.
+
+    Args:
+        argv: The words of the command line.
+        give_up: Called with Qt's messages if it finds no screen, and must end the process: Qt would abort it.
+
+    Returns:
+        The exit status.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal ends the program at once
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    application = QApplication.instance() or QApplication(["context-inspector"])
+    application = QApplication.instance() or _application(give_up)
     assert isinstance(application, QApplication)
     application.setApplicationName("context-inspector")
     application.setApplicationDisplayName("Context Inspector")
@@ -30,6 +41,24 @@ def main(argv: Sequence[str] = ()) -> int:
     if argv:
         window.open_path(argv[0])
     return application.exec()
+
+
+def _application(give_up: GiveUp) -> QApplication:
+    messages: list[str] = []
+
+    def take(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
+        messages.append(message)
+        if kind == QtMsgType.QtFatalMsg:
+            give_up(messages)
+
+    qInstallMessageHandler(take)
+    application = QApplication(["context-inspector"])
+    qInstallMessageHandler(None)
+    if application.primaryScreen() is None:
+        give_up(messages)
+    for message in messages:
+        sys.stderr.write(f"{message}\n")
+    return application
 
 
 def build(application: QApplication, settings: Settings) -> MainWindow:
