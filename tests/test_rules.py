@@ -157,7 +157,6 @@ def test_a_type_name_means_one_thing() -> None:
 
 ALONE: dict[str, str] = {
     "inspector/gui/policy_desk.py": "the policies of the user in the window: restored, remembered",
-    "inspector/gui/app.py": "where the window begins: Qt is loaded from here",
     "inspector/gui/panels/catalogue.py": "the one list of panels, loaded after the window is up",
 }
 """Small modules that one other module imports, and why they stand alone."""
