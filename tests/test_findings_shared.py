@@ -29,8 +29,8 @@ from inspector.core.tokens.prices import BILL_KINDS, cost, side_model
 from inspector.gui.panels.lists.lost import losses
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import sides
-from inspector.workbench.filling import calls_of, filling
-from inspector.workbench.gauge import reading
+from inspector.workbench.pressure.filling import calls_of, filling
+from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.workbench import Workbench
 from tests.cli import schema
 from tests.shared import TRANSCRIPTS, transcripts

@@ -22,10 +22,10 @@ from inspector.core.replay.driver import Ground, replay
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import compared, sides
-from inspector.workbench.gauge import GaugeReading, reading
 from inspector.workbench.policy_input import sizer_of
+from inspector.workbench.pressure.gauge import GaugeReading, reading
+from inspector.workbench.pressure.timeline import series, step_effects
 from inspector.workbench.step_rows import step_rows
-from inspector.workbench.timeline import series, step_effects
 from inspector.workbench.workbench import Workbench
 from tests.shared import TRANSCRIPTS, transcripts
 
@@ -67,14 +67,14 @@ def check_lines(bench: Workbench, now: GaugeReading) -> None:
     """What the gauge says of a line is what the verdict of its tiers says."""
     previews = bench.state.previews
     assert previews is not None
-    assert now.measured == previews.tokens
-    for line in now.lines:
+    assert now.believed == previews.tokens
+    for line in (one.watermark for one in now.lines if one.policy == bench.state.choices.policy):
         for verdict in previews.verdicts:
-            if verdict.tier not in line.tiers or verdict.limit != line.tokens or verdict.tokens != now.measured:
+            if verdict.tier not in line.tiers or verdict.limit != line.tokens or verdict.tokens != now.believed:
                 continue
             if told := re.search(r"([\d,]+) (over|to go)", verdict.why):
-                room = line.to_go(now.measured)
-                assert told[2] == ("over" if line.fires(now.measured) else "to go"), verdict.why
+                room = line.to_go(now.believed)
+                assert told[2] == ("over" if line.fires(now.believed) else "to go"), verdict.why
                 assert int(told[1].replace(",", "")) == abs(room), verdict.why
 
 

@@ -11,7 +11,7 @@ from inspector.cli.select import Selection, add_options, add_selection, chosen_p
 from inspector.core.drops import Drop, session_drops
 from inspector.core.findings.answers import short_answers
 from inspector.core.findings.spending import ThreadBill, session_bills, sum_bills
-from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
+from inspector.core.findings.triggers import ClientTrigger, client_trigger, observed_triggers
 from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.place import believed_at, own_pairs, settings_for
@@ -74,6 +74,7 @@ def describe(
         "end": _pressure(pressures, None, believed[-1]) | {"messages": len(thread.end)},
         "compactions": [_compaction(thread, pressures, compaction) for compaction in thread.compactions],
         "observed_triggers": [asdict(one) for one in observed_triggers(thread, pressures, found.tokens)],
+        "client_trigger": _client_trigger(client_trigger(session, thread, pressures, found.tokens)),
         "drops": [_drop(session.thread(drop.thread), drop) for drop in session_drops(session)],
         "side_calls": [_side_call(call, threads.get(call.thread, session.main)) for call in session.side_calls],
         "totals": _totals(bills),
@@ -137,6 +138,12 @@ def _compaction(thread: Thread, pressures: Pressures, compaction: Compaction) ->
 
 def _drop(thread: Thread, drop: Drop) -> dict[str, Any]:
     return drop_document(thread, known_pressures(thread, estimator(DEFAULT_ESTIMATOR)), drop)
+
+
+def _client_trigger(trigger: ClientTrigger | None) -> dict[str, Any] | None:
+    if trigger is None:
+        return None
+    return {**picked(trigger, "client version observed"), "tokens": list(trigger.tokens), "words": trigger.words}
 
 
 def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
@@ -222,15 +229,22 @@ def _head(document: dict[str, Any]) -> list[str]:
     )
     price = "" if totals["cost_usd"] is None else f"; {dollars(totals['cost_usd'])}"
     known = ": ".join(word for word in (window["source"], window["basis"]) if word)
-    words = trigger_words([ObservedTrigger(**one) for one in document["observed_triggers"]])
+    trigger = document["client_trigger"]
     rows = [
         ("file", plain(document["path"])),
         ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
         ("model", plain(document["model"]) or "not recorded"),
         ("window", f"{number(window['tokens'])} tokens ({known})" if window["tokens"] else "unknown"),
-        *((("agent", words),) if words else ()),
+        *((("trigger", _trigger_words(trigger)),) if trigger else ()),
         *(("warning", plain(warning)) for warning in window["warnings"]),
         *(("note", plain(sentence)) for sentence in document["notes"]),
         ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
     ]
     return pairs(rows)
+
+
+def _trigger_words(trigger: dict[str, Any]) -> str:
+    """`Claude Code compacts at 77.6%, observed twice (155,144 and 156,611 tokens)`."""
+    sizes = [number(tokens) for tokens in trigger["tokens"]]
+    listed = " and ".join(sizes) if len(sizes) < 3 else f"{sizes[0]} to {sizes[-1]}"
+    return f"{plain(trigger['words'])} ({listed} tokens)"

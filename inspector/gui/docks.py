@@ -32,6 +32,10 @@ LINES = 38
 """Lines of text from which on a window is high enough for panels one below the other above the one in the middle."""
 
 
+COLUMNS = 132
+"""Figures from which on a window is wide enough for the whole gauge beside everything else."""
+
+
 class Docks(WorkspacePage):
     """Holds every panel of the list; hands each the State. Its middle is the workspace that is shown."""
 
@@ -151,17 +155,22 @@ class Docks(WorkspacePage):
 
     def _sizes(self) -> dict[str, int]:
         """Pixels that suit this window: of width or of height, by title."""
-        gauge, figure = self.panels["Pressure"].minimumWidth(), self.fontMetrics().horizontalAdvance("0")
+        gauge, figure = self._gauge_width(), self.fontMetrics().horizontalAdvance("0")
         width, height, high = self.width() - gauge, self.height(), self.fontMetrics().height()
         return {
             "Pressure": gauge,
-            "Timeline": max(150, height * 24 // 100),
+            "Timeline": max(150, height * 29 // 100),
             "Breakdown": max(110, height * 15 // 100),
             "Message": width * 42 // 100,
             "Tiers": max(min(33 * figure, width * 44 // 100), width * 32 // 100),
             "Lost": max(height * 27 // 100, 10 * high),
             "Run": width * 45 // 100,
         }
+
+    def _gauge_width(self) -> int:
+        """In a narrow window the gauge is folded."""
+        is_narrow = self.width() < COLUMNS * self.fontMetrics().horizontalAdvance("0")
+        return self.panels["Pressure"].preferred_width(is_narrow)
 
     @property
     def _is_low(self) -> bool:
@@ -177,9 +186,8 @@ class Docks(WorkspacePage):
         self._make_room_for_run()
 
     def keep(self, settings: Settings) -> None:
-        """Remember the layouts, and which workspace is shown."""
+        """Remember the layouts. Which workspace is shown is not remembered: every start opens on the answers."""
         self.restore_all()
-        settings.keep_text("workspace", self.current.name)
         for one in (self, *self.workspaces.values()):
             if one.laid_out:
                 settings.keep_data(_key(one), one.kept())

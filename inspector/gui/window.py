@@ -37,7 +37,6 @@ from inspector.gui.reading_order import next_stop, place_beside
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
-from inspector.gui.workspace import WORKSPACES
 from inspector.resources import resource
 from inspector.workbench.state import Following, State
 from inspector.workbench.stepping import Answerers, only_offline
@@ -47,6 +46,8 @@ _BENEATH = ("inspector.transcripts.discover", "inspector.workbench.compare", "in
 """What the panels stand on and is not Qt's: two thirds of what loading them takes, off the GUI thread."""
 _LARGE = ("breakdown", "cost", "diff", "glance", "proxy")
 """Panels on which most of the rest hangs: loaded one by one."""
+LEAST = QSize(640, 480)
+"""Pixels to which the window can be shrunk."""
 _REST = 400
 """Milliseconds between two panels that nobody sees yet, while somebody works."""
 
@@ -92,7 +93,7 @@ class MainWindow(Guarded, QMainWindow):
         self.setWindowTitle("Context Inspector")
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
         FileDrop(self, self.open_path, lambda over: self.welcome.drop.show_over(over))
-        self.setMinimumSize(960, 600)
+        self.setMinimumSize(LEAST)
         wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session, self.choose_workspace)
         self.top = TopBar(self.workbench, *wanted, commands=lambda: self.commands)
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
@@ -108,6 +109,8 @@ class MainWindow(Guarded, QMainWindow):
         self.setCentralWidget(holding(self._column))
         if not self.restoreGeometry(self.settings.data("geometry")):
             self.resize(self._first_size())
+        room = self.screen().availableGeometry()
+        self.resize(self.size().boundedTo(room.size()))  # it was remembered on a larger screen
         QTimer.singleShot(0, self, self._after_first_paint)
 
     def _after_first_paint(self) -> None:
@@ -154,8 +157,6 @@ class MainWindow(Guarded, QMainWindow):
     def _know_panels(self) -> None:
         if not self.docks.titles:
             self.docks.announce(_panels())
-            if (last := self.settings.text("workspace")) in WORKSPACES:
-                self.docks.choose(last)
             show = self.show_panel
             self.commands += tuple(
                 Command(f"Show {name.lower()}", partial(show, name), (), "View") for name in self.docks.titles

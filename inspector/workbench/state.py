@@ -40,6 +40,8 @@ class Choices(PolicyChoice):
     """What the user chose for the stepper. Everything else about a step follows from it and from where we stand."""
 
     policy: str = DEFAULT_POLICY
+    scale: SettingPairs = ()
+    """Settings of the default policy while another one is chosen: where the user moved the product's own lines."""
     answer_by: str = "offline"
     """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""
     model: str = ""
@@ -61,7 +63,7 @@ class Choices(PolicyChoice):
     def for_another_session(self) -> "Choices":
         """What outlasts the open session: the policy that the user chose with its settings, and who answers."""
         policy, settings = self.usual or (self.policy, self.settings)
-        return Choices(policy=policy, settings=settings, answer_by=self.answer_by, model=self.model)
+        return Choices(policy=policy, settings=settings, scale=self.scale, answer_by=self.answer_by, model=self.model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from inspector.core.answering import Answerer, Stoppable, offline
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
+from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.settings import SettingPairs
 from inspector.extensions.policies import find_policy
 from inspector.workbench.policy_input import called_at, context_of, policy_of, settings_of, start_of
@@ -231,7 +232,7 @@ class Stepping:
         if "policy" in choices:
             chosen = replace(chosen, usual=None)
         if chosen.policy != self._bench.state.choices.policy and "settings" not in choices:
-            chosen = replace(chosen, settings=())
+            chosen = _carry_scale(self._bench.state.choices, chosen)
         self._choose(chosen)
 
     def adopt(self, policy: str, settings: SettingPairs | None = None, remote: bool = False) -> None:
@@ -257,6 +258,21 @@ class Stepping:
             self._bench.failed(str(failure))
             return
         self._bench.show(replace(self._bench.state, choices=choices))
+
+    def set_scale(self, name: str, value: str | None) -> None:
+        """Set a setting of the scale; None = its own value. An impossible value is reported, and not taken."""
+        choices = self._bench.state.choices
+        if choices.policy == DEFAULT_POLICY:
+            self.set(name, value)
+            return
+        pairs = tuple(pair for pair in choices.scale if pair[0] != name)
+        pairs = pairs if value is None else (*pairs, (name, value))
+        try:
+            POLICIES[DEFAULT_POLICY].settings(pairs)
+        except InspectorError as failure:
+            self._bench.failed(str(failure))
+            return
+        self._bench.show(replace(self._bench.state, choices=replace(choices, scale=pairs)))
 
     def checked(self, name: str, value: str | None) -> Choices:
         """The Choices with that setting; the policy's own value is none of them. Raises InspectorError."""
@@ -297,3 +313,15 @@ def _begun(tier: str, state: State) -> tuple[Steps, TierRun]:
     steps = start_of(state)
     called = called_at(state) if tier == TURN else None
     return steps, begin(policy_of(state), tier, context_of(state, tier, steps), called)
+
+
+def _carry_scale(before: Choices, chosen: Choices) -> Choices:
+    """Return the choices for another policy, without its predecessor's settings; the product's own lines stay where
+    the user moved them."""
+    if chosen.policy == DEFAULT_POLICY:
+        return replace(chosen, settings=before.scale, scale=())
+    if before.policy != DEFAULT_POLICY:
+        return replace(chosen, settings=())
+    by = POLICIES[DEFAULT_POLICY]
+    movable = {line.setting for line in by.watermarks(by.settings())}
+    return replace(chosen, settings=(), scale=tuple(pair for pair in before.settings if pair[0] in movable))

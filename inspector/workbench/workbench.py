@@ -17,9 +17,9 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.editing import Editing
-from inspector.workbench.gauge import beliefs, lacks_belief, wanted
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
+from inspector.workbench.pressure.gauge import beliefs, lacks_belief, wanted
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
 from inspector.workbench.state import BufferFilter, Choices, Following, FoundText, OpeningProgress, PolicyBelief, State

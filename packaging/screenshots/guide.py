@@ -156,7 +156,7 @@ def what_if(stage: Stage) -> None:
     stage.set_up("dark")
     stage.newest()
     stage.bring("What if", "Diff")
-    stage.drag_line("L1 / L2", 0.4)
+    stage.drag_line("L1, L2", 0.4)
 
 
 def compare(stage: Stage) -> None:

@@ -16,7 +16,7 @@ from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import MainWindow
-from inspector.workbench.gauge import reading
+from inspector.workbench.pressure.gauge import reading
 
 P = TypeVar("P", bound=QWidget)
 SIZE = (1280, 800)
@@ -163,12 +163,8 @@ class Stage:
         tank = self.panel("Pressure", Gauge).tank
         now = reading(self.bench.state)
         assert now is not None
-        assert now.window.tokens is not None
         line = next(line for line in now.lines if line.label.endswith(name))
-        at, to = (
-            QPoint(tank.width() // 5, round((1 - one) * (tank.height() - 3)) + 1)
-            for one in (line.tokens / now.window.tokens, share)
-        )
+        at, to = (QPoint(tank.width() // 5, round(tank.y_of(tokens))) for tokens in (line.tokens, share * now.rim))
         left, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
         QTest.mousePress(tank, left, plain, at)
         QTest.mouseMove(tank, to)

@@ -10,8 +10,8 @@ from inspector.agent.starting import demo_plan
 from inspector.agent.status import Breakpoints
 from inspector.core.policies.catalogue import POLICIES
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.gauge import GaugeReading, reading
 from inspector.workbench.live import RunView
+from inspector.workbench.pressure.gauge import GaugeReading, reading
 from inspector.workbench.workbench import Workbench
 from tests.agent.running import running
 

@@ -57,6 +57,7 @@ INFO = {
         "cost_usd": (*NUMBER, NONE),
     },
     "observed_triggers": [{"before_request": int, "tokens": int, "ratio": (*NUMBER, NONE)}],
+    "client_trigger": {"client": str, "version": str, "observed": bool, "tokens": [int], "words": str},
     "drops": [
         {
             "thread": str,

@@ -13,8 +13,8 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.place import believed_at
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.gauge import beliefs
 from inspector.workbench.policy_input import context_of, policy_of
+from inspector.workbench.pressure.gauge import beliefs
 from inspector.workbench.workbench import Workbench
 from tests.core.formats.feeding import DATA
 from tests.core.formats.recordings import Recording, assistant, body, said, text, user

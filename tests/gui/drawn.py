@@ -16,7 +16,7 @@ from inspector.gui.look.visible import visible
 from inspector.gui.panels.breakdown.icicle import Icicle
 from inspector.gui.panels.buffer.rows import BufferRow
 from inspector.gui.panels.diff.rows import DiffLine
-from inspector.gui.panels.timeline.gauge import Legend
+from inspector.gui.panels.timeline.legend import Legend
 from inspector.gui.panels.timeline.mark_row import MarkRow
 from inspector.gui.panels.timeline.panel import CurveKey
 from inspector.gui.panels.timeline.tank import Tank

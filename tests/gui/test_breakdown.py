@@ -21,8 +21,8 @@ from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.filling import Filling, areas, filling
-from inspector.workbench.gauge import reading
+from inspector.workbench.pressure.filling import Filling, areas, filling
+from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.state import State
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press

@@ -159,9 +159,14 @@ def test_a_new_window_answers_while_it_reads(tmp_path: Path, when: str) -> None:
 
 
 class CountingPainter(QPainter):
-    """Notes how many lines it drew."""
+    """Notes how many lines and shapes it drew."""
 
     lines = 0
+
+    def fillPath(self, *of: Any) -> None:
+        """A shape, such as a notch."""
+        CountingPainter.lines += 1
+        super().fillPath(*of)
 
     def drawLine(self, *of: Any) -> None:
         """A line between two points."""

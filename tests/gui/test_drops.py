@@ -9,7 +9,7 @@ from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.lists.recorded import CompactionsPanel
 from inspector.gui.panels.timeline.panel import Timeline
-from inspector.workbench.timeline import series
+from inspector.workbench.pressure.timeline import series
 
 LONG = "a result of many words " * 20
 

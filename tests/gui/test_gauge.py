@@ -1,22 +1,29 @@
 """The gauge: one number with its kind, what the policy believes beside it, rows that add up, lines like verdicts."""
 
 import re
+from html import unescape
 from itertools import pairwise
 
 import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.policies.catalogue import DEFAULT_POLICY, TITLES
 from inspector.core.session import Request, Session, Thread
 from inspector.gui.desk import Desk
+from inspector.gui.look.glossary import explain
 from inspector.gui.panels.diff.bar import headline, in_short
 from inspector.gui.panels.timeline.gauge import Gauge
-from inspector.gui.panels.timeline.tank import headroom, label_places
+from inspector.gui.panels.timeline.readings import headroom
+from inspector.gui.widgets.label_space import stack_labels
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import compared, sides
-from inspector.workbench.gauge import reading
+from inspector.workbench.pressure.gauge import reading
+from inspector.workbench.pressure.scale import gauge_lines, watermarks
 from inspector.workbench.state import State
 from tests.gui.stepping import messages
 
@@ -26,10 +33,10 @@ FULL = 78
 
 @pytest.fixture
 def gauge(desk: Desk, qtbot: QtBot) -> Gauge:
-    """Visible, told of every state."""
+    """Visible, and shown every state."""
     made = Gauge(desk)
     qtbot.addWidget(made)
-    made.resize(240, 700)
+    made.resize(made.whole_width, 700)
     made.show()
     desk.workbench.subscribe(made.receive)
     return made
@@ -57,7 +64,7 @@ def stand(desk: Desk, at: int | None) -> State:
 
 
 def number(gauge: Gauge) -> int:
-    found = re.search(r"^([\d,]+)(?: of [\d,]+)? tokens", shown(gauge), re.MULTILINE)
+    found = re.search(r"^(?:about )?([\d,]+)(?: of [\d,]+)? tokens", shown(gauge), re.MULTILINE)
     assert found is not None, shown(gauge)
     return int(found[1].replace(",", ""))
 
@@ -72,13 +79,13 @@ def test_a_reported_number_stands_without_a_band(desk: Desk, sample: Gauge) -> N
     stand(desk, FULL)
     assert "152,241 of 200,000 tokens" in shown(sample)
     assert sample._kind.text() == "reported"
-    assert "most likely" not in shown(sample)
+    assert "range" not in shown(sample)
 
 
 def test_at_the_end_it_is_predicted_with_its_band(desk: Desk, sample: Gauge) -> None:
     stand(desk, None)
     assert sample._kind.text() == "predicted"
-    band = re.search(r"most likely ([\d,]+) to ([\d,]+)", shown(sample))
+    band = re.search(r"range ([\d,]+) to ([\d,]+)", shown(sample))
     assert band is not None
     low, high = (int(one.replace(",", "")) for one in band.groups())
     assert low < number(sample) < high
@@ -87,21 +94,24 @@ def test_at_the_end_it_is_predicted_with_its_band(desk: Desk, sample: Gauge) -> 
 @pytest.mark.parametrize("at", [0, 6, FULL, 79, None])
 def test_the_rows_of_the_legend_add_up_to_the_number(desk: Desk, sample: Gauge, at: int | None) -> None:
     stand(desk, at)
-    assert "not in this file" in sample.legend.accessibleDescription()
+    assert "not recorded" in sample.legend.accessibleDescription()
     assert legend(sample) == number(sample)
 
 
-def test_what_the_policy_believes_stands_beside_it_with_its_error(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
+def test_own_count_of_another_policy_stands_below_with_its_error(desk: Desk, sample: Gauge) -> None:
     desk.workbench.stepping.choose(policy="learn-claude-code")
     state = stand(desk, FULL)
     assert state.previews is not None
     believed = state.previews.tokens
-    words = f"learn-claude-code v5 believes {believed:,}: {abs(believed / 152_241 - 1):.1%} too low"
-    assert words.lower() in shown(sample).lower()
-    now = sample.tank._reading
-    assert now is not None
-    mark = sample.tank._about(sample.tank._y(believed), now).replace("\N{NO-BREAK SPACE}", " ")
-    assert mark.lower().startswith(words.lower())
+    error = f"{abs(believed / 152_241 - 1):.1%} too low"
+    assert f"learn-claude-code v5's own count: {believed:,} ({error})" in shown(sample)
+    assert "Policy: learn-claude-code v5" in shown(sample)
+
+
+def test_own_count_of_the_default_policy_names_no_policy_above_the_tank(desk: Desk, sample: Gauge) -> None:
+    stand(desk, 131)
+    assert "Roku's own count: " in shown(sample)
+    assert "Policy:" not in shown(sample)
 
 
 @pytest.mark.parametrize("policy", ["codex", "claude-code", "opencode"])
@@ -109,30 +119,164 @@ def test_who_counts_by_itself_after_a_compaction_is_said_to(desk: Desk, sample: 
     desk.workbench.stepping.choose(policy=policy)
     for at in (78, 79, 80):
         stand(desk, at)
-        said = "by its own count till the next report" in shown(sample)
-        assert said == (at == 79 and policy != "opencode")
+        is_said = "it leaves out the system prompt and tools until the next reported usage" in shown(sample)
+        assert is_said == (at == 79 and policy != "opencode")
 
 
-@pytest.mark.parametrize(
-    "policy", ["roku", "pulse", "pi", "learn-claude-code", "claude-code", "codex", "gemini", "opencode"]
-)
-@pytest.mark.parametrize("at", [6, FULL, None])
-def test_the_lines_say_what_the_verdicts_say(desk: Desk, sample: Gauge, policy: str, at: int | None) -> None:
-    """`2,241 over` here and `53,785 to go` there would be two truths."""
+# -- the scale
+
+
+@pytest.mark.parametrize("policy", [name for name in TITLES if name != DEFAULT_POLICY])
+def test_scale_is_there_under_every_policy_and_the_policys_lines_stand_beside_it(
+    desk: Desk, sample: Gauge, policy: str
+) -> None:
     desk.workbench.stepping.choose(policy=policy)
-    state = stand(desk, at)
-    now = reading(state)
+    lines = gauge_lines(stand(desk, 131))
+    assert [(line.label, line.tokens) for line in lines[:2]] == [("60% L1, L2", 120_000), ("75% L3", 150_000)]
+    own = watermarks(desk.workbench.state)
+    assert [line.watermark for line in lines[2:]] == list(own)
+    assert all(line.label.startswith(TITLES[policy].partition(" (")[0]) for line in lines[2:])
+
+
+@pytest.mark.parametrize("window", [1_000, 200_000, 3_000_000, None])
+def test_scale_is_there_in_every_window_also_an_unknown_one(desk: Desk, gauge: Gauge, window: int | None) -> None:
+    thread = Thread("main", "", "", (Request(0, Stretch(own=messages(1)[:1]).view()),))
+    desk.workbench.open(Session("test", (thread,), path="unknown.json"))
+    if window is not None:
+        desk.workbench.set_window(window)
+    now = reading(desk.workbench.state)
     assert now is not None
-    assert now.lines
-    assert state.previews is not None
-    told = {verdict.tier: verdict.why for verdict in state.previews.verdicts}
-    compared_ = 0
-    for line in now.lines:
-        for tier in line.tiers:
-            if re.search(r"\d (?:over|to go)", told.get(tier, "")):
-                assert headroom(now, line) in told[tier], (line.label, told[tier])
-                compared_ += 1
-    assert compared_
+    assert now.rim == (window or 200_000)
+    assert [line.tokens for line in now.lines] == [now.rim * 60 // 100, now.rim * 75 // 100]
+    assert ("window unknown: 200,000 assumed" in shown(gauge)) == (window is None)
+
+
+def test_headroom_is_by_the_number_that_is_shown(desk: Desk, sample: Gauge) -> None:
+    stand(desk, 131)
+    now = reading(desk.workbench.state)
+    assert now is not None
+    assert now.pressure.tokens == 122_765
+    assert [headroom(now, line) for line in now.lines] == ["2,765 over", "27,235 to go"]
+    assert now.believed != now.pressure.tokens
+
+
+def test_headroom_is_the_same_before_and_after_the_tiers_were_looked_at(desk: Desk, sample: Gauge) -> None:
+    for policy in ("roku", "claude-code", "pi"):
+        desk.workbench.stepping.choose(policy=policy)
+        desk.workbench.move(90)
+        desk.workbench.move(FULL)
+        before = reading(desk.workbench.state)
+        stand(desk, FULL)
+        after = reading(desk.workbench.state)
+        assert before is not None
+        assert after is not None
+        assert [headroom(before, line) for line in before.lines] == [headroom(after, line) for line in after.lines]
+
+
+def test_scale_line_dragged_on_the_gauge_under_another_policy_moves_and_comes_back(desk: Desk, sample: Gauge) -> None:
+    """The chosen policy's own settings stay as they are; the line keeps its place when the default policy is chosen."""
+    desk.workbench.stepping.choose(policy="codex")
+    stand(desk, 131)
+    tank, left = sample.tank, Qt.MouseButton.LeftButton
+
+    def spot(tokens: int) -> QPoint:
+        return QPoint(40, round(tank.y_of(tokens)))
+
+    QTest.mousePress(tank, left, pos=spot(120_000))
+    QTest.mouseMove(tank, spot(80_000))
+    QTest.mouseRelease(tank, left, pos=spot(80_000))
+    low, high, *own = gauge_lines(desk.workbench.state)
+    assert abs(low.tokens - 80_000) < 400
+    assert (low.is_moved, high.tokens) == (True, 150_000)
+    assert [line.watermark for line in own] == list(watermarks(desk.workbench.state))
+    assert desk.workbench.state.choices.settings == ()
+    desk.workbench.stepping.choose(policy="roku")
+    assert gauge_lines(desk.workbench.state)[0].tokens == low.tokens
+    desk.workbench.stepping.choose(policy="pi")
+    assert gauge_lines(desk.workbench.state)[0].tokens == low.tokens
+    QTest.mouseDClick(tank, left, pos=spot(low.tokens))
+    assert gauge_lines(desk.workbench.state)[0].tokens == 120_000
+
+
+def test_client_trigger_is_a_notch_with_its_name(desk: Desk, sample: Gauge) -> None:
+    stand(desk, 131)
+    now = reading(desk.workbench.state)
+    assert now is not None
+    assert now.trigger is not None
+    assert (now.trigger.label, now.trigger.basis) == ("Claude Code 76.6%", "observed once")
+    assert "Claude Code compacts at 76.6%, observed once." in sample.tank.about(sample.tank.y_of(153_212) - 1)
+    assert "Claude Code compacts at 76.6%, observed once" in sample.tank.accessibleDescription()
+
+
+# -- what is due
+
+
+def test_chip_says_which_tiers_are_due_without_a_look_at_the_tiers(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
+    desk.workbench.move(131)
+    qtbot.waitUntil(lambda: "L0 and L1 are due" in shown(sample))
+    previews = desk.workbench.state.previews
+    assert previews is not None
+    assert not previews.by_tier, "no tier was tried out for it"
+    desk.workbench.move(5)
+    qtbot.waitUntil(lambda: "L0 is due" in shown(sample))
+
+
+def test_chip_of_a_policy_with_nothing_due_says_so(desk: Desk, sample: Gauge) -> None:
+    desk.workbench.stepping.choose(policy="claude-code")
+    stand(desk, 5)
+    assert "No tier is due" in shown(sample)
+
+
+# -- folded
+
+
+def test_folded_gauge_keeps_share_place_and_what_is_due(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
+    stand(desk, 131)
+    sample.resize(sample.folded_width, 700)
+    qtbot.wait(10)
+    assert sample.folded
+    assert shown(sample).split("\n") == ["61.4%", "request", "131", "L0, L1"]
+    assert "61.4%: 122,765 of 200,000 tokens" in sample.toolTip()
+    for one in sample.findChildren(QLabel):
+        if one.isVisible():
+            assert one.width() >= max(one.fontMetrics().horizontalAdvance(line) for line in one.text().split("\n"))
+    sample.resize(sample.whole_width, 700)
+    qtbot.waitUntil(lambda: not sample.folded)
+    assert "122,765 of 200,000 tokens" in shown(sample)
+
+
+# -- hover
+
+
+def test_every_term_of_the_gauge_is_explained_by_a_sentence_of_the_glossary(desk: Desk, sample: Gauge) -> None:
+    stand(desk, None)
+    now = reading(desk.workbench.state)
+    assert now is not None
+
+    def tips(one: QLabel) -> str:
+        return unescape(one.toolTip())
+
+    assert explain("predicted") in tips(sample._kind)
+    assert explain("pressure") in tips(sample._ratio)
+    assert explain("window") in tips(sample._tokens)
+    assert explain("due") in tips(sample._due)
+    assert explain("tier") in tips(sample._due)
+    assert explain("own count") in tips(sample._count)
+    tank = sample.tank
+    assert tank.about(tank.y_of(now.lines[0].tokens)).startswith(explain("watermark"))
+    assert tank.about(tank.y_of(199_000)).startswith(explain("answer reserve"))
+    high = 0
+    for name, tokens in (("not recorded", now.unseen), *now.parts):
+        middle, high = tank.y_of(high + tokens / 2), high + tokens
+        assert tank._line_at(middle) or tank.about(middle).startswith(explain(str(name)))
+    sample.grab()
+    for room, label in tank._rooms:
+        assert tank.about_label(room.center()) == label.explanation
+    assert {label.name for _, label in tank._rooms} >= {"60% L1, L2", "75% L3", "Claude Code 76.6%"}
+    names = ["not recorded", *(str(name) for name, _ in now.parts)][::-1]
+    for place, name in enumerate(names):
+        row = (place + 0.5) * sample.legend._height()
+        assert sample.legend.about(row).startswith(explain(name))
 
 
 def test_after_a_step_it_is_predicted_and_all_places_agree(desk: Desk, sample: Gauge) -> None:
@@ -154,12 +298,12 @@ def test_after_a_step_it_is_predicted_and_all_places_agree(desk: Desk, sample: G
 
 def test_a_step_that_changes_nothing_changes_no_number(desk: Desk, sample: Gauge) -> None:
     stand(desk, 1)
-    before = shown(sample).split("\n")[:4]
+    before = shown(sample).split("\n")[:5]
     desk.workbench.stepping.step("L0")
     desk.workbench.previews.look()
     assert desk.workbench.state.stepped
     assert sample._kind.text() == "reported"
-    assert shown(sample).split("\n")[:3] == before[:3]
+    assert shown(sample).split("\n")[:4] == before[:4]
 
 
 def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sample: Gauge) -> None:
@@ -170,8 +314,8 @@ def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sam
     comparison = compared(seen)
     now = reading(desk.workbench.state)
     assert now is not None
-    assert headline(comparison).endswith(f"{now.unseen:,} not in this file stay")
-    assert in_short(comparison) == f"L0: −{-comparison.delta:,} · {now.unseen:,} not in file"
+    assert headline(comparison).endswith(f"{now.unseen:,} not recorded stay")
+    assert in_short(comparison) == f"L0: −{-comparison.delta:,} · {now.unseen:,} not recorded"
 
 
 def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) -> None:
@@ -196,11 +340,18 @@ def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) ->
     assert "too low" not in shown(gauge), "an estimate is no truth to be wrong about"
 
 
-def test_labels_of_lines_stay_inside_and_apart() -> None:
-    above, below, high = 10, 18, 200
-    for ys in ([190, 100, 5], [30, 20, 10, 5], [199, 198, 197], [2]):
-        places = label_places(ys, above, below, high)
-        assert all(place - above >= 0 and place + below <= high for place in places)
-        assert all(lower - above >= higher + below for lower, higher in pairwise(places))
-    assert label_places([150, 60], above, below, high) == [150, 60], "where nothing is in the way it is at its line"
-    assert not label_places([*range(9)], above, below, high), "nine have no room"
+@pytest.mark.parametrize("tops", [[5, 100, 190], [5, 10, 20, 30], [196, 197, 198], [2]])
+def test_stacked_labels_stay_inside_and_apart(tops: list[float]) -> None:
+    heights = [28.0] * len(tops)
+    places = stack_labels(tops, heights, 200)
+    assert places[0] >= 0
+    assert places[-1] + 28 <= 200
+    assert all(below >= above + 28 for above, below in pairwise(places))
+
+
+def test_stacked_labels_with_room_are_where_they_are_wanted() -> None:
+    assert stack_labels([60, 150], [28, 28], 200) == [60, 150]
+
+
+def test_stacked_labels_without_room_for_all_are_none() -> None:
+    assert stack_labels([*range(9)], [28.0] * 9, 200) == []

@@ -18,7 +18,7 @@ from inspector.gui.bridge import Bridge, Lane, LatestJob, Task, collect
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.mark_row import MarkRow
 from inspector.resources import resource
-from inspector.workbench.timeline import Mark
+from inspector.workbench.pressure.timeline import Mark
 
 ROOT = Path(__file__).resolve().parents[2]
 

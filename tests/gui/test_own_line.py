@@ -1,6 +1,7 @@
-"""Whose line is it: where the recorded agent compacted, and the policy that a session opens with."""
+"""Whose line is it: the product's own scale, the chosen policy's lines, and where the recorded client compacts."""
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,11 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
-from inspector.core.findings.triggers import trigger_words
 from inspector.core.session import Compaction
-from inspector.gui.panels.tiers.panel import TierPanel
-from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.widgets.plot import area_of
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
-from tests.gui.hands import click
 from tests.gui.stepping import session
 
 
@@ -31,34 +28,17 @@ def opened(window: MainWindow, qtbot: QtBot, path: Path) -> None:
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
 
 
-def test_a_session_opens_with_its_own_agents_policy_and_line(window: MainWindow, qtbot: QtBot) -> None:
+def test_client_trigger_stays_whatever_policy_is_chosen(window: MainWindow, qtbot: QtBot) -> None:
     opened(window, qtbot, resource("sample.jsonl"))
-    tiers, timeline, gauge = (window.docks.panel(name) for name in ("Tiers", "Timeline", "Pressure"))
-    assert isinstance(tiers, TierPanel)
+    timeline = window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
-    assert isinstance(gauge, Gauge)
-    window.docks.bring("Tiers")
-    assert tiers.caption.text().startswith("Claude Code")
-    assert set(tiers.rows) == {"micro", "auto"}
     qtbot.waitUntil(lambda: timeline.plot is not None)
-    qtbot.waitUntil(lambda: bool(timeline.plot.overlay.triggers))
-    (trigger,) = timeline.plot.overlay.triggers
-    assert (trigger.before_request, trigger.tokens, f"{trigger.ratio:.0%}") == (79, 153_212, "77%")
-    reading = gauge.tank._reading
-    assert reading is not None
-    assert (
-        gauge.tank._about(gauge.tank._y(153_212), reading)
-        == "The recorded agent compacted at 153,212: 77% of the window"
-    )
-    click(tiers.rows["auto"].button)
-    qtbot.waitUntil(lambda: window.workbench.state.stepped)
-    first = window.workbench.state.buffer().messages[0]
-    assert first.summary
-    assert first.text.startswith("This session is being continued")
-    next(one for one in tiers.caption.menu().actions() if one.text() == "Roku").trigger()
-    assert set(tiers.rows) == {"L0", "L1", "L2", "L3a", "L3b", "L4"}
-    assert timeline.plot.overlay.triggers == (trigger,)
-    assert [line.tokens for line in timeline.plot.overlay.lines] == [120_000, 150_000]
+    for policy in ("claude-code", "roku", "none"):
+        window.workbench.stepping.choose(policy=policy)
+        qtbot.waitUntil(lambda: timeline.plot.overlay.trigger is not None)
+        trigger = timeline.plot.overlay.trigger
+        assert (trigger.label, trigger.tokens, trigger.basis) == ("Claude Code 76.6%", (153_212,), "observed once")
+        assert [line.label for line in timeline.plot.overlay.lines[:2]] == ["60% L1, L2", "75% L3"]
 
 
 class Spy(QPainter):
@@ -80,7 +60,8 @@ class Spy(QPainter):
 
 @pytest.mark.parametrize("sizes", [(155_000, 154_000), (135_000,), (199_000, 190_000, 170_000)])
 def test_the_words_stand_apart_from_all_others(window: MainWindow, qtbot: QtBot, sizes: tuple[int, ...]) -> None:
-    """Whatever is near: the window, both lines of the policy, compactions."""
+    """Whatever is near: the window, the scale, both lines of the policy, the client's own trigger."""
+    window.workbench.stepping.choose(policy="claude-code")
     one = session()
     near = tuple(Compaction(n % 2 + 1, "auto", tokens_before=size) for n, size in enumerate(sizes))
     main = replace(one.main, compactions=near)
@@ -91,15 +72,17 @@ def test_the_words_stand_apart_from_all_others(window: MainWindow, qtbot: QtBot,
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None)
     overlay = timeline.plot.overlay
-    qtbot.waitUntil(lambda: len(overlay.triggers) == len(sizes) and len(overlay.lines) == 2)
+    qtbot.waitUntil(lambda: overlay.trigger is not None and len(overlay.trigger.tokens) == len(sizes))
+    qtbot.waitUntil(lambda: len(overlay.lines) == 4)
+    timeline.resize(1_280, 300)
     overlay.grab()  # it knows then what it covers
     image = QImage(1_280, 400, QImage.Format.Format_ARGB32)
     painter = Spy(image)
     overlay._paint(painter, area_of(timeline.plot._box))
     painter.end()
-    found = painter.texts
-    assert {"window 200,000", "78% compact", "68% micro"} <= {text for text, _ in found}
-    mine = [place for text, place in found if text == trigger_words(overlay.triggers)]
-    assert len(mine) == 1
-    others = [text for text, place in found if place.intersects(mine[0])]
-    assert others == [trigger_words(overlay.triggers)]
+    places = dict(painter.texts)
+    names = {"60% L1, L2", "75% L3", "Claude Code 78%", "Claude Code 68%", overlay.trigger.label}
+    assert names <= places.keys(), places.keys()
+    assert any(name.startswith("Window 200,000") for name in places)
+    for (one, room), (other, beside) in combinations([(name, places[name]) for name in names], 2):
+        assert not room.intersects(beside), (one, other)

@@ -23,8 +23,8 @@ from inspector.proxy.holds.hold import Rule
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import SimulatedServerState
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.gauge import reading
 from inspector.workbench.live import ProxyView
+from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.workbench import Workbench
 from tests.gui.crowding import crowded
 from tests.gui.hands import click, press

@@ -18,7 +18,7 @@ from inspector.gui.panels.proxy.panel import ProxyPanel
 from inspector.gui.welcome import sample_path
 from inspector.gui.window import MainWindow
 from inspector.proxy.receiver import PORT, SpanReceiver
-from inspector.workbench.gauge import reading
+from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.state import State
 from tests.gui.hands import click, double_click, press
 from tests.gui.made import session as made_session

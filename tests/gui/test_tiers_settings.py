@@ -12,7 +12,7 @@ from inspector.gui.panels.tiers.blocks import SettingsForm
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.window import MainWindow
-from inspector.workbench.gauge import firings, watermarks
+from inspector.workbench.pressure.scale import firings, watermarks
 from tests.gui import stepping
 from tests.gui.hands import click, press, write
 from tests.gui.made import session

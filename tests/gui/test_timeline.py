@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from html import escape, unescape
 from itertools import combinations, pairwise, product
 
 import pytest
@@ -16,6 +17,7 @@ from inspector.core.message import Message, Text
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
+from inspector.gui.look.glossary import explain
 from inspector.gui.look.number_formats import short
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.panels.timeline.plot import LOWER_HEIGHT
@@ -66,7 +68,7 @@ def test_the_mouse_over_a_request_tells_all_three_numbers(desk: Desk, qtbot: QtB
     desk.workbench.open(reported(10, without=(6,)))
     desk.workbench.previews.look()
     qtbot.waitUntil(lambda: timeline.plot is not None)
-    qtbot.waitUntil(lambda: "believed" in timeline.plot.about(5))
+    qtbot.waitUntil(lambda: "own count" in timeline.plot.about(5))
     assert timeline.plot.about(0).startswith("request 0 · 3,000 reported · 1,00")
     assert timeline.plot.about(5).startswith("request 5 · 13,000 reported · 13,000 predicted · 13,")
     assert timeline.plot.about(6).startswith("request 6 · 15,000 predicted · 1")
@@ -170,7 +172,7 @@ def test_words_hide_no_curve(desk: Desk, qtbot: QtBot, least: int) -> None:
     lines = {QColor(one).rgb() for one in (c.accent, c.good)}
     of_a_curve = [(x, y) for x in range(curves.width()) for y in range(curves.height()) if curves.pixel(x, y) in lines]
     assert len(of_a_curve) > 100
-    assert len(plot.overlay.labels.taken) >= 4
+    assert len(plot.overlay.labels.taken) >= 3
     (dot,) = (room for room in plot.overlay.labels.taken if room.width() < 14)  # where we stand, with a ring around it
     hidden = [at for at in of_a_curve if words.pixel(*at) == QColor(c.window).rgb()]
     assert [at for at in hidden if not dot.contains(QPointF(*at))] == []
@@ -338,3 +340,41 @@ def test_the_axis_of_a_plot_that_comes_back_is_as_wide_as_the_other(desk: Desk, 
     panel.resize(900, 400)
     qtbot.waitUntil(plot.below.isVisible)
     assert plot.below.getAxis("left").minimumWidth() == plot.above.getAxis("left").minimumWidth() > 0
+
+
+def test_labels_beside_the_plot_explain_themselves_under_the_mouse(opened: Timeline, qtbot: QtBot) -> None:
+    opened.setFixedHeight(300)
+    qtbot.wait(20)
+    overlay = opened.plot.overlay
+    overlay.grab()
+    names = {label.name or label.about: room for room, label in overlay._label_rooms}
+    for name, sentence in (
+        ("Window 200,000", explain("window")),
+        ("60% L1, L2", explain("watermark")),
+        ("75% L3", explain("watermark")),
+        ("Claude Code 76.6%", explain("client trigger")),
+    ):
+        assert overlay.about_label(names[name].center()).startswith(sentence)
+        opened.plot._hover(names[name].center())
+        assert escape(sentence) in opened.plot._graphics.viewport().toolTip()
+    opened.plot._hover(area_of(opened.plot._box).center())
+    assert opened.plot._graphics.viewport().toolTip() == ""
+
+
+def test_key_of_the_curves_explains_its_terms(opened: Timeline) -> None:
+    words = unescape(opened._key.toolTip())
+    for term in ("reported", "predicted", "own count", "compaction", "cache miss"):
+        assert explain(term) in words
+
+
+def test_labels_of_lines_stay_inside_a_timeline_of_any_width(opened: Timeline, qtbot: QtBot) -> None:
+    for width in (430, 600, 900):
+        opened.setFixedSize(width, 240)
+        qtbot.wait(20)
+        overlay = opened.plot.overlay
+        overlay.grab()
+        plain, bold = overlay._label_fonts()
+        for room, label in overlay._label_rooms:
+            wide = bold.horizontalAdvance(label.name) + plain.horizontalAdvance(label.about)
+            assert room.left() + wide <= overlay.width(), (width, label.name)
+            assert room.left() >= area_of(opened.plot._box).right(), "no label lies on a curve"

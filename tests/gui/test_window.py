@@ -220,8 +220,7 @@ def test_the_layout_is_remembered(opened: MainWindow, qtbot: QtBot) -> None:
     again.show()
     try:
         qtbot.waitUntil(lambda: again.workbench.state.session is not None and not again.bridge.busy)
-        assert again.docks.current.name == "Compact"
-        again.docks.choose("Read")
+        assert again.docks.current.name == "Read", "the layouts are remembered, the workspace is not"
         message = again.docks.workspaces["Read"].docks["Message"]
         assert not message.isVisible()
         again.docks.reset()

@@ -5,7 +5,7 @@ import pytest
 from inspector.core.policies.catalogue import POLICIES
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.gauge import GaugeReading, reading
+from inspector.workbench.pressure.gauge import GaugeReading, reading
 from inspector.workbench.workbench import Workbench
 
 
@@ -46,4 +46,4 @@ def test_gauge_after_a_step_shows_the_count_before_anybody_looks_at_the_tiers(
     assert before.believed is not None
     bench.previews.look()
     after = read(bench)
-    assert (after.believed, after.measured) == (before.believed, before.measured)
+    assert (after.believed, after.lines) == (before.believed, before.lines)

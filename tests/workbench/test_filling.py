@@ -5,7 +5,7 @@ import pytest
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.filling import OTHER_TOOLS, UNSEEN, AreaKind, areas, calls_of, filling
+from inspector.workbench.pressure.filling import OTHER_TOOLS, UNSEEN, AreaKind, areas, calls_of, filling
 from inspector.workbench.workbench import Workbench
 
 SAMPLE = open_transcript(str(resource("sample.jsonl")))

@@ -11,10 +11,11 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.place import moment_at
 from inspector.core.session import Request, Thread
 from inspector.core.usage import HOUR, MINUTES, Usage
-from inspector.workbench.gauge import firings, reading, value_for, watermarks
+from inspector.workbench.pressure.gauge import reading
+from inspector.workbench.pressure.scale import firings, gauge_lines, value_for, watermarks
+from inspector.workbench.pressure.timeline import step_effects
 from inspector.workbench.previews import Preview, Previews, payback
 from inspector.workbench.steps import Step
-from inspector.workbench.timeline import step_effects
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 
@@ -207,15 +208,19 @@ def test_no_price_is_no_guess(model: str) -> None:
     ("tokens", "value"), [(100_000, "0.500"), (127_400, "0.637"), (1, "0.001"), (199_999, "0.999")]
 )
 def test_a_line_is_moved_by_its_setting(bench: Workbench, tokens: int, value: str) -> None:
-    assert value_for(bench.state, "mid_water_trigger_ratio", tokens) == value
+    low = gauge_lines(bench.state)[0]
+    assert low.watermark.setting == "mid_water_trigger_ratio"
+    assert value_for(bench.state, low, tokens) == value
     bench.stepping.set("mid_water_trigger_ratio", value)
     line = next(line for line in watermarks(bench.state) if line.setting == "mid_water_trigger_ratio")
     assert abs(line.tokens - tokens) <= 200
 
 
 def test_what_moves_no_line_has_no_value(bench: Workbench) -> None:
-    assert value_for(bench.state, "compact_llm_timeout", 100_000) is None
-    assert value_for(bench.state, "no_such_setting", 100_000) is None
+    low = gauge_lines(bench.state)[0]
+    for setting in ("compact_llm_timeout", "no_such_setting"):
+        line = replace(low, watermark=replace(low.watermark, setting=setting))
+        assert value_for(bench.state, line, 100_000) is None
 
 
 def test_where_each_line_would_have_fired(bench: Workbench) -> None:

@@ -12,10 +12,11 @@ from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thi
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
 from inspector.core.usage import Usage
-from inspector.workbench.gauge import GaugeReading, reading, reserve, watermarks
 from inspector.workbench.message_rows import FIRST_LINE, KINDS, of_kind, row, tool_names, with_text
+from inspector.workbench.pressure.gauge import GaugeReading, reading, reserve
+from inspector.workbench.pressure.scale import watermarks
+from inspector.workbench.pressure.timeline import series
 from inspector.workbench.state import State
-from inspector.workbench.timeline import series
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 

@@ -11,12 +11,12 @@ from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.usage import Usage
 from inspector.gui.panels.diff.bar import headline
 from inspector.workbench.diff import compared, sides
-from inspector.workbench.gauge import reading
 from inspector.workbench.policy_input import sizer_of, start_of, step_rows_of
+from inspector.workbench.pressure.gauge import reading
+from inspector.workbench.pressure.timeline import step_effects
 from inspector.workbench.regression import pytest_text
 from inspector.workbench.steps import ORIGIN, RECORDED, Steps
 from inspector.workbench.steps_file import StepsSource, replay_steps, starts_before, write_steps
-from inspector.workbench.timeline import step_effects
 from inspector.workbench.workbench import Workbench
 from tests.core.sessions import compacted
 from tests.gui.test_drops import session as dropped

@@ -3,7 +3,7 @@
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
-from inspector.workbench.timeline import series
+from inspector.workbench.pressure.timeline import series
 from inspector.workbench.workbench import Workbench
 
 

@@ -10,9 +10,9 @@ import pytest
 from inspector.agent.plan import Plan
 from inspector.agent.status import Breakpoints, RunStatus
 from inspector.core.policies.catalogue import DEFAULT_POLICY
-from inspector.workbench.gauge import watermarks
 from inspector.workbench.live import RunView
 from inspector.workbench.policy_input import start_of
+from inspector.workbench.pressure.scale import watermarks
 from inspector.workbench.state import Choices, State
 from inspector.workbench.stepping import HAND
 from inspector.workbench.workbench import Workbench

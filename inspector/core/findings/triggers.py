@@ -1,18 +1,24 @@
-"""Where an agent compacted by itself: its line as the session shows it, whatever a policy says. Loaded with the window,
-so it stands apart from what compares messages.
+"""Where the recorded client compacted by itself, else where its known rules would: whatever policy is chosen. Loaded
+with the window, so it stands apart from what compares messages.
 """
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
-from inspector.core.session import Thread
+from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES, TITLES, harness_of
+from inspector.core.session import Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import Pressures
+from inspector.core.words import per_cent, times
 
 BY_HAND = "manual"
+_NEARLY = 0.01
+"""Share of the window within which observed sizes count as one."""
 _FEW = 2
+"""Requests of a conversation that a client could compact, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +51,91 @@ def _observed(same: SameObject, measured: SameObject, window: int | None) -> tup
     return tuple(found)
 
 
-def trigger_words(triggers: Sequence[ObservedTrigger], brief: bool = False) -> str:
-    """`compacted at 155,144 and 156,611: 78% of the window`; empty where there is none. `brief`: `compacted: 78% of
-    the window`, empty where no share is known."""
-    if not triggers:
-        return ""
-    sizes = sorted(one.tokens for one in triggers)
-    if len(sizes) <= _FEW:
-        at = " and ".join(f"{one:,}" for one in sizes)
-    else:
-        at = f"{sizes[0]:,} to {sizes[-1]:,}, {len(sizes)} times"
-    in_order = sorted(triggers, key=lambda one: one.tokens)
-    shares = list(dict.fromkeys(round(one.ratio * 100) for one in in_order if one.ratio))
-    share = f": {shares[0]}{f' to {shares[-1]}' if len(shares) > 1 else ''}% of the window" if shares else ""
-    if brief:
-        return f"compacted{share}" if share else ""
-    return f"compacted at {at}{share}"
+@dataclass(frozen=True, slots=True)
+class ClientTrigger:
+    """Where the recorded client compacts by itself, whatever policy is chosen."""
+
+    client: str
+    """Its name without a version."""
+    tokens: tuple[int, ...]
+    """Sizes of the buffers that it compacted, smallest first; where none was observed the one size of its rules."""
+    window: int | None
+    observed: bool
+    """False: the session shows no compaction by the client itself; the size follows from the rules of its version."""
+    version: str = ""
+
+    @property
+    def share_words(self) -> str:
+        """`76.6%`, `78.5% to 88.3%`; tokens where the window is not known."""
+        low, high = (self._spell(tokens, 1) for tokens in self._ends())
+        return low if low == high else f"{low} to {high}"
+
+    @property
+    def label(self) -> str:
+        """`Claude Code 76.6%`, `Claude Code 79–88%`: for little room."""
+        ends = self._ends()
+        digits = 1 if ends[0] == ends[1] else 0
+        low, high = (self._spell(tokens, digits) for tokens in ends)
+        return f"{self.client} {low}" if low == high else f"{self.client} {low.removesuffix('%')}–{high}"
+
+    def _ends(self) -> tuple[int, int]:
+        """The smallest and the largest size; their mean for both where they are nearly the same."""
+        low, high = self.tokens[0], self.tokens[-1]
+        if self.window and high - low < _NEARLY * self.window:
+            low = high = round(sum(self.tokens) / len(self.tokens))
+        return low, high
+
+    def _spell(self, tokens: int, digits: int) -> str:
+        return per_cent(tokens / self.window, digits) if self.window else f"{tokens:,}"
+
+    @property
+    def basis(self) -> str:
+        """`observed twice`; `rules of 2.1.62` where the session shows none."""
+        if self.observed:
+            return f"observed {times(len(self.tokens))}"
+        return f"rules of {self.version}" if self.version else "by its rules"
+
+    @property
+    def words(self) -> str:
+        """`Claude Code compacts at 77.6%, observed twice`."""
+        return f"{self.client} compacts at {self.share_words}, {self.basis}"
+
+
+def client_trigger(session: Session, thread: Thread, pressures: Pressures, window: int | None) -> ClientTrigger | None:
+    """Return where the client of a session compacts by itself: as observed in this thread, else as its rules say.
+
+    None where neither is known. `pressures`: those of the thread; `window`: tokens.
+    """
+    client, version = _name_and_version(session)
+    observed = observed_triggers(thread, pressures, window)
+    if observed:
+        sizes = sorted(trigger.tokens for trigger in observed)
+        return ClientTrigger(client, tuple(sizes), window, True, version)
+    harness = harness_of(session)
+    if harness == DEFAULT_POLICY or not window or _lacks_triggers(thread):
+        return None
+    by = POLICIES[harness]
+    try:
+        lines = by.watermarks(by.settings(by.of_client(session.client), window))
+    except InspectorError:
+        return None
+    highest = max((line.tokens for line in lines), default=None)
+    return ClientTrigger(client, (highest,), window, False, version) if highest else None
+
+
+def _lacks_triggers(thread: Thread) -> bool:
+    """Is it a thread whose client never compacts, as single calls?"""
+    return len(thread.requests) < _FEW
+
+
+def _name_and_version(session: Session) -> tuple[str, str]:
+    """`("Claude Code", "2.1.62")`; the version is empty where the file names none, or several."""
+    harness = harness_of(session)
+    version = _VERSION.search(session.client)
+    name = _VERSION.sub("", session.client).strip()
+    if harness != DEFAULT_POLICY:
+        name = TITLES[harness].partition(" (")[0]
+    return name or "The client", version[0].strip() if version and " to " not in version[0] else ""
+
+
+_VERSION = re.compile(r"\s+v?\d[\w.+-]*(?: to .*)?$")

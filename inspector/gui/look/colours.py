@@ -63,6 +63,8 @@ class Colours:
     high: str
     """The higher watermark, and errors."""
     good: str
+    due: str
+    """Ground of what is due, under `low`."""
     missing: str
     """Not in this file."""
     playhead: str
@@ -79,13 +81,14 @@ DARK = Colours(
     line="#30343d",
     faint="#2a2e36",
     text="#e4e7ec",
-    quiet="#949ca9",
+    quiet="#9aa2af",
     accent="#56b4e9",
     on_accent="#0d1620",
     selected="#2b3645",
     low="#e69f00",
-    high="#e8743b",
+    high="#f0854f",
     good="#2fb888",
+    due="#3a3020",
     missing="#6b7280",
     playhead="#f2f4f7",
     on_tool="#e69f00",
@@ -102,10 +105,11 @@ LIGHT = Colours(
     quiet="#5c6673",
     accent="#0072b2",
     on_accent="#ffffff",
-    selected="#e1edfa",
-    low="#a86f00",
-    high="#c04f00",
+    selected="#e6f0fb",
+    low="#8a5a00",
+    high="#b34700",
     good="#007a58",
+    due="#f8eed9",
     missing="#6b7280",
     playhead="#1b2027",
     on_tool="#9a6700",
@@ -126,6 +130,7 @@ CONTRAST = Colours(
     low="#ffc233",
     high="#ff9566",
     good="#4dffb8",
+    due="#332600",
     missing="#a6a6a6",
     playhead="#ffffff",
     on_tool="#ffc233",

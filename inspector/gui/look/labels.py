@@ -9,7 +9,7 @@ from html import escape
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
-NOT_IN_FILE = "not in this file"
+NOT_RECORDED = "not recorded"
 """How the unseen part of a buffer is called everywhere."""
 
 
@@ -26,29 +26,6 @@ def label(
     if role:
         made.setProperty("role", role)
     return made
-
-
-class EmphasisLabel(QLabel):
-    """A sentence with the words that matter most in a heavier weight. Nothing in it is interpreted."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setTextFormat(Qt.TextFormat.RichText)
-        self.setWordWrap(True)
-        self.words = ""
-        """The sentence as it is read."""
-
-    def show_words(self, words: str, strong: str = "", quiet: bool = False) -> None:
-        """Show a sentence; `strong` is the part of it that is emphasised, `quiet` writes it as second-rank text."""
-        self.words = words
-        before, found, after = words.partition(strong) if strong else (words, "", "")
-        emphasised = f"<span style='font-weight:600'>{escape(found)}</span>" if found else ""
-        self.setText(f"{escape(before)}{emphasised}{escape(after)}")
-        self.setAccessibleName(words)
-        if self.property("role") != (role := "quiet" if quiet else ""):
-            self.setProperty("role", role)
-            self.style().unpolish(self)
-            self.style().polish(self)
 
 
 def say(made: QLabel, text: str) -> None:

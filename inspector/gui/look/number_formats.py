@@ -59,12 +59,18 @@ def cache_words(usage: Usage | None) -> str:
     return f"cache {', '.join(parts)}" if parts else ""
 
 
-def error_words(error: float | None) -> str:
-    """`: 12.0% too low`, kept together on a line; empty where it is right to a tenth of a per cent."""
+def error_share(error: float | None) -> str:
+    """`12.0% too low`, kept together on a line; empty where it is right to a tenth of a per cent."""
     if error is None or abs(error) < 0.0005:
         return ""
     words = f"{per_cent(abs(error), 1)} too {'low' if error < 0 else 'high'}"
-    return f": {words.replace(' ', _TOGETHER)}"
+    return words.replace(" ", _TOGETHER)
+
+
+def error_words(error: float | None) -> str:
+    """`: 12.0% too low`, to go after a number."""
+    share = error_share(error)
+    return f": {share}" if share else ""
 
 
 def size_words(size: int | None) -> str:

@@ -27,6 +27,12 @@ QLabel[role="quiet"] {{ color: {c.quiet}; }}
 QLabel[role="link"] {{ color: {c.accent}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {large}pt; font-weight: 600; }}
+QLabel[role="pressure"] {{ font-size: {points * 2.33:.1f}pt; font-weight: 600; }}
+QLabel[role="pressure"][folded="true"] {{ font-size: {points * 1.15:.1f}pt; }}
+QLabel[role="chip"] {{
+  color: {c.quiet}; background: {c.raised}; border-radius: 9px; padding: 2px 9px; font-size: {small}pt;
+}}
+QLabel[role="chip"][due="true"] {{ color: {c.low}; background: {c.due}; font-weight: 600; }}
 QLabel[role="badge"] {{
   color: {c.quiet}; border: 1px solid {c.quiet}; border-radius: 8px; padding: 0 7px; font-size: {small}pt;
 }}

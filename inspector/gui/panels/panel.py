@@ -94,6 +94,10 @@ class Panel(Guarded, QWidget):
     def fit(self) -> None:
         """The panel has other room: it may show more or less, or stand otherwise."""
 
+    def preferred_width(self, is_narrow: bool) -> int:
+        """Return the pixels that suit the panel beside others; `is_narrow`: in a window of little width."""
+        return self.minimumWidth()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self.cover is not None:

@@ -1,6 +1,7 @@
-"""Where labels may stand over a plot: none on another, and on a curve only where there is no other place."""
+"""Where labels may stand over a plot or beside one: none on another, and on a curve only where there is no other
+place."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 
@@ -45,3 +46,22 @@ class LabelSpace:
             return None
         self.take(crossed)
         return crossed
+
+
+def stack_labels(tops: Sequence[float], heights: Sequence[float], room: float) -> list[float]:
+    """Return where labels of these heights begin, one below the other within `room` pixels: each where it is wanted,
+    or as near as it can be without lying on another. Empty where there is no room for all.
+
+    Args:
+        tops: where each is wanted to begin, from the top down.
+    """
+    places, floor = list[float](), room
+    for top, height in zip(reversed(tops), reversed(heights), strict=True):
+        places.append(min(top, floor - height))
+        floor = places[-1]
+    places.reverse()
+    roof = 0.0
+    for place, height in enumerate(heights):
+        places[place] = max(places[place], roof)
+        roof = places[place] + height
+    return places if roof <= room + 0.5 else []

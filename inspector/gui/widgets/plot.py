@@ -467,8 +467,10 @@ class Plot(Guarded, QWidget):
         raise NotImplementedError
 
 
+_ABOVE_WINDOW = 1.04
+"""The axis ends so far above the window that its line can be seen."""
+
+
 def set_height(plot: pg.PlotItem, top: float, window: int | None, headroom: float) -> None:
-    """Up to the window where the curves come near it; a curve far below is not flattened to the floor."""
-    if window and top > 0.3 * window:
-        top = max(top, window)
-    plot.setYRange(0, top * headroom, padding=0)
+    """Let the axis end above the highest value, and above the window: what is empty looks empty."""
+    plot.setYRange(0, max(top * headroom, (window or 0) * _ABOVE_WINDOW), padding=0)

@@ -1,9 +1,11 @@
-"""Small widgets that paint themselves: a line cut to its room, a row that can be clicked, a thin bar of progress."""
+"""Small widgets that paint themselves: a line cut to its room, a sentence with emphasis, a row that can be clicked, a
+thin bar of progress."""
 
 import re
+from math import ceil
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from inspector.core.words import per_cent
@@ -65,6 +67,58 @@ def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:
     if _NUMBER_GOES_ON.match(text, len(begun)):
         begun = _NUMBER_BEGINS.sub("", begun)
     return f"{begun}…"
+
+
+class EmphasisLabel(Guarded, QLabel):
+    """A sentence with the words that matter most in a heavier weight. Nothing in it is interpreted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self._strong = (0, 0)
+        """Where the emphasised words begin, and how many characters they have."""
+
+    def show_words(self, words: str, strong: str = "", quiet: bool = False) -> None:
+        """Show a sentence; `strong` is the part of it that is emphasised, `quiet` writes it as second-rank text."""
+        self._strong = (max(words.find(strong), 0), len(strong) if strong in words else 0)
+        self.setText(words)
+        self.updateGeometry()
+        self.update()
+        if self.property("role") != (role := "quiet" if quiet else ""):
+            self.setProperty("role", role)
+            self.style().unpolish(self)
+            self.style().polish(self)
+
+    def _lay_out(self, width: float) -> tuple[QTextLayout, float]:
+        """Return the lines of the sentence in that width, and their height."""
+        layout = QTextLayout(self.text(), self.font())
+        emphasis = QTextLayout.FormatRange()
+        emphasis.start, emphasis.length = self._strong
+        emphasis.format.setFontWeight(QFont.Weight.DemiBold)
+        layout.setFormats([emphasis])
+        height = 0.0
+        layout.beginLayout()
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            line.setPosition(QPointF(0, height))
+            height += line.height()
+        layout.endLayout()
+        return layout, height
+
+    def heightForWidth(self, width: int) -> int:
+        return ceil(self._lay_out(width)[1])
+
+    def sizeHint(self) -> QSize:
+        return QSize(240, self.heightForWidth(240))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, self.fontMetrics().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            painter.setPen(self.palette().color(self.foregroundRole()))
+            self._lay_out(self.width())[0].draw(painter, QPointF(0, 0))
 
 
 class LinkButton(Guarded, QPushButton):

@@ -3,8 +3,9 @@
 import pytest
 
 from inspector.core.buffer import Stretch
-from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
-from inspector.core.session import Compaction, Request, Thread
+from inspector.core.findings.triggers import ClientTrigger, ObservedTrigger, client_trigger, observed_triggers
+from inspector.core.policies.catalogue import POLICIES
+from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.usage import Usage
@@ -48,23 +49,63 @@ def test_they_are_worked_out_once_a_thread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "window", "words"),
+    ("sizes", "window", "words", "label"),
     [
-        ((), 200_000, ""),
-        ((155_144,), 200_000, "compacted at 155,144: 78% of the window"),
-        ((156_611, 155_144), 200_000, "compacted at 155,144 and 156,611: 78% of the window"),
-        ((176_700, 157_925), 200_000, "compacted at 157,925 and 176,700: 79 to 88% of the window"),
-        ((3, 1, 2), None, "compacted at 1 to 3, 3 times"),
+        ((153_212,), 200_000, "Claude Code compacts at 76.6%, observed once", "Claude Code 76.6%"),
+        ((154_900, 155_500), 200_000, "Claude Code compacts at 77.6%, observed twice", "Claude Code 77.6%"),
+        ((157_000, 176_700), 200_000, "Claude Code compacts at 78.5% to 88.3%, observed twice", "Claude Code 78–88%"),
+        ((9_100, 9_200, 9_300), None, "Claude Code compacts at 9,100 to 9,300, observed 3 times", None),
     ],
 )
-def test_words(sizes: tuple[int, ...], window: int | None, words: str) -> None:
-    assert trigger_words([ObservedTrigger(0, size, size / window if window else None) for size in sizes]) == words
+def test_client_trigger_words_name_client_share_and_observations(
+    sizes: tuple[int, ...], window: int | None, words: str, label: str | None
+) -> None:
+    trigger = ClientTrigger("Claude Code", sizes, window, observed=True, version="2.1.62")
+    assert trigger.words == words
+    assert label in (None, trigger.label)
 
 
-def test_the_short_form_has_the_share_alone() -> None:
-    assert trigger_words([ObservedTrigger(0, 155_144, 0.776)], brief=True) == "compacted: 78% of the window"
-    assert trigger_words([ObservedTrigger(0, 155_144, None)], brief=True) == ""
-    assert trigger_words([], brief=True) == ""
+def opened(main: Thread, client: str, kind: str = "claude-code", window: int | None = 200_000) -> ClientTrigger | None:
+    session = Session(kind, (main,), client=client)
+    return client_trigger(session, main, known_pressures(main, estimator("roku")), window)
+
+
+def test_client_trigger_when_observed_goes_before_the_rules_of_its_version() -> None:
+    found = opened(thread(Compaction(5, "auto", tokens_before=153_212)), "Claude Code 2.1.62")
+    assert found is not None
+    assert (found.client, found.version, found.tokens, found.observed) == ("Claude Code", "2.1.62", (153_212,), True)
+
+
+@pytest.mark.parametrize(
+    ("client", "kind", "harness"),
+    [("Claude Code 2.1.62", "claude-code", "claude-code"), ("Codex 0.140.0", "codex", "codex")],
+)
+def test_client_trigger_when_none_was_observed_follows_the_rules_of_its_version(
+    client: str, kind: str, harness: str
+) -> None:
+    found = opened(thread(), client, kind)
+    by = POLICIES[harness]
+    lines = by.watermarks(by.settings(by.of_client(client), 200_000))
+    assert found is not None
+    assert (found.tokens, found.observed) == ((lines[-1].tokens,), False)
+    assert found.words.endswith(f"rules of {client.rsplit(maxsplit=1)[-1]}")
+
+
+def test_client_trigger_of_a_client_without_known_rules_is_none() -> None:
+    assert opened(thread(), "", "anthropic") is None
+    assert opened(thread(), "Claude Code 2.1.62", window=None) is None
+
+
+def test_client_trigger_of_an_unknown_client_that_compacted_is_named_the_client() -> None:
+    found = opened(thread(Compaction(5, "auto", tokens_before=5_000)), "", "anthropic", window=10_000)
+    assert found is not None
+    assert found.words == "The client compacts at 50.0%, observed once"
+
+
+def test_client_trigger_of_a_session_of_several_versions_names_none() -> None:
+    found = opened(thread(Compaction(5, "auto", tokens_before=5_000)), "Claude Code 2.1.36 to 2.1.37", window=10_000)
+    assert found is not None
+    assert (found.client, found.version) == ("Claude Code", "")
 
 
 def test_real_sessions_tell_their_line() -> None:

@@ -72,7 +72,7 @@ class RokuSettings:
     @property
     def mid_line(self) -> Watermark:
         """floor(window x ratio), in tokens. Above it the mid tier fires; exactly on it nothing happens."""
-        return self._line("mid_water_trigger_ratio", "L1 / L2", ("L1", "L2"))
+        return self._line("mid_water_trigger_ratio", "L1, L2", ("L1", "L2"))
 
     @property
     def high_line(self) -> Watermark:

@@ -21,7 +21,7 @@ from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, about, shown
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.table import TOP, Column, Rows, sorted_title
-from inspector.workbench.filling import Filling, calls_of, filling, filling_key
+from inspector.workbench.pressure.filling import Filling, calls_of, filling, filling_key
 from inspector.workbench.state import BufferFilter, State
 
 COLUMNS = ("part", "tokens", "share", "calls", "messages")

@@ -150,15 +150,15 @@ def _offer(sides: Sides) -> tuple[str, str]:
 
 
 def headline(comparison: Diff) -> str:
-    """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below.
+    """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not recorded stay`: the sum of the rows below.
 
-    Of what was recorded the whole: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not in this file`.
+    Of what was recorded the whole: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not recorded`.
     """
     words = comparison.sides.words
     parts = [f"{count:,} {words[fate]}" for fate, count in comparison.counts.items() if fate != "kept"]
     if comparison.sides.whole is not None:
         parts = parts or ["nothing changed"]
-        parts += [f"{signed(comparison.rest)} not in this file"] * bool(comparison.rest)
+        parts += [f"{signed(comparison.rest)} not recorded"] * bool(comparison.rest)
         parts += [f"{signed(comparison.prompt)} in system prompt and tools"] * bool(comparison.prompt)
         least = max(_ROUNDING, comparison.sides.whole[1] // 100)
         parts += [f"{signed(comparison.anew)} as the kept are measured anew"] * (abs(comparison.anew) > least)
@@ -166,18 +166,18 @@ def headline(comparison: Diff) -> str:
     if not parts:
         return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
     unseen = comparison.sides.sizer.scale.unseen
-    stays = f", {grouped(unseen)} not in this file stay" if unseen else ""
+    stays = f", {grouped(unseen)} not recorded stay" if unseen else ""
     return f"{_name(comparison)}: {signed(comparison.delta)} tokens, {', '.join(parts)}{stays}"
 
 
 def in_short(comparison: Diff) -> str:
-    """`L0 preview: −73,815 · 36,015 not in file`: where the room is narrow. The chips say how many of each fate."""
+    """`L0 preview: −73,815 · 36,015 not recorded`: where the room is narrow. The chips say how many of each fate."""
     if comparison.sides.whole is not None:
         return _sizes(comparison)
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen
-    stays = f" · {grouped(unseen)} not in file" if unseen else ""
+    stays = f" · {grouped(unseen)} not recorded" if unseen else ""
     return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
 
 

@@ -21,9 +21,11 @@ from inspector.gui.bridge import Lane, LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, row
-from inspector.gui.look.labels import EmphasisLabel, label, say
+from inspector.gui.look.glossary import explain
+from inspector.gui.look.labels import label, say, tip
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.small import EmphasisLabel
 from inspector.workbench.state import State
 
 
@@ -36,21 +38,28 @@ class CardText:
     """Title of the panel with the whole answer."""
     link: str
     """Words of the link; `{}` stands for the request."""
+    term: str
+    """What the caption is about, in the glossary."""
     pending: str
     """What is being done while the answer is not known."""
 
 
 CARDS: dict[Question, CardText] = {
-    "filled": CardText("WHAT FILLED IT", "Breakdown", "Go to request {} ›", "Looking for the fullest request …"),
+    "filled": CardText(
+        "WHAT FILLED IT", "Breakdown", "Go to request {} ›", "pressure", "Looking for the fullest request…"
+    ),
     "lost": CardText(
         "WHAT WAS LOST",
         "Lost",
         "Show what was lost ›",
-        "Comparing the conversation before and after each compaction …",
+        "compaction",
+        "Comparing the conversation before and after each compaction…",
     ),
-    "cost": CardText("WHAT IT COST", "Cost", "Show cost ›", "Adding up the requests and looking for cache misses …"),
+    "cost": CardText(
+        "WHAT IT COST", "Cost", "Show cost ›", "cache miss", "Adding up the requests and looking for cache misses…"
+    ),
 }
-READING = "Reading the file …"
+READING = "Reading the file…"
 NO_SESSION = "Nothing is open."
 
 _SIDE, _EDGE, _GAP, _INSET = 16, 7, 12, 14
@@ -189,6 +198,7 @@ class AnswerCard(Guarded, QFrame):
         self.detail = label(role="quiet", wrap=True)
         self.link = label(role="link")
         self._caption = label(text.caption, role="caption")
+        self._caption.setToolTip(tip(explain(text.term)))
         head = row(self._caption, ..., self.link)
         column(head, self.headline, self.detail, ..., of=self, margins=(_INSET, 7, _INSET, 8), gap=3)
         self.show_answer(None, NO_SESSION)
@@ -196,7 +206,7 @@ class AnswerCard(Guarded, QFrame):
     @property
     def words(self) -> str:
         """All that can be read below the caption."""
-        return f"{self.headline.words} {self.detail.text()}".rstrip()
+        return f"{self.headline.text()} {self.detail.text()}".rstrip()
 
     def show_answer(self, answer: ShortAnswer | None, pending: str = "") -> None:
         """Show an answer, or as long as there is none what is being done for it."""

@@ -1,14 +1,15 @@
 """A watermark in the user's hand, on the gauge or in the timeline: its setting follows, Escape brings it back."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from inspector.core.policies.settings import SettingPairs
-from inspector.core.policies.verdict import Watermark
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours
-from inspector.workbench.gauge import value_for
+from inspector.workbench.pressure.scale import GaugeLine, value_for
+from inspector.workbench.state import Choices
 from inspector.workbench.workbench import Workbench
 
 REACH = 5
@@ -21,25 +22,29 @@ class LineDrag(Guarded, QObject):
     def __init__(self, workbench: Workbench, parent: QObject) -> None:
         super().__init__(parent)
         self._workbench = workbench
-        self._before: SettingPairs = ()
-        self.held: Watermark | None = None
+        self._before = Choices()
+        self.held: GaugeLine | None = None
         application = QApplication.instance()
         assert application is not None
         self._application = application
 
-    def take(self, line: Watermark) -> None:
+    def take(self, line: GaugeLine) -> None:
         self.drop()
         self.held = line
-        self._before = self._workbench.state.choices.settings
+        self._before = self._workbench.state.choices
         self._application.installEventFilter(self)
 
     def move(self, tokens: float) -> None:
         """To so many tokens, as near as its setting allows. Without a line in the hand nothing happens."""
         if self.held is None:
             return
-        value = value_for(self._workbench.state, self.held.setting, round(tokens))
+        value = value_for(self._workbench.state, self.held, round(tokens))
         if value is not None:
-            self._workbench.stepping.set(self.held.setting, value)
+            self._set(self.held, value)
+
+    def _set(self, line: GaugeLine, value: str | None) -> None:
+        stepping = self._workbench.stepping
+        (stepping.set_scale if line.is_scale else stepping.set)(line.watermark.setting, value)
 
     def drop(self) -> None:
         """It stays where it is."""
@@ -51,12 +56,12 @@ class LineDrag(Guarded, QObject):
         """It is back where it was taken."""
         if self.held is not None:
             self.drop()
-            self._workbench.stepping.choose(settings=self._before)
+            self._workbench.stepping.choose(settings=self._before.settings, scale=self._before.scale)
 
-    def give_back(self, line: Watermark) -> None:
+    def give_back(self, line: GaugeLine) -> None:
         """Where the policy itself has it."""
         self.drop()
-        self._workbench.stepping.set(line.setting, None)
+        self._set(line, None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Escape, wherever the focus is, as long as a line is held."""
@@ -68,6 +73,8 @@ class LineDrag(Guarded, QObject):
         return False
 
 
-def line_colour(colours: Colours, index: int) -> str:
-    """Of the policy's n-th line: lower, higher, and for those who have more, on."""
-    return (colours.low, colours.high, colours.categories["thinking"])[index % 3]
+def line_colours(colours: Colours, lines: Sequence[GaugeLine]) -> list[str]:
+    """Return the colour of each line: the scale's lower and higher one, and one for all lines of another policy."""
+    scale = (colours.low, colours.high)
+    places = [sum(one.is_scale for one in lines[:place]) for place in range(len(lines))]
+    return [scale[place % 2] if line.is_scale else colours.text for line, place in zip(lines, places, strict=True)]

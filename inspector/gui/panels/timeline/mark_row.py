@@ -15,7 +15,7 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
-from inspector.workbench.timeline import Mark, MarkKind
+from inspector.workbench.pressure.timeline import Mark, MarkKind
 
 SIZE = 9
 """Pixels of a mark ..."""

@@ -1,5 +1,5 @@
-"""What is drawn of a thread in the timeline, and what lies over it: window, watermarks, compactions, where the recorded
-agent made them by itself, playhead; where each tier would have fired, and what our steps did."""
+"""What is drawn of a thread in the timeline, and what lies over it: window, lines, the client's notch, compactions,
+playhead; where each tier would have fired, and what our steps did. Labels of lines stand right of the plot."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,20 +7,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsView
 
-from inspector.core.findings.triggers import trigger_words
-from inspector.core.policies.verdict import Watermark
+from inspector.core.findings.triggers import ClientTrigger
 from inspector.core.words import plural
 from inspector.gui.look.colours import ink
+from inspector.gui.look.fonts import ui_font
+from inspector.gui.look.glossary import explain
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.timeline.line_drag import line_colour
-from inspector.gui.widgets.label_space import LabelSpace
+from inspector.gui.panels.timeline.line_drag import line_colours
+from inspector.gui.panels.timeline.tank import paint_handle, trigger_words
+from inspector.gui.widgets.label_space import LabelSpace, stack_labels
 from inspector.gui.widgets.plot import Overlay, area_of, end_place, label_size
-from inspector.workbench.gauge import Firing
-from inspector.workbench.timeline import Mark, Series, StepEffect
+from inspector.workbench.pressure.scale import Firing, GaugeLine
+from inspector.workbench.pressure.timeline import Mark, Series, StepEffect
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 Curve: TypeAlias = tuple[Numbers, Numbers]
@@ -38,6 +40,12 @@ APART = 7
 
 UPPER, LOWER = ("believed", "reported", "unreported"), ("cache_read", "fresh", "output")
 NOTHING = Series((), (), (), (), None, (), (), (), (), ())
+NOTCH = 6
+"""Pixels of the client's notch."""
+GUTTER_INSET = 12
+"""Pixels between the plot and the labels of its lines."""
+ROOMY, NARROW = 760, 420
+"""Pixels of a timeline from which on the labels have their tokens; from which on they have all of their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +67,7 @@ def curves(series: Series | None) -> Curves:
     if series is None:
         return Curves()
     heights = series.heights
-    triggers = (one.tokens for one in series.triggers)
-    top = max((*filter(None, heights), *series.believed, *triggers, series.end or 0), default=1)
+    top = max((*filter(None, heights), *series.believed, series.end or 0), default=1)
     most = max(filter(None, (*series.cache_read, *series.fresh, *series.output)), default=0)
     points = {name: _points(name, getattr(series, name)) for name in (*UPPER, *LOWER)}
     return Curves(series, heights, points, top, most)
@@ -73,36 +80,57 @@ def _points(name: str, values: Sequence[int | None]) -> Curve:
     return places, np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
 
 
+@dataclass(frozen=True, slots=True)
+class LineLabel:
+    """Words right of the plot: a name in a heavier weight, and quietly what goes with it."""
+
+    tokens: int
+    name: str
+    about: str
+    colour: str
+    explanation: str
+    """What a hover says."""
+    rank: int
+    """Of several that have no room, those of the highest rank go first."""
+
+
 class TimelineOverlay(Overlay):
     """Over both plots; only the playhead and compactions reach into the lower one."""
 
     def __init__(self, view: QGraphicsView, theme: Theme, upper: Any, lower: Any) -> None:
         super().__init__(view, theme, upper)
         self._lower = lower
-        self.window_tokens: int | None = None
-        self.lines: tuple[Watermark, ...] = ()
+        self.rim: int | None = None
+        """Tokens of the window, or of the one that is assumed."""
+        self.is_assumed = False
+        self.lines: tuple[GaugeLine, ...] = ()
+        self.trigger: ClientTrigger | None = None
+        """Where the recorded client compacts by itself: a notch, whatever policy draws its lines."""
         self.firings: tuple[Firing, ...] = ()
         self.effects: tuple[StepEffect, ...] = ()
-        self.triggers = NOTHING.triggers
-        """Where the recorded agent compacted by itself: a band, whatever policy draws its lines."""
         self._in_words = False
+        self._label_rooms: list[tuple[QRectF, LineLabel]] = []
+        """Where the labels of the lines were painted last."""
         self._drawn = Curves()
         self._crossed: dict[tuple[object, ...], bool] = {}
         """By place and range, as long as the curves stay: words stand where they stood while the playhead walks."""
 
     def show_curves(self, drawn: Curves) -> None:
         """Other curves, which words should not hide, and other compactions."""
-        self._drawn, self.triggers = drawn, drawn.series.triggers
+        self._drawn = drawn
         self._crossed.clear()
         self.update()
 
-    def show_lines(self, window: int | None, lines: tuple[Watermark, ...]) -> bool:
-        """Another window, other watermarks. Returns whether it is another window."""
-        changed = window != self.window_tokens
-        if changed or lines != self.lines:
-            self.window_tokens, self.lines = window, lines
-            self.update()
-        return changed
+    def show_lines(
+        self, rim: int | None, is_assumed: bool, lines: tuple[GaugeLine, ...], trigger: ClientTrigger | None
+    ) -> bool:
+        """Show another window, other lines, another notch. Returns whether any of it is another."""
+        shown = (self.rim, self.is_assumed, self.lines, self.trigger)
+        if shown == (rim, is_assumed, lines, trigger):
+            return False
+        self.rim, self.is_assumed, self.lines, self.trigger = rim, is_assumed, lines, trigger
+        self.update()
+        return True
 
     def show_firings(self, firings: tuple[Firing, ...], in_words: bool) -> None:
         """Where each line's tiers would have fired; in words, too, where the lines are not the policy's own."""
@@ -115,9 +143,9 @@ class TimelineOverlay(Overlay):
         self.update()
 
     def fired_at(self, at: int) -> str:
-        """`L1 / L2 would have fired`: what the strips say about a request; empty where they say nothing."""
+        """`L1, L2 would have fired`: what the strips say about a request; empty where they say nothing."""
         above = [firing.line for firing in self.firings if any(first <= at <= last for first, last in firing.runs)]
-        names = [" / ".join(line.tiers) for line in above]
+        names = [_tiers(line) for line in above]
         return f"{', '.join(names)} would have fired" if names else ""
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
@@ -125,7 +153,7 @@ class TimelineOverlay(Overlay):
         lower = area_of(self._lower) if self._lower.isVisible() else QRectF()
         both = area.united(lower)
         painter.setClipRect(both)
-        rows = self._paint_lines(painter, area)
+        self._paint_lines(painter, area)
         compactions = self._paint_compactions(painter, area, both)
         if not lower.isNull():
             self._paint_key(painter, lower)
@@ -135,13 +163,12 @@ class TimelineOverlay(Overlay):
         painter.setClipRect(area)
         self._paint_firings(painter, area)
         self._paint_effects(painter, area)
-        for y, words, short, colour in rows:  # right above its line, or right below it
-            tops = (y - QFontMetricsF(painter.font()).height(), y + 1)
-            corners = [QPointF(area.left() + 4, top) for top in tops]
-            self._paint_label(painter, words, corners, colour, slides=True, short=short)
         if self._in_words:
             self._paint_words(painter, area)
         self._paint_compaction_names(painter, area, compactions)
+        painter.setClipping(False)
+        self._paint_handles(painter, area)
+        self._paint_gutter(painter, area)
 
     def _is_crossed(self, room: QRectF) -> bool:
         """Within the plot that it is in."""
@@ -160,27 +187,104 @@ class TimelineOverlay(Overlay):
         self._crossed[place] = crossed = any(_passes(curve, (left, right), low, high) for curve in drawn)
         return crossed
 
-    def _paint_lines(self, painter: QPainter, area: QRectF) -> list[tuple[float, str, str, str]]:
-        """Returns where each is, its words, in short too, and its colour, the highest first."""
-        c, window, style = self._theme.colours, self.window_tokens, Qt.PenStyle
-        rows = [(f"window {grouped(window)}", "", window, c.quiet, style.SolidLine)] if window else []
-        rows += [(one.label, "", one.tokens, line_colour(c, n), style.DashLine) for n, one in enumerate(self.lines)]
-        if self.triggers:
-            sizes = [one.tokens for one in self.triggers]
-            top, bottom = self._point(0, max(sizes)).y(), self._point(0, min(sizes)).y()
-            band = QColor(ink(c.good))
-            band.setAlphaF(0.16)
-            painter.fillRect(QRectF(area.left(), top, area.width(), bottom - top), band)
-            words = trigger_words(self.triggers), trigger_words(self.triggers, brief=True)
-            rows.append((*words, min(sizes), c.good, style.DotLine))
-        named = []
-        for long, short, tokens, colour, stroke in sorted(rows, key=lambda row: -row[2]):
-            y = self._point(0, tokens).y()
+    def _paint_lines(self, painter: QPainter, area: QRectF) -> None:
+        """Each with an edge in the colour of the ground, so that it is seen over every category."""
+        colours = self._theme.colours
+        if self.rim:
+            style = Qt.PenStyle.DotLine if self.is_assumed else Qt.PenStyle.SolidLine
+            self._paint_across(painter, area, self.rim, QPen(ink(colours.quiet), 1, style))
+        for line, colour in zip(self.lines, line_colours(colours, self.lines), strict=True):
+            self._paint_across(painter, area, line.tokens, QPen(ink(colours.window), 3.5))
+            style = Qt.PenStyle.SolidLine if line.is_scale else Qt.PenStyle.DashLine
+            self._paint_across(painter, area, line.tokens, QPen(ink(colour), 1.5, style))
+
+    def _paint_across(self, painter: QPainter, area: QRectF, tokens: int, pen: QPen) -> None:
+        y = self._point(0, tokens).y()
+        if area.top() <= y <= area.bottom():
+            painter.setPen(pen)
+            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+
+    def _paint_handles(self, painter: QPainter, area: QRectF) -> None:
+        """What a line is dragged by, at its left end; and the client's notch right of the plot."""
+        colours = self._theme.colours
+        for line, colour in zip(self.lines, line_colours(colours, self.lines), strict=True):
+            y = self._point(0, line.tokens).y()
             if area.top() <= y <= area.bottom():
-                painter.setPen(QPen(ink(colour), 1, stroke))
-                painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-                named.append((y, long, short, colour))
-        return named
+                paint_handle(painter, QPointF(area.left() + 2, y), colour)
+        sizes = self.trigger.tokens if self.trigger is not None else ()
+        for y in {round(self._point(0, tokens).y()) for tokens in sizes}:
+            if area.top() <= y <= area.bottom():
+                notch = QPainterPath(QPointF(area.right() + 2, y))
+                notch.lineTo(area.right() + 2 + NOTCH, y - NOTCH / 2 - 1)
+                notch.lineTo(area.right() + 2 + NOTCH, y + NOTCH / 2 + 1)
+                notch.closeSubpath()
+                painter.fillPath(notch, ink(colours.good))
+
+    def _line_labels(self, roomy: bool = True) -> list[LineLabel]:
+        """Return the labels right of the plot, the highest first."""
+        colours, found = self._theme.colours, list[LineLabel]()
+        if self.rim:
+            name = f"{grouped(self.rim)} assumed" if self.is_assumed else f"Window {grouped(self.rim)}"
+            found.append(LineLabel(self.rim, "", name, colours.quiet, explain("window"), 3))
+        for line, colour in zip(self.lines, line_colours(colours, self.lines), strict=True):
+            tokens = grouped(line.tokens) if roomy else ""
+            rank, words = 0 if line.is_scale else 2, explain("watermark", line.about)
+            found.append(LineLabel(line.tokens, line.label, tokens, colour, words, rank))
+        if self.trigger is not None:
+            trigger = self.trigger
+            found.append(LineLabel(trigger.tokens[-1], trigger.label, "", colours.good, trigger_words(trigger), 1))
+        return sorted(found, key=lambda label: -label.tokens)
+
+    def gutter_width(self, whole: int) -> int:
+        """Return the pixels that the labels of the lines take right of a plot in a timeline of so many pixels."""
+        if whole < NARROW or not self.lines:
+            return GUTTER_INSET
+        plain, bold = self._label_fonts()
+        labels = self._line_labels(roomy=whole >= ROOMY)
+        widths = [bold.horizontalAdvance(label.name) + plain.horizontalAdvance(label.about) + 5 for label in labels]
+        return round(max(widths) + 2 * GUTTER_INSET)
+
+    def _label_fonts(self) -> tuple[QFontMetricsF, QFontMetricsF]:
+        bold = QFont(ui_font(self._theme.small))
+        bold.setWeight(QFont.Weight.DemiBold)
+        return QFontMetricsF(ui_font(self._theme.small)), QFontMetricsF(bold)
+
+    def _paint_gutter(self, painter: QPainter, area: QRectF) -> None:
+        if self.width() < NARROW:
+            return
+        plain, bold = QFont(painter.font()), QFont(painter.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        high, left = QFontMetricsF(plain).height(), area.right() + GUTTER_INSET
+        labels = self._line_labels(roomy=self.width() >= ROOMY)
+        self._label_rooms = []
+        for label, top in self._placed_labels(labels, high, area):
+            self._label_rooms.append((QRectF(left, top, self.width() - left, high), label))
+            x, baseline = left, top + QFontMetricsF(plain).ascent()
+            for words, font, colour in (
+                (label.name, bold, label.colour),
+                (label.about, plain, self._theme.colours.quiet),
+            ):
+                if words:
+                    painter.setFont(font)
+                    painter.setPen(ink(colour))
+                    painter.drawText(QPointF(x, baseline), words)
+                    x += QFontMetricsF(font).horizontalAdvance(words) + 5
+        painter.setFont(plain)
+
+    def about_label(self, place: QPointF) -> str:
+        """Return what a hover says of the label there; empty where there is none."""
+        return next((label.explanation for room, label in self._label_rooms if room.contains(place)), "")
+
+    def _placed_labels(self, labels: list[LineLabel], high: float, area: QRectF) -> list[tuple[LineLabel, float]]:
+        """Return where each begins, beside its line; where there is no room for all, those of the highest rank go."""
+        inside = [label for label in labels if area.top() - 1 <= self._point(0, label.tokens).y() <= area.bottom() + 1]
+        while inside:
+            wanted = [self._point(0, label.tokens).y() - high / 2 for label in inside]
+            places = stack_labels(wanted, [high] * len(inside), min(area.bottom() + high / 2, self.height()))
+            if places:
+                return list(zip(inside, places, strict=True))
+            inside.remove(max(inside, key=lambda label: label.rank))
+        return []
 
     def _paint_key(self, painter: QPainter, area: QRectF) -> None:
         c = self._theme.colours
@@ -247,12 +351,15 @@ class TimelineOverlay(Overlay):
     def _paint_firings(self, painter: QPainter, area: QRectF) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         for n, firing in enumerate(self.firings):
-            colour = ink(line_colour(self._theme.colours, n))
+            colour = ink(self._firing_colours()[n])
             y = area.bottom() - (n + 1) * (STRIP + GAP)
             for first, last in firing.runs:
                 left, right = self._point(first - 0.5, 0).x(), self._point(last + 0.5, 0).x()
                 painter.fillRect(QRectF(left, y, max(2.0, right - left), STRIP), colour)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+
+    def _firing_colours(self) -> list[str]:
+        return line_colours(self._theme.colours, [firing.line for firing in self.firings])
 
     def _paint_words(self, painter: QPainter, area: QRectF) -> None:
         """Above the strips, one above the other where there is room, else side by side."""
@@ -260,7 +367,7 @@ class TimelineOverlay(Overlay):
         bottom = area.bottom() - len(self.firings) * (STRIP + GAP) - 2
         corners = [QPointF(area.left() + 4, bottom - (n + 1) * high) for n in range(4)]
         for n, firing in enumerate(self.firings):
-            colour = line_colour(self._theme.colours, n)
+            colour = self._firing_colours()[n]
             self._paint_label(painter, fired_words(firing), corners, colour, slides=True)
 
     def _placed_effects(self, area: QRectF) -> Iterator[tuple[int, StepEffect, QPointF, QPointF]]:
@@ -306,8 +413,14 @@ def _passes(curve: Curve, ends: tuple[float, float], low: float, high: float) ->
 
 
 def fired_words(firing: Firing) -> str:
-    """`L1 / L2 would have fired at 43 requests, from 172 on`: above its line, had nothing fired before."""
-    tiers = " / ".join(firing.line.tiers)
+    """`L1, L2 would have fired at 43 requests, first at 172`: above its line, had nothing fired before."""
+    tiers = _tiers(firing.line)
     if not firing.count:
         return f"{tiers} would have fired at no request"
     return f"{tiers} would have fired at {plural(firing.count, 'request')}, first at {grouped(firing.runs[0][0])}"
+
+
+def _tiers(line: GaugeLine) -> str:
+    """`L1, L2`; of another policy with its title: `Codex compact`."""
+    names = ", ".join(line.watermark.tiers)
+    return names if line.is_scale else f"{line.title} {names}"

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
+from inspector.core.findings.triggers import client_trigger
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
@@ -15,19 +16,29 @@ from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import choice, column, row
 from inspector.gui.look.colours import ink
-from inspector.gui.look.labels import label
+from inspector.gui.look.glossary import explain
+from inspector.gui.look.labels import label, tip
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import stand_at
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.panels.timeline.mark_row import RANKS, SIZE, paint_mark
-from inspector.gui.panels.timeline.tank import spoken_pressure
+from inspector.gui.panels.timeline.readings import spoken_pressure
 from inspector.gui.widgets.small import Elided
-from inspector.workbench.filling import AreaKind, Areas, areas
-from inspector.workbench.gauge import firings, reading, watermarks
+from inspector.workbench.pressure.filling import AreaKind, Areas, areas
+from inspector.workbench.pressure.gauge import reading
+from inspector.workbench.pressure.scale import GaugeLine, assumed_window, firings, gauge_lines
+from inspector.workbench.pressure.timeline import (
+    Mark,
+    MarkKind,
+    break_marks,
+    chosen_marks,
+    pin_marks,
+    series,
+    step_effects,
+)
 from inspector.workbench.state import State
-from inspector.workbench.timeline import Mark, MarkKind, break_marks, chosen_marks, pin_marks, series, step_effects
 
 MANY = 5_000
 """Requests of a thread whose curves take longer than a frame."""
@@ -118,15 +129,23 @@ class Timeline(PlotPanel):
         if self.is_new("curves", state.thread, state.pressures, state.believed):
             self._drawing.cancel()
             self._draw_curves(state, state.thread)
-        lines = watermarks(state)
-        self.plot.show_window(state.window, lines)
+        lines = gauge_lines(state)
+        self._show_lines(state, lines)
         self._draw_areas()
         if self.is_new("firings", lines, state.believed):
-            moved = {name for name, _ in state.choices.settings} & {line.setting for line in lines}
-            self.plot.overlay.show_firings(firings(state), bool(moved))
+            self.plot.overlay.show_firings(firings(state), any(line.is_moved for line in lines))
         if self.is_new("effects", state.trees, state.thread_id, state.choices.policy):
             self.plot.overlay.show_effects(step_effects(state))
         self._draw_marks()
+
+    def _show_lines(self, state: State, lines: tuple[GaugeLine, ...]) -> None:
+        session, thread, pressures = state.session, state.thread, state.pressures
+        if session is None or thread is None or pressures is None:
+            self.plot.show_lines(None, False, (), None)
+            return
+        window = state.window.tokens if state.window is not None else None
+        trigger = client_trigger(session, thread, pressures, window)
+        self.plot.show_lines(window or assumed_window(), not window, lines, trigger)
 
     def _draw_curves(self, state: State, thread: Thread | None) -> None:
         """Of a long session worked out elsewhere; no curve of another stands there meanwhile."""
@@ -217,6 +236,8 @@ class CurveKey(Guarded, QWidget):
         super().__init__()
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        terms = ("reported", "predicted", "own count", "compaction", "cache miss")
+        self.setToolTip(tip("\n".join(explain(term) for term in terms)))
         self._areas: tuple[tuple[str, str, Qt.PenStyle], ...] = ()
         self._kinds: tuple[MarkKind, ...] = ()
         self.show_areas(())
@@ -225,7 +246,7 @@ class CurveKey(Guarded, QWidget):
         """(name, colour, height), the highest first: they are named instead of the curves."""
         shown = [(line(name, 18), colour) for name, colour, _ in areas[:_NAMED]]
         self._areas = tuple((name, colour, Qt.PenStyle.SolidLine) for name, colour in shown)
-        curves = "reported: solid; predicted: dashed; what the policy believes: thin grey"
+        curves = "reported: solid; predicted: dashed; the policy's own count: thin grey"
         self.setAccessibleName(", ".join(name for name, _ in shown) or curves)
         self.updateGeometry()
         self.update()
@@ -243,7 +264,7 @@ class CurveKey(Guarded, QWidget):
         return self._areas or (
             ("reported", c.accent, Qt.PenStyle.SolidLine),
             ("predicted", c.accent, Qt.PenStyle.DashLine),
-            ("believed", c.missing, Qt.PenStyle.SolidLine),
+            ("own count", c.missing, Qt.PenStyle.SolidLine),
         )
 
     def _width(self, words: Iterable[str], sign: int) -> int:

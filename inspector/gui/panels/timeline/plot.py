@@ -11,11 +11,11 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPolygonF, QResizeEvent
 
-from inspector.core.policies.verdict import Watermark
+from inspector.core.findings.triggers import ClientTrigger
 from inspector.core.session import Thread
-from inspector.core.tokens.windows import Window
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours
+from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import cache_words, grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
@@ -23,24 +23,33 @@ from inspector.gui.panels.timeline.line_drag import REACH, LineDrag
 from inspector.gui.panels.timeline.mark_row import MarkRow
 from inspector.gui.panels.timeline.overlay import LOWER, UPPER, Curves, TimelineOverlay
 from inspector.gui.widgets.plot import Plot, area_of, end_place, pg, set_height
-from inspector.workbench.filling import NO_TOOL, OTHER_TOOLS, UNSEEN, Areas
-from inspector.workbench.timeline import Mark, Series
+from inspector.workbench.pressure.filling import NO_TOOL, OTHER_TOOLS, UNSEEN, Areas
+from inspector.workbench.pressure.scale import GaugeLine
+from inspector.workbench.pressure.timeline import Mark, Series
 
 LOWER_HEIGHT = 66
 """Most pixels of the second plot ..."""
-LOWER_LEAST, UPPER_LEAST = 40, 95
+LOWER_LEAST, UPPER_LEAST = 40, 140
 """... and least pixels of both: where there is less room the second plot gives way."""
+LOWER_LINES = 2.6
+"""Lines of text that the second plot is high, at least: two numbers of its axis."""
+LOWER_SHARE = 0.18
+"""Share of the height that the second plot takes at most, so that the pressure has a share of the screen."""
 FEW = 3000
 """Up to so many requests curves may be smooth and thicker than a pixel; more would take longer than a frame."""
-HEADROOM = 1.2
+HEADROOM = 1.15
 """The upper plot is so much higher than its highest value: room for the words about compactions."""
+
+
+MARGINS = (8, 2, 12, 2)
+"""Pixels around the plots: left, top, right, bottom."""
 
 
 class TimelinePlot(Plot):
     """A drag of a watermark moves its setting; any other one the playhead."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
-        super().__init__(theme, "Pressure over all requests", (6, 2, 12, 2))
+        super().__init__(theme, "Pressure over all requests", MARGINS)
         self._drag = drag
         self._drawn = Curves()
         self._thread: Thread | None = None
@@ -86,9 +95,17 @@ class TimelinePlot(Plot):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The lower plot shrinks, then gives way, where the pressure could not be read any more."""
         super().resizeEvent(event)
-        room = self.height() - self.mark_row.sizeHint().height() - UPPER_LEAST
-        self.below.setMaximumHeight(max(LOWER_LEAST, min(LOWER_HEIGHT, room)))
-        self.below.setVisible(room >= LOWER_LEAST)
+        whole = self.height() - self.mark_row.sizeHint().height()
+        least = max(LOWER_LEAST, round(LOWER_LINES * self.fontMetrics().height()))
+        room = min(whole - UPPER_LEAST, max(least, round(LOWER_SHARE * whole)))
+        self.below.setMaximumHeight(max(least, min(LOWER_HEIGHT, room)))
+        self.below.setVisible(room >= least)
+        self._fit_gutter()
+
+    def _fit_gutter(self) -> None:
+        """Leave the room right of the plots that the labels of the lines take."""
+        left, top, _, bottom = MARGINS
+        self._graphics.ci.layout.setContentsMargins(left, top, self.overlay.gutter_width(self.width()), bottom)
 
     def show_marks(self, marks: Sequence[Mark], at: int | None) -> None:
         """What is marked beside compactions and drops; where the playhead stands."""
@@ -116,19 +133,22 @@ class TimelinePlot(Plot):
         first, last = self._box.viewRange()[0]
         return None if first <= 0 and last >= self.count - 1 else (first, last)
 
-    def show_window(self, window: Window | None, lines: tuple[Watermark, ...]) -> None:
-        """The window and its watermarks."""
-        if self.overlay.show_lines(window.tokens if window else None, lines):
+    def show_lines(
+        self, rim: int | None, is_assumed: bool, lines: tuple[GaugeLine, ...], trigger: ClientTrigger | None
+    ) -> None:
+        """Show the window (or the one that is assumed), the lines, and where the client compacts by itself."""
+        if self.overlay.show_lines(rim, is_assumed, lines, trigger):
+            self._fit_gutter()
             self._scale()
 
     def _scale(self) -> None:
-        set_height(self.above, self._drawn.top, self.overlay.window_tokens, HEADROOM)
+        set_height(self.above, self._drawn.top, self.overlay.rim, HEADROOM)
         for plot, known in ((self.above, self._drawn.top > 1), (self.below, self._drawn.most > 0)):
             plot.getAxis("left").setStyle(showValues=known)  # an axis of nothing has no numbers
         if self._drawn.points:
             self.below.setYRange(0, max(1, self._drawn.most) * 1.1, padding=0)
 
-    def _line_at(self, place: QPointF) -> Watermark | None:
+    def _line_at(self, place: QPointF) -> GaugeLine | None:
         """The watermark within reach of a place of the upper plot."""
         reach = REACH * self._box.viewPixelSize()[1]
         near = [line for line in self.overlay.lines if abs(line.tokens - place.y()) <= reach]
@@ -148,6 +168,7 @@ class TimelinePlot(Plot):
     def _hover(self, where: QPointF) -> None:
         over = self.above.sceneBoundingRect().contains(where) and self._line_at(self._box.mapSceneToView(where))
         self._graphics.viewport().setCursor(Qt.CursorShape.SplitVCursor if over else Qt.CursorShape.ArrowCursor)
+        self._graphics.viewport().setToolTip(tip(self.overlay.about_label(where)))
         super()._hover(where)
 
     def about(self, at: int) -> str:
@@ -185,13 +206,13 @@ def grown(before: Thread | None, now: Thread | None) -> bool:
 
 
 def _three(series: Series, at: int) -> tuple[str, ...]:
-    """`84,210 reported`, `84,190 predicted`, `83,100 believed` by the policy: as far as they are known."""
+    """`84,210 reported`, `84,190 predicted`, `83,100 own count` of the policy: as far as they are known."""
     kind, height, predicted = series.kinds[at], series.heights[at], series.predicted[at]
     words = [f"{grouped(height)} {kind}" if height is not None else kind]
     if kind == "reported" and predicted is not None:
         words.append(f"{grouped(predicted)} predicted")
     if at < len(series.believed):
-        words.append(f"{grouped(series.believed[at])} believed")
+        words.append(f"{grouped(series.believed[at])} own count")
     return tuple(words)
 
 

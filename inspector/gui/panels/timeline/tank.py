@@ -1,29 +1,34 @@
-"""The tank of the gauge: filled by category, with its watermarks, the reserve hatched; and its numbers in words."""
+"""The tank of the gauge: filled by category, with its lines and the client's notch, the reserve hatched."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from inspector.core.findings.triggers import trigger_words
-from inspector.core.policies.verdict import Watermark
+from inspector.core.findings.triggers import ClientTrigger
 from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
-from inspector.gui.look.labels import NOT_IN_FILE, tip
-from inspector.gui.look.number_formats import error_words, grouped
+from inspector.gui.look.glossary import explain
+from inspector.gui.look.labels import NOT_RECORDED, tip
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colour
-from inspector.workbench.gauge import GaugeReading
+from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colours
+from inspector.gui.panels.timeline.readings import headroom, line_words, spoken
+from inspector.gui.widgets.label_space import stack_labels
+from inspector.workbench.pressure.gauge import GaugeReading
+from inspector.workbench.pressure.scale import GaugeLine
 
-TANK = 76
-"""Width of the tank in pixels; what is right of it belongs to the labels."""
-EDGE = 10
-"""How far a line stands out on the left."""
-FLAG = 6
-"""Width of the flag at the level; the one of what the policy believes stands right of it, so that both can be seen."""
+LEFT, TANK, BESIDE = 8, 80, 10
+"""Pixels: left of the tank, where the lines have their handles; of the tank; between the tank and its labels."""
+FOLDED_TANK = 24
+"""Pixels of the tank when the gauge is folded: its labels are then the shares alone."""
+NOTCH = 6
+"""Pixels of the client's notch."""
+_HANDLE = (5, 10)
+"""Pixels of a line's handle: width and height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +41,23 @@ class Layer:
     colour: str
 
 
+@dataclass(frozen=True, slots=True)
+class TankLabel:
+    """Words beside the tank: the first in a heavier weight, the second quietly below it."""
+
+    tokens: int
+    """Where it belongs."""
+    name: str
+    about: str
+    colour: str
+    explanation: str
+    """What a hover says."""
+    rank: int = 0
+    """Of several that have no room, those of the highest rank go first."""
+
+
 class Tank(Guarded, QWidget):
-    """Shows a GaugeReading. Hover tells what is under the mouse."""
+    """Shows a GaugeReading. Hover explains what is under the mouse; lines can be dragged."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
@@ -45,8 +65,11 @@ class Tank(Guarded, QWidget):
         self.setMouseTracking(True)
         self._reading: GaugeReading | None = None
         self._layers: tuple[Layer, ...] = ()
+        self._folded = False
+        self._rooms: list[tuple[QRectF, TankLabel]] = []
+        """Where the labels were painted last."""
         self._full = 1
-        """Tokens at the rim: the window, or more where the buffer overflows it or no window is known."""
+        """Tokens at the rim: the window, or more where the buffer overflows it."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(150)
         self.setAccessibleName("Pressure")
@@ -54,26 +77,36 @@ class Tank(Guarded, QWidget):
     def sizeHint(self) -> QSize:
         return QSize(200, 340)
 
+    def minimumSizeHint(self) -> QSize:
+        return QSize(FOLDED_TANK, 150)
+
     def show_reading(self, reading: GaugeReading | None) -> None:
         """Paint this one from now on."""
         self._reading = reading
         self._layers = layers(reading, self._theme.colours) if reading else ()
         if reading is not None:
-            numbers = (reading.pressure.tokens, reading.before, reading.believed, *(one.high for one in self._layers))
-            high, window = max(number or 0 for number in numbers), reading.window.tokens
-            self._full = max(window, high) if window else max(1, high * 4 // 3)
+            levels = (reading.pressure.tokens, reading.before, *(layer.high for layer in self._layers))
+            self._full = max(reading.rim, *(level or 0 for level in levels))
         self.setAccessibleDescription(spoken(reading))
+        self.update()
+
+    def fold(self, folded: bool) -> None:
+        """Show a narrow tank with short labels, or all of it again."""
+        self._folded = folded
         self.update()
 
     def restyle(self) -> None:
         self.show_reading(self._reading)
 
-    def _body(self) -> QRectF:
-        return QRectF(EDGE - 6, 1, TANK, self.height() - 2)
-
-    def _y(self, tokens: float) -> float:
+    def y_of(self, tokens: float) -> float:
+        """Return the height at which so many tokens stand."""
         body = self._body()
         return body.bottom() - body.height() * tokens / self._full
+
+    def _body(self) -> QRectF:
+        return QRectF(LEFT, 1, FOLDED_TANK if self._folded else TANK, self.height() - 2)
+
+    # -- painting ------------------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
@@ -81,98 +114,141 @@ class Tank(Guarded, QWidget):
 
     def _paint(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colours, body = self._theme.colours, self._body()
+        body, reading = self._body(), self._reading
         shape = QPainterPath()
-        shape.addRoundedRect(body, 5, 5)
-        painter.fillPath(shape, ink(colours.faint))
-        if self._reading is None:
+        shape.addRoundedRect(body, 3, 3)
+        painter.fillPath(shape, ink(self._theme.colours.faint))
+        if reading is None:
             return
         painter.save()
         painter.setClipPath(shape)
         self._paint_layers(painter, body)
-        self._paint_reserve(painter, body, self._reading)
+        self._paint_reserve(painter, body, reading)
         painter.restore()
-        self._paint_levels(painter, body, self._reading)
-        pixels = body.height() / self._full
-        notches = {round(pixels * one.tokens): one.tokens for one in self._reading.triggers}  # one a pixel of thousands
-        for tokens in notches.values():  # on the left: the lines belong to the policy
-            self._across(painter, tokens, 0, body.left() + EDGE, QPen(ink(colours.good), 2))
-        self._paint_lines(painter, body, self._reading)
+        self._paint_levels(painter, body, reading)
+        self._paint_notches(painter, body, reading)
+        for line, colour in self._coloured(reading.lines):
+            self._paint_line(painter, body, line, colour)
+        self._paint_labels(painter, reading)
 
     def _paint_layers(self, painter: QPainter, body: QRectF) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         for layer in self._layers:
-            rect = QRectF(body.left(), self._y(layer.high), body.width(), self._y(layer.low) - self._y(layer.high))
-            painter.fillRect(rect, ink(layer.colour))
+            top, bottom = self.y_of(layer.high), self.y_of(layer.low)
+            painter.fillRect(QRectF(body.left(), top, body.width(), bottom - top), ink(layer.colour))
+        painter.setPen(QPen(ink(self._theme.colours.window), 1))
         for layer in self._layers[1:]:
-            self._across(painter, layer.low, body.left(), body.right(), QPen(ink(self._theme.colours.window), 1))
+            y = self.y_of(layer.low)
+            painter.drawLine(QPointF(body.left(), y), QPointF(body.right(), y))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
     def _paint_reserve(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
         window, room = reading.window.tokens, reading.reserve
         if window and room:
-            top = self._y(window)
+            top = self.y_of(window)
             hatch = QBrush(ink(self._theme.colours.missing), Qt.BrushStyle.BDiagPattern)
-            painter.fillRect(QRectF(body.left(), top, body.width(), self._y(window - room) - top), hatch)
+            painter.fillRect(QRectF(body.left(), top, body.width(), self.y_of(window - room) - top), hatch)
 
     def _paint_levels(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
-        """After a step the recorded buffer's; the band and the level of what stands here; what the policy believes."""
-        c, tokens, band = self._theme.colours, reading.pressure.tokens, reading.pressure.band
-        here = ink(c.playhead)
+        """After a step the level of the recorded buffer; else what the tier that is looked at would leave."""
+        colours = self._theme.colours
         if reading.before is not None:
-            pen = QPen(ink(c.accent), 1.2, Qt.PenStyle.DashLine)
-            self._across(painter, reading.before, body.left(), body.right(), pen)
-        if band is not None:  # where the true number most likely lies, left of the tank
-            painter.setPen(QPen(here, 2))
-            painter.drawLine(QPointF(body.left() - 3, self._y(band[0])), QPointF(body.left() - 3, self._y(band[1])))
-        if tokens is not None:  # with a little flag, as the layers may end elsewhere
-            y = self._across(painter, tokens, body.left(), body.right() + 4, QPen(here, 1.5))
-            painter.fillPath(_flag(body.right() + 2, y, body.bottom()), here)
-        if reading.believed is not None and reading.believed != tokens:  # dotted, an open flag: it is no second truth
-            far = body.right() + 2 + FLAG + 1
-            y = self._across(painter, reading.believed, body.left(), far, QPen(here, 1, Qt.PenStyle.DotLine))
-            painter.setPen(QPen(here, 1))
-            painter.drawPath(_flag(far, y, body.bottom()))
+            y = self.y_of(reading.before)
+            painter.setPen(QPen(ink(colours.accent), 1.2, Qt.PenStyle.DashLine))
+            painter.drawLine(QPointF(body.left(), y), QPointF(body.right(), y))
+        elif reading.preview is not None:
+            top = self.y_of(reading.preview.tokens)
+            left = QRectF(body.left(), top, body.width(), body.bottom() - top).adjusted(1, 0, -1, -1)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(ink(colours.playhead), 1.4, Qt.PenStyle.DashLine))
+            painter.drawRect(left)
 
-    def _across(self, painter: QPainter, tokens: float, left: float, right: float, pen: QPen) -> float:
-        """A line as high as so many tokens. Returns where that is."""
-        y = self._y(tokens)
-        painter.setPen(pen)
-        painter.drawLine(QPointF(left, y), QPointF(right, y))
-        return y
+    def _paint_notches(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
+        """Triangles right of the tank, one a pixel: there may be thousands."""
+        sizes = reading.trigger.tokens if reading.trigger is not None else ()
+        for y in {round(self.y_of(tokens)) for tokens in sizes}:
+            notch = QPainterPath(QPointF(body.right() + 1, y))
+            notch.lineTo(body.right() + 1 + NOTCH, y - NOTCH / 2 - 1)
+            notch.lineTo(body.right() + 1 + NOTCH, y + NOTCH / 2 + 1)
+            notch.closeSubpath()
+            painter.fillPath(notch, ink(self._theme.colours.good))
 
-    def _paint_lines(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
-        colours, metrics, x = self._theme.colours, painter.fontMetrics(), body.right() + 20
-        plain, bold = QFont(painter.font()), QFont(painter.font())
+    def _paint_line(self, painter: QPainter, body: QRectF, line: GaugeLine, colour: str) -> None:
+        """With an edge in the colour of the ground, so that it is seen on every category; at its left the handle."""
+        y = self.y_of(line.tokens)
+        ends = QPointF(body.left() - 3, y), QPointF(body.right() + 5, y)
+        painter.setPen(QPen(ink(self._theme.colours.window), 4))
+        painter.drawLine(*ends)
+        style = Qt.PenStyle.SolidLine if line.is_scale else Qt.PenStyle.DashLine
+        painter.setPen(QPen(ink(colour), 2, style))
+        painter.drawLine(*ends)
+        paint_handle(painter, QPointF(body.left() - 3, y), colour)
+
+    def _coloured(self, lines: Sequence[GaugeLine]) -> Iterator[tuple[GaugeLine, str]]:
+        yield from zip(lines, line_colours(self._theme.colours, lines), strict=True)
+
+    # -- labels --------------------------------------------------------------------------------------------------------
+
+    def _labels(self, reading: GaugeReading) -> list[TankLabel]:
+        """Return the labels, the highest first."""
+        colours, window = self._theme.colours, reading.window.tokens
+        found = [self._line_label(reading, line, colour) for line, colour in self._coloured(reading.lines)]
+        if self._folded:
+            found = [label for label, line in zip(found, reading.lines, strict=True) if line.is_scale]
+            return sorted(found, key=lambda label: -label.tokens)
+        if window and reading.reserve:
+            found.append(TankLabel(window, "", "answer reserve", colours.quiet, _reserve_words(reading), 4))
+        if (trigger := reading.trigger) is not None:
+            words = trigger_words(trigger)
+            found.append(TankLabel(trigger.tokens[-1], trigger.label, trigger.basis, colours.good, words, 1))
+        if (preview := reading.preview) is not None and reading.before is None:
+            name, about = f"after {preview.tier}", f"about {grouped(preview.tokens)}"
+            found.append(TankLabel(preview.tokens, name, about, colours.text, explain("preview"), 3))
+        return sorted(found, key=lambda label: -label.tokens)
+
+    def _line_label(self, reading: GaugeReading, line: GaugeLine, colour: str) -> TankLabel:
+        rank, words = 0 if line.is_scale else 2, line_words(reading, line)
+        if self._folded:
+            return TankLabel(line.tokens, line.label.split(" ")[0], "", colour, words, rank)
+        return TankLabel(line.tokens, line.label, headroom(reading, line), colour, words, rank)
+
+    def _paint_labels(self, painter: QPainter, reading: GaugeReading) -> None:
+        metrics, left = painter.fontMetrics(), self._body().right() + (3 if self._folded else BESIDE)
+        high = metrics.height()
+        room = int(self.width() - left)
+        bold = QFont(painter.font())
         bold.setWeight(QFont.Weight.DemiBold)
-        coloured = [(line, line_colour(colours, n)) for n, line in enumerate(reading.lines)]
-        lowest_first = sorted(coloured, key=lambda one: one[0].tokens)
-        ys = [self._y(line.tokens) for line, _ in lowest_first]
-        above, below = metrics.ascent() + 1, metrics.height() + metrics.descent()
-        places = label_places(ys, above, below, self.height())
-        alone = not places  # so many lines, or so large letters, that only their names have room
-        places = places or label_places(ys, above, metrics.descent(), self.height()) or ys
-        for (line, colour), baseline in zip(lowest_first, places, strict=True):
-            pen = QPen(ink(colour), 1.5)
-            self._across(painter, line.tokens, body.left() - 4, body.right() + 16, pen)
-            painter.setFont(bold)
-            name = painter.fontMetrics().elidedText(line.label, Qt.TextElideMode.ElideRight, int(self.width() - x))
-            painter.drawText(QPointF(x, baseline - 1), name)
-            painter.setFont(plain)
-            painter.setPen(ink(colours.quiet))
-            if not alone:
-                painter.drawText(QPointF(x, baseline + metrics.height() - 1), headroom(reading, line))
-        floor = places[-1] - above if places else self.height()
-        if reading.window.tokens and reading.reserve:
-            painter.setPen(ink(colours.quiet))
-            rim = self._y(reading.window.tokens) + metrics.ascent()
-            if rim + metrics.descent() <= floor:
-                painter.drawText(QPointF(body.right() + 13, rim), "answer reserve")
+        plain = QFont(painter.font())
+        self._rooms = []
+        for label, top in self._placed(self._labels(reading), high):
+            self._rooms.append((QRectF(left, top, room, _rows(label) * high), label))
+            rows = [(label.name, bold, label.colour), (label.about, plain, self._theme.colours.quiet)]
+            for words, font, colour in rows:
+                if not words:
+                    continue
+                painter.setFont(font)
+                painter.setPen(ink(colour))
+                shown = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room)
+                painter.drawText(QPointF(left, top + metrics.ascent()), shown)
+                top += high
 
-    def _line_at(self, y: float) -> Watermark | None:
+    def _placed(self, labels: list[TankLabel], high: int) -> list[tuple[TankLabel, float]]:
+        """Return where each label begins. Where there is no room for all, those of the highest rank have none."""
+        while labels:
+            heights = [high * _rows(label) + 2.0 for label in labels]
+            wanted = [self.y_of(label.tokens) - (high / 2 if self._folded else -2) for label in labels]
+            places = stack_labels(wanted, heights, self.height())
+            if places:
+                return list(zip(labels, places, strict=True))
+            labels.remove(max(labels, key=lambda label: label.rank))
+        return []
+
+    # -- the mouse -----------------------------------------------------------------------------------------------------
+
+    def _line_at(self, y: float) -> GaugeLine | None:
         lines = self._reading.lines if self._reading else ()
-        near = [line for line in lines if abs(self._y(line.tokens) - y) <= REACH]
-        return min(near, key=lambda line: abs(self._y(line.tokens) - y), default=None)
+        near = [line for line in lines if abs(self.y_of(line.tokens) - y) <= REACH]
+        return min(near, key=lambda line: abs(self.y_of(line.tokens) - y), default=None)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         line = self._line_at(event.position().y())
@@ -201,102 +277,71 @@ class Tank(Guarded, QWidget):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and self._reading is not None:
-            QToolTip.showText(event.globalPos(), tip(self._about(event.pos().y(), self._reading)), self)
+            QToolTip.showText(
+                event.globalPos(), tip(self.about_label(QPointF(event.pos())) or self.about(event.pos().y())), self
+            )
             return True
         return super().event(event)
 
-    def _about(self, y: float, reading: GaugeReading) -> str:
-        window = reading.window.tokens
-        line = self._line_at(y)
+    def about_label(self, place: QPointF) -> str:
+        """Return what is said of the label there; empty where there is none."""
+        return next((label.explanation for room, label in self._rooms if room.contains(place)), "")
+
+    def about(self, y: float) -> str:
+        """Return what is said of that height: of the line or notch that is nearest, else of what fills the tank."""
+        reading = self._reading
+        if reading is None:
+            return ""
+        line, trigger, window = self._line_at(y), reading.trigger, reading.window.tokens
+        to_line = abs(self.y_of(line.tokens) - y) if line is not None else REACH
+        if trigger is not None and any(abs(self.y_of(tokens) - y) < to_line for tokens in trigger.tokens):
+            return trigger_words(trigger)
         if line is not None:
-            return (
-                f"{line.label}: above {grouped(line.tokens)} tokens. Drag it: what would have fired when? "
-                "Escape brings it back, a double click to the policy's own value."
-            )
-        if any(abs(self._y(one.tokens) - y) <= REACH for one in reading.triggers):
-            return f"The recorded agent {trigger_words(reading.triggers)}"
-        believed = reading.believed
-        if believed is not None and abs(self._y(believed) - y) <= REACH:
-            return f"{belief_words(reading)}. It decides what fires."
+            return line_words(reading, line)
         for layer in self._layers:
-            if self._y(layer.high) <= y <= self._y(layer.low):
-                share = f", {per_cent((layer.high - layer.low) / window, 1)} of the window" if window else ""
-                return f"{layer.name}: {grouped(layer.high - layer.low)} tokens{share}"
-        if window and y < self._y(window - reading.reserve):
-            return f"{grouped(reading.reserve)} tokens that clients usually keep free for the answer"
-        return f"{grouped(window - (reading.pressure.tokens or 0))} tokens free" if window else ""
+            if self.y_of(layer.high) <= y <= self.y_of(layer.low):
+                return _layer_words(layer, reading)
+        if window and y < self.y_of(window - reading.reserve):
+            return _reserve_words(reading)
+        return f"{grouped(window - (reading.pressure.tokens or 0))} tokens are free." if window else ""
 
 
-def label_places(ys: Sequence[float], above: float, below: float, height: float) -> list[float]:
-    """Baselines of labels for lines at these heights, the lowest line first: each at its line, or as near as it can be
-    without lying on another or leaving what is so high. Empty where there is no room for all."""
-    places, floor = list[float](), height
-    for y in ys:
-        places.append(min(y, floor - below))
-        floor = places[-1] - above
-    roof = 0.0
-    for n in reversed(range(len(places))):
-        places[n] = max(places[n], roof + above)
-        roof = places[n] + below
-    return places if roof <= height else []
+def paint_handle(painter: QPainter, right: QPointF, colour: str) -> None:
+    """Paint what a line is dragged by, left of that point."""
+    wide, high = _HANDLE
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(ink(colour))
+    painter.drawRoundedRect(QRectF(right.x() - wide, right.y() - high / 2, wide, high), 1.5, 1.5)
 
 
-def _flag(x: float, y: float, lowest: float) -> QPainterPath:
-    """Points to the left, at (x, y); the whole of it in sight."""
-    y = max(4.0, min(y, lowest - 4))
-    flag = QPainterPath(QPointF(x, y))
-    flag.lineTo(x + FLAG, y - 4)
-    flag.lineTo(x + FLAG, y + 4)
-    flag.closeSubpath()
-    return flag
+def _rows(label: TankLabel) -> int:
+    return bool(label.name) + bool(label.about)
+
+
+def trigger_words(trigger: ClientTrigger) -> str:
+    """Return what a hover says of the client's notch."""
+    return explain("client trigger", f"{trigger.words}.")
+
+
+def _reserve_words(reading: GaugeReading) -> str:
+    return explain("answer reserve", f"{grouped(reading.reserve)} tokens.")
+
+
+def _layer_words(layer: Layer, reading: GaugeReading) -> str:
+    window, tokens = reading.window.tokens, layer.high - layer.low
+    share = f", {per_cent(tokens / window, 1)} of the window" if window else ""
+    likely = f"Most likely: {reading.not_recorded}." if layer.name == NOT_RECORDED else ""
+    return explain(layer.name, f"{grouped(tokens)} tokens{share}.", likely)
 
 
 def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
-    """What fills the tank, from the bottom: what the file lacks, then the categories."""
+    """Return what fills the tank, from the bottom: what the file lacks, then the categories."""
     found: list[Layer] = []
     level = 0
-    stack = [(NOT_IN_FILE, reading.unseen, colours.missing)]
+    stack = [(NOT_RECORDED, reading.unseen, colours.missing)]
     stack += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
     for name, tokens, colour in stack:
         if tokens:
             found.append(Layer(name, level, level + tokens, colour))
             level += tokens
     return tuple(found)
-
-
-def belief_words(reading: GaugeReading) -> str:
-    """`Roku believes 53,264: 12.0% too low`; empty while nobody has worked it out."""
-    if reading.believed is None:
-        return ""
-    return f"{reading.believer} believes {grouped(reading.believed)}{error_words(reading.belief_error)}"
-
-
-def headroom(reading: GaugeReading, line: Watermark) -> str:
-    """`2,310 over`, `12,000 to go`: as the policy counts, like the verdict of the tier."""
-    measured = reading.measured
-    if measured is None:
-        return grouped(line.tokens)
-    room = line.to_go(measured)
-    return f"{grouped(-room)} over" if line.fires(measured) else f"{grouped(room)} to go"
-
-
-def spoken_pressure(reading: GaugeReading | None) -> str:
-    """`61.4 percent, 122,765 of 200,000, reported`."""
-    if reading is None:
-        return "nothing open"
-    pressure, window = reading.pressure, reading.window.tokens
-    share = f"{reading.ratio * 100:.1f} percent, " if reading.ratio is not None else ""
-    tokens = "no tokens to count" if pressure.tokens is None else grouped(pressure.tokens)
-    return f"{share}{tokens}{f' of {grouped(window)}' if window else ''}, {pressure.kind}"
-
-
-def spoken(reading: GaugeReading | None) -> str:
-    """The tank for those who cannot see it."""
-    if reading is None:
-        return "nothing open"
-    parts = ", ".join(f"{name} {grouped(tokens)}" for name, tokens in reversed(reading.parts))
-    lines = ", ".join(f"{line.label}: {headroom(reading, line)}" for line in reading.lines)
-    unseen = f". {NOT_IN_FILE.capitalize()} {grouped(reading.unseen)}" if reading.unseen else ""
-    believed = f". {belief_words(reading)}" if reading.believed is not None else ""
-    agent = f". The recorded agent {trigger_words(reading.triggers)}" if reading.triggers else ""
-    return f"{spoken_pressure(reading)}. {parts}{unseen}{believed}. {lines}{agent}"

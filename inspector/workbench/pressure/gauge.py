@@ -1,20 +1,18 @@
-"""What the gauge says where we stand: the pressure, what fills it, the policy's lines and what it believes.
+"""What the gauge says where we stand: the pressure, what fills it, its lines, what is due, and what the policy counts.
 
-The lines lie where the chosen policy's tiers fire with its settings, and can be moved by hand. What the policy believes
-is worked out for every request of the thread, and compared with what was reported.
+What the policy counts itself is worked out for every request of the thread, and compared with what was reported.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import get_type_hints
 
 from inspector.core.buffer import Stretch
 from inspector.core.errors import InspectorError
-from inspector.core.findings.composition import Category, sized
-from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
+from inspector.core.findings.composition import Category, not_recorded_words, sized
+from inspector.core.findings.triggers import ClientTrigger, client_trigger
 from inspector.core.identity import SameObject
-from inspector.core.policies.catalogue import TITLES
+from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.place import believed_at, counts_by_itself
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
@@ -22,104 +20,17 @@ from inspector.core.tokens.pressure import Pressure, Pressures
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.tokens.windows import Window
 from inspector.core.words import plural
-from inspector.workbench.policy_input import policy_of, preset_of, settings_of, sizer_of
+from inspector.workbench.policy_input import policy_of, settings_of, sizer_of
+from inspector.workbench.pressure.scale import GaugeLine, assumed_window, gauge_lines, policy_title
 from inspector.workbench.state import PolicyBelief, State
 
 RESERVE = 16_384
 """Tokens that a client usually keeps free for the answer (Pi's reserveTokens); a quarter of a small window."""
-_DIGITS = 3
-"""Of a share: 0.637 moves a line of a 200,000 window by 200 tokens."""
-
-
-def watermarks(state: State) -> tuple[Watermark, ...]:
-    """The lines where we stand, lowest first; none while the window is unknown, or too large for the policy."""
-    if state.window is None or not state.window.tokens:
-        return ()
-    try:
-        return policy_of(state).watermarks(settings_of(state))
-    except InspectorError:
-        return ()
 
 
 def reserve(window: int | None) -> int:
     """Room at the top of the tank for the answer."""
     return min(RESERVE, window // 4) if window else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Firing:
-    """The requests whose buffer lies above a line: there its tiers would have fired, had nothing fired before."""
-
-    line: Watermark
-    count: int
-    runs: tuple[tuple[int, int], ...]
-    """(first, last) of requests in a row, both included."""
-
-
-def firings(state: State) -> tuple[Firing, ...]:
-    """Per line, by what the policy believes at each request. O(requests) once the beliefs are there."""
-    tokens = state.believed.tokens if state.believed else ()
-    return tuple(_firing(line, tokens) for line in watermarks(state))
-
-
-def _firing(line: Watermark, tokens: Sequence[int]) -> Firing:
-    least = line.least  # asked once: there may be very many requests
-    above = [n for n, one in enumerate(tokens) if one >= least]
-    runs: list[tuple[int, int]] = []
-    for n in above:
-        if runs and runs[-1][1] == n - 1:
-            runs[-1] = (runs[-1][0], n)
-        else:
-            runs.append((n, n))
-    return Firing(line, len(above), tuple(runs))
-
-
-def value_for(state: State, setting: str, tokens: int) -> str | None:
-    """What `setting` must be for its line to lie nearest to `tokens`; None where no value moves it there.
-
-    Found by halving: lines move one way with their setting, whichever way that is.
-    """
-    by, now = policy_of(state), settings_of(state)
-    field = next((one for one in fields(now) if one.name == setting), None)
-    if field is None:
-        return None
-    whole = get_type_hints(type(now))[setting] is int
-    window = (state.window.tokens if state.window else None) or tokens
-    low, high = field.metadata.get("low"), field.metadata.get("high")
-    low, high = 0 if low is None else low, window if high is None else high
-    others = (*preset_of(state, by), *(pair for pair in state.choices.settings if pair[0] != setting))
-
-    def spelt(value: float) -> str:
-        return str(round(value)) if whole else f"{value:.{_DIGITS}f}"
-
-    def line(value: float) -> int | None:
-        try:
-            settings = by.settings((*others, (setting, spelt(value))), window)
-        except InspectorError:
-            return None
-        return next((one.tokens for one in by.watermarks(settings) if one.setting == setting), None)
-
-    found = _nearest(line, tokens, low, high, 1 if whole else 10**-_DIGITS)
-    return None if found is None else spelt(found)
-
-
-def _nearest(line: Callable[[float], int | None], tokens: int, low: float, high: float, grain: float) -> float | None:
-    """The value between low and high (each moved in by a grain where it is not allowed) that comes closest."""
-    low = low if line(low) is not None else low + grain
-    high = high if line(high) is not None else high - grain
-    at_low, at_high = line(low), line(high)
-    if at_low is None or at_high is None:
-        return None
-    while high - low > grain / 4:
-        middle = (low + high) / 2
-        here = line(middle)
-        if here is None:
-            return None
-        if (here < tokens) == (at_high >= at_low):
-            low = middle
-        else:
-            high = middle
-    return min((low, high), key=lambda value: abs((line(value) or 0) - tokens))
 
 
 _MOST = 30_000_000
@@ -175,19 +86,15 @@ class Lateness:
 
     @property
     def words(self) -> str:
-        """`fires 31 requests late`; empty where nothing is to be said."""
+        """`31 requests later than by the provider's`; empty where both agree."""
         match self.reported, self.believed:
-            case None, None:
-                return ""
             case int(), None:
-                return "never fires"
+                return "never, although the provider's count does"
             case None, int():
-                return "fires although the line is never reached"
-            case int(true), int(own) if own == true:
-                return ""
-            case int(true), int(own):
-                count = abs(own - true)
-                return f"fires {plural(count, 'request')} {'late' if own > true else 'early'}"
+                return "although the provider's count never does"
+            case int(true), int(own) if own != true:
+                count = plural(abs(own - true), "request")
+                return f"{count} {'later' if own > true else 'earlier'} than by the provider's"
         return ""
 
 
@@ -208,6 +115,14 @@ def lateness(
 
 
 @dataclass(frozen=True, slots=True)
+class TierEffect:
+    """A tier that is looked at, and the tokens that it would leave."""
+
+    tier: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class GaugeReading:
     """Numbers are tokens. The parts and what is unseen add up to the pressure, exactly."""
 
@@ -217,23 +132,36 @@ class GaugeReading:
     """By category, lowest in the tank first."""
     unseen: int
     """What the transcript does not hold: one opaque piece, the same before and after every tier."""
-    lines: tuple[Watermark, ...]
+    lines: tuple[GaugeLine, ...]
+    """The scale, and beside it those of another policy."""
+    rim: int
+    """Tokens of the window, or of the one that the scale assumes while it is unknown."""
     reserve: int
     """Room at the top that clients keep for the answer; 0 while the window is unknown."""
     slope: float
     """Tokens that a counted one weighs here."""
+    place: str = ""
+    """`Request 131, the last of 132`."""
+    not_recorded: str = ""
+    """What the unseen part most likely is."""
     believed: int | None = None
-    """What the chosen policy measures, to compare with the lines; None while nobody has worked it out."""
-    believer: str = ""
-    """The policy's title."""
+    """What the chosen policy counts itself; None while it is not worked out."""
+    policy: str = ""
+    """Title of the chosen policy ..."""
+    is_default: bool = True
+    """... which is the product's own."""
     by_itself: bool = False
     """It counts by itself, without system prompt and tools, as such a harness does from a compaction to a report."""
     late: tuple[str, ...] = ()
     """For each line whose tiers would fire at another request than where the reported number crosses it."""
     before: int | None = None
     """After a step: the size of the buffer that the steps here start from."""
-    triggers: tuple[ObservedTrigger, ...] = ()
-    """Where the recorded agent compacted by itself."""
+    trigger: ClientTrigger | None = None
+    """Where the recorded client compacts by itself."""
+    due: tuple[str, ...] | None = None
+    """The tiers that are due; None while that is not worked out."""
+    preview: TierEffect | None = None
+    """What the tier that is looked at would leave."""
 
     @property
     def ratio(self) -> float | None:
@@ -250,10 +178,14 @@ class GaugeReading:
         return self.believed / self.pressure.tokens - 1
 
     @property
-    def measured(self) -> int | None:
-        """What the lines are compared with: the policy's belief, as in the verdicts of its tiers; until that is worked
-        out what is shown."""
-        return self.pressure.tokens if self.believed is None else self.believed
+    def due_words(self) -> str:
+        """`L0 and L1 are due`; empty while that is not worked out."""
+        if self.due is None:
+            return ""
+        if not self.due:
+            return "No tier is due"
+        *others, last = self.due
+        return f"{', '.join(others)} and {last} are due" if others else f"{last} is due"
 
 
 def reading(state: State) -> GaugeReading | None:
@@ -268,22 +200,54 @@ def reading(state: State) -> GaugeReading | None:
     if stepped is not None:
         view, prompt = Stretch(own=stepped.messages).view(), stepped.prompt
     window = state.window or Window(None, "unknown", ())
-    lines = watermarks(state)
+    session = state.session
+    assert session is not None
     return GaugeReading(
         pressure=pressure,
         window=window,
         parts=sized(size, pressure, view, prompt),
         unseen=size.scale.unseen,
-        lines=lines,
+        lines=gauge_lines(state),
+        rim=window.tokens or assumed_window(),
         reserve=reserve(window.tokens),
         slope=size.scale.slope,
+        place=_place(state, thread),
+        not_recorded=not_recorded_words(thread, state.at, size.scale.unseen),
         believed=belief_here(state),
-        believer=TITLES.get(state.choices.policy, state.choices.policy),
+        policy=policy_title(state),
+        is_default=state.choices.policy == DEFAULT_POLICY,
         by_itself=_by_itself(state, thread),
-        late=_late(state, lines),
+        late=_late(state),
         before=before,
-        triggers=observed_triggers(thread, pressures, window.tokens),
+        trigger=client_trigger(session, thread, pressures, window.tokens),
+        due=_due(state),
+        preview=_preview(state, pressure),
     )
+
+
+def _place(state: State, thread: Thread) -> str:
+    """`Request 131, the last of 132`; `After request 131` at the end."""
+    count = len(thread.requests)
+    if not count:
+        return "No model call is recorded"
+    if state.at is None:
+        return f"After request {count - 1}, the last"
+    if count == 1:
+        return "The only request"
+    return f"Request {state.at}, the last of {count:,}" if state.at == count - 1 else f"Request {state.at} of {count:,}"
+
+
+def _due(state: State) -> tuple[str, ...] | None:
+    if state.previews is None:
+        return None
+    return tuple(verdict.tier for verdict in state.previews.verdicts if verdict.due)
+
+
+def _preview(state: State, pressure: Pressure) -> TierEffect | None:
+    preview = state.preview
+    if preview is None or preview.outcome is None or preview.freed <= 0 or pressure.tokens is None:
+        return None
+    return TierEffect(preview.tier, max(0, pressure.tokens - preview.freed))
 
 
 def pressure_here(state: State, size: Sizer) -> tuple[Pressure, int | None]:
@@ -323,13 +287,16 @@ def _by_itself(state: State, thread: Thread) -> bool:
     return not state.stepped and counts_by_itself(by, thread, at)
 
 
-def _late(state: State, lines: tuple[Watermark, ...]) -> tuple[str, ...]:
+def _late(state: State) -> tuple[str, ...]:
+    """Say of each line of the chosen policy when its own count reaches it, where that is not when the reported does."""
     known, pressures = state.believed, state.pressures
     if known is None or pressures is None or not known.tokens or known.whose != wanted(state):
         return ()
-    cuts, said = [one.before_request for one in known.thread.compactions], list[str]()
-    for line in lines:
-        if (key := (line, SameObject(pressures))) not in known.late:
-            known.late[key] = lateness(line, pressures, known.tokens, cuts).words
-        said += [f"{line.label}: {known.late[key]}"] if known.late[key] else []
-    return tuple(said)
+    cuts, sentences = [one.before_request for one in known.thread.compactions], list[str]()
+    for line in (one for one in gauge_lines(state) if one.policy == state.choices.policy):
+        if (key := (line.watermark, SameObject(pressures))) not in known.late:
+            known.late[key] = lateness(line.watermark, pressures, known.tokens, cuts).words
+        if known.late[key]:
+            share = line.watermark.label.split(" ")[0]
+            sentences.append(f"By its own count it reaches {share} {known.late[key]}.")
+    return tuple(sentences)

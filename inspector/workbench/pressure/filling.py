@@ -15,8 +15,8 @@ from inspector.core.message import Message
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, prompt_tokens, weight
 from inspector.core.tokens.sizing import Sizer, rounded, sizer
-from inspector.workbench.gauge import pressure_here
 from inspector.workbench.policy_input import sizer_of
+from inspector.workbench.pressure.gauge import pressure_here
 from inspector.workbench.state import State
 
 

@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 from inspector.core.findings.breaks import cache_breaks
 from inspector.core.findings.pins import pin_findings
-from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
 from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
@@ -55,8 +54,6 @@ class Series:
     """Tokens read anew: cache writes and uncached input."""
     output: tuple[int | None, ...]
     marks: tuple[Mark, ...]
-    triggers: tuple[ObservedTrigger, ...] = ()
-    """Where the recorded agent itself compacted."""
 
     @property
     def heights(self) -> tuple[int | None, ...]:
@@ -90,7 +87,6 @@ def series(state: State) -> Series | None:
         fresh=tuple(usage.cache_write + usage.input if usage else None for usage in usages),
         output=tuple(usage.output if usage else None for usage in usages),
         marks=_marks(state),
-        triggers=observed_triggers(thread, pressures, state.window.tokens if state.window else None),
     )
 
 

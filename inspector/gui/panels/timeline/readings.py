@@ -1,0 +1,98 @@
+"""A reading of the gauge in words: what is written beside it, and what is read out."""
+
+from inspector.core.words import per_cent
+from inspector.gui.look.glossary import explain
+from inspector.gui.look.labels import NOT_RECORDED
+from inspector.gui.look.number_formats import error_share, grouped, signed
+from inspector.workbench.pressure.gauge import GaugeReading
+from inspector.workbench.pressure.scale import GaugeLine
+
+SOURCES = {
+    "recorded": "recorded in the file",
+    "inferred": "inferred from the session",
+    "catalogue": "from the model catalogue",
+    "user": "set by you",
+}
+NOTHING = "–"
+
+
+def headline(reading: GaugeReading | None) -> str:
+    """Return the share of the window; of an unknown window the tokens."""
+    if reading is None or reading.pressure.tokens is None:
+        return NOTHING
+    return grouped(reading.pressure.tokens) if reading.ratio is None else per_cent(reading.ratio, 1)
+
+
+def size_words(reading: GaugeReading | None) -> str:
+    """Return `122,765 of 200,000 tokens`, with the range and the change by our steps on lines of their own."""
+    if reading is None:
+        return "Nothing is open"
+    pressure, window = reading.pressure, reading.window.tokens
+    if pressure.tokens is None:
+        return "No tokens to count"
+    exact = pressure.kind in ("reported", "counted")
+    tokens = f"{'' if exact else 'about '}{grouped(pressure.tokens)}"
+    lines = [f"{tokens} of {grouped(window)} tokens" if window else f"tokens, window unknown: {reading.rim:,} assumed"]
+    if pressure.band is not None:
+        lines.append(f"range {grouped(pressure.band[0])} to {grouped(pressure.band[1])}")
+    if reading.before is not None:
+        change = pressure.tokens - reading.before
+        lines.append(f"{signed(change)} from {grouped(reading.before)}" if change else "unchanged by the step")
+    return "\n".join(lines)
+
+
+def window_words(reading: GaugeReading) -> str:
+    """Return where the window is known from, as a hover says it."""
+    window = reading.window
+    if not window.tokens:
+        return explain("window", f"It is unknown; {reading.rim:,} tokens are assumed. Choose it in the top bar.")
+    return explain("window", f"{grouped(window.tokens)} tokens, {SOURCES.get(window.source, 'unknown')}.", window.basis)
+
+
+def own_count_words(reading: GaugeReading | None) -> str:
+    """Return `Roku's own count: 122,966 (0.2% too high)`; empty while it is not worked out."""
+    if reading is None or reading.believed is None:
+        return ""
+    error = error_share(reading.belief_error)
+    reasons = [error] if error else []
+    if reading.by_itself:
+        reasons.append("it leaves out the system prompt and tools until the next reported usage")
+    more = f" ({'; '.join(reasons)})" if reasons else ""
+    return f"{reading.policy}'s own count: {grouped(reading.believed)}{more}"
+
+
+def line_words(reading: GaugeReading, line: GaugeLine) -> str:
+    """Return what a hover says of a line."""
+    return explain("watermark", line.about, f"{headroom(reading, line)}.")
+
+
+def headroom(reading: GaugeReading, line: GaugeLine) -> str:
+    """Return `2,765 over`, `27,235 to go`: by the number that is shown."""
+    tokens = reading.pressure.tokens
+    words = grouped(line.tokens) if tokens is None else line.headroom(tokens)
+    return f"{words}, moved" if line.is_moved else words
+
+
+def spoken_pressure(reading: GaugeReading | None) -> str:
+    """Return `61.4 percent, 122,765 of 200,000, reported`."""
+    if reading is None:
+        return "nothing open"
+    pressure, window = reading.pressure, reading.window.tokens
+    share = f"{reading.ratio * 100:.1f} percent, " if reading.ratio is not None else ""
+    tokens = "no tokens to count" if pressure.tokens is None else grouped(pressure.tokens)
+    return f"{share}{tokens}{f' of {grouped(window)}' if window else ''}, {pressure.kind}"
+
+
+def spoken(reading: GaugeReading | None) -> str:
+    """Return the tank in words, for those who cannot see it."""
+    if reading is None:
+        return "nothing open"
+    parts = [f"{name} {grouped(tokens)}" for name, tokens in reversed(reading.parts)]
+    if reading.unseen:
+        parts.append(f"{NOT_RECORDED} {grouped(reading.unseen)}")
+    lines = [f"{line.label}: {headroom(reading, line)}" for line in reading.lines]
+    sentences = [spoken_pressure(reading), ", ".join(parts), ", ".join(lines), reading.due_words]
+    sentences.append(own_count_words(reading))
+    if reading.trigger is not None:
+        sentences.append(reading.trigger.words)
+    return ". ".join(filter(None, sentences))

@@ -1,0 +1,208 @@
+"""The lines on gauge and timeline: the product's own scale, always there, and beside it those of another policy.
+
+The scale is made of the default policy's lines (60% and 75% of the window). A line can be moved: the setting that it
+hangs on follows, of the chosen policy among its settings, of the scale under another policy in `Choices.scale`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import get_type_hints
+
+from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
+from inspector.core.policies.place import settings_for
+from inspector.core.policies.settings import SettingPairs
+from inspector.core.policies.verdict import Watermark
+from inspector.workbench.policy_input import client_of, policy_of, preset_of, settings_of, window_of
+from inspector.workbench.state import State
+
+_DIGITS = 3
+"""Of a share: 0.637 moves a line of a 200,000 window by 200 tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaugeLine:
+    """A watermark, and whose it is."""
+
+    watermark: Watermark
+    policy: str
+    """Name of the policy whose tiers it fires ..."""
+    title: str
+    """... and its title, without what stands in brackets."""
+    is_scale: bool
+    """One of the product's own scale; False: of another policy that was chosen."""
+    is_moved: bool = False
+    """The user moved it."""
+
+    @property
+    def tokens(self) -> int:
+        return self.watermark.tokens
+
+    @property
+    def label(self) -> str:
+        """`60% L1, L2`; of another policy with its title: `Codex 90%`."""
+        if self.is_scale:
+            return self.watermark.label
+        return f"{self.title} {self.watermark.label.split(' ')[0]}"
+
+    @property
+    def about(self) -> str:
+        """`60% L1, L2: 120,000 tokens. Roku fires L1, L2 above it.`"""
+        watermark = self.watermark
+        tiers, side = ", ".join(watermark.tiers), "from it on" if watermark.fires_on else "above it"
+        return f"{self.label}: {self.tokens:,} tokens. {self.title} fires {tiers} {side}."
+
+    def headroom(self, tokens: int) -> str:
+        """`2,765 over`, `27,235 to go`: of a buffer of so many tokens."""
+        room = self.tokens - tokens
+        return f"{room:,} to go" if room >= 0 else f"{-room:,} over"
+
+
+def short_title(title: str) -> str:
+    """Return a policy's title without what stands in brackets."""
+    return title.partition(" (")[0]
+
+
+def assumed_window() -> int:
+    """Return the window in tokens that the scale assumes while none is known."""
+    window: int = POLICIES[DEFAULT_POLICY].settings().context_window_tokens
+    return window
+
+
+def watermarks(state: State) -> tuple[Watermark, ...]:
+    """Return the lines of the chosen policy, lowest first; none while the window is unknown or too large for it."""
+    if state.window is None or not state.window.tokens:
+        return ()
+    try:
+        return policy_of(state).watermarks(settings_of(state))
+    except InspectorError:
+        return ()
+
+
+def gauge_lines(state: State) -> tuple[GaugeLine, ...]:
+    """Return the scale, then the lines of the chosen policy where it is another one; none while nothing is open."""
+    if state.thread is None:
+        return ()
+    moved = {name for name, _ in scale_pairs(state)}
+    title = short_title(POLICIES[DEFAULT_POLICY].title)
+    scale = [GaugeLine(line, DEFAULT_POLICY, title, True, line.setting in moved) for line in _scale(state)]
+    chosen = state.choices.policy
+    if chosen == DEFAULT_POLICY:
+        return tuple(scale)
+    moved = {name for name, _ in state.choices.settings}
+    title = policy_title(state)
+    others = [GaugeLine(line, chosen, title, False, line.setting in moved) for line in watermarks(state)]
+    return (*scale, *others)
+
+
+def policy_title(state: State) -> str:
+    """Return the title of the chosen policy; its name where it cannot be loaded."""
+    try:
+        return short_title(policy_of(state).title)
+    except InspectorError:
+        return state.choices.policy
+
+
+def scale_pairs(state: State) -> SettingPairs:
+    """Return the settings by which the user moved the scale."""
+    choices = state.choices
+    return choices.settings if choices.policy == DEFAULT_POLICY else choices.scale
+
+
+def _scale(state: State) -> tuple[Watermark, ...]:
+    """The default policy's lines, in a window of any size."""
+    if state.choices.policy == DEFAULT_POLICY and (lines := watermarks(state)):
+        return lines
+    by = POLICIES[DEFAULT_POLICY]
+    try:
+        return by.watermarks(settings_for(by, scale_pairs(state), window_of(state), client_of(state)))
+    except InspectorError:  # a window beyond what the policy itself takes
+        window, usual = window_of(state).tokens, assumed_window()
+        lines = by.watermarks(by.settings())
+        return tuple(
+            Watermark(line.label, line.tokens * (window or usual) // usual, line.setting, line.tiers, line.fires_on)
+            for line in lines
+        )
+
+
+def value_for(state: State, line: GaugeLine, tokens: int) -> str | None:
+    """Return the value of the line's setting for which it lies nearest to `tokens`; None where no value moves it there.
+
+    Found by halving: lines move one way with their setting, whichever way that is.
+    """
+    by = policy_of(state) if line.policy == state.choices.policy else POLICIES[line.policy]
+    setting = line.watermark.setting
+    is_chosen = line.policy == state.choices.policy
+    now = settings_of(state) if is_chosen else by.settings()
+    field = next((one for one in fields(now) if one.name == setting), None)
+    if field is None:
+        return None
+    whole = get_type_hints(type(now))[setting] is int
+    window = window_of(state).tokens or assumed_window()
+    low, high = field.metadata.get("low"), field.metadata.get("high")
+    pairs = state.choices.settings if is_chosen else state.choices.scale
+    others = (*preset_of(state, by), *(pair for pair in pairs if pair[0] != setting))
+
+    def spell(value: float) -> str:
+        return str(round(value)) if whole else f"{value:.{_DIGITS}f}"
+
+    def place(value: float) -> int | None:
+        try:
+            settings = by.settings((*others, (setting, spell(value))), window)
+        except InspectorError:
+            return None
+        return next((one.tokens for one in by.watermarks(settings) if one.setting == setting), None)
+
+    ends = (0 if low is None else low, window if high is None else high)
+    nearest = _nearest(place, tokens, *ends, 1 if whole else 10**-_DIGITS)
+    return None if nearest is None else spell(nearest)
+
+
+def _nearest(line: Callable[[float], int | None], tokens: int, low: float, high: float, grain: float) -> float | None:
+    """The value between low and high (each moved in by a grain where it is not allowed) that comes closest."""
+    low = low if line(low) is not None else low + grain
+    high = high if line(high) is not None else high - grain
+    at_low, at_high = line(low), line(high)
+    if at_low is None or at_high is None:
+        return None
+    while high - low > grain / 4:
+        middle = (low + high) / 2
+        here = line(middle)
+        if here is None:
+            return None
+        if (here < tokens) == (at_high >= at_low):
+            low = middle
+        else:
+            high = middle
+    return min((low, high), key=lambda value: abs((line(value) or 0) - tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """The requests whose buffer lies above a line: there its tiers would have fired, had nothing fired before."""
+
+    line: GaugeLine
+    count: int
+    runs: tuple[tuple[int, int], ...]
+    """(first, last) of requests in a row, both included."""
+
+
+def firings(state: State) -> tuple[Firing, ...]:
+    """Return the requests above each line: of the chosen policy by its own count, of the scale under another policy by
+    the tokens that are shown. O(requests) once the counts are there."""
+    own = state.believed.tokens if state.believed else ()
+    shown = [pressure.tokens or 0 for pressure in state.pressures] if state.pressures is not None else []
+    lines = gauge_lines(state)
+    return tuple(_firing(line, own if line.policy == state.choices.policy else shown) for line in lines)
+
+
+def _firing(line: GaugeLine, tokens: Sequence[int]) -> Firing:
+    least = line.watermark.least  # asked once: there may be very many requests
+    above = [at for at, size in enumerate(tokens) if size >= least]
+    runs: list[tuple[int, int]] = []
+    for at in above:
+        if runs and runs[-1][1] == at - 1:
+            runs[-1] = (runs[-1][0], at)
+        else:
+            runs.append((at, at))
+    return Firing(line, len(above), tuple(runs))

@@ -1,0 +1,189 @@
+"""The first screen: every start opens on the answers, the window fits its screen, and what matters has its room."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from inspector.core.buffer import Stretch
+from inspector.core.findings.composition import CATEGORIES
+from inspector.core.message import Message, Text
+from inspector.core.session import Request, Session, Thread
+from inspector.core.usage import Usage
+from inspector.gui.desk import Desk
+from inspector.gui.look.glossary import GLOSSARY, explain
+from inspector.gui.look.theme import Theme
+from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.glance.panel import GlancePanel
+from inspector.gui.panels.timeline.gauge import Gauge
+from inspector.gui.panels.timeline.panel import Timeline
+from inspector.gui.settings import Settings
+from inspector.gui.widgets.plot import area_of
+from inspector.gui.window import MainWindow
+from inspector.gui.workspace import WORKSPACES
+
+
+def start(tmp_path: Path, qtbot: QtBot, application: QApplication) -> MainWindow:
+    """A start of the program, with what an earlier start in the same folder remembered."""
+    settings = Settings(QSettings(str(tmp_path / "start.ini"), QSettings.Format.IniFormat))
+    return MainWindow(Theme(application, settings), settings)
+
+
+def open_sample(window: MainWindow, qtbot: QtBot) -> None:
+    window.open_sample()
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    timeline = window.docks.panel("Timeline")
+    assert isinstance(timeline, Timeline)
+    qtbot.waitUntil(lambda: timeline.plot is not None and not window.bridge.busy)
+    qtbot.wait(20)
+
+
+def test_second_start_opens_on_read_with_the_size_of_the_first(
+    application: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    first = start(tmp_path, qtbot, application)
+    first.resize(700, 560)
+    first.show()
+    open_sample(first, qtbot)
+    first.docks.choose("Cost")
+    first.theme.choose("light")
+    first.close()
+    second = start(tmp_path, qtbot, application)
+    second.show()
+    try:
+        open_sample(second, qtbot)
+        assert second.docks.current.name == "Read"
+        assert (second.width(), second.height()) == (700, 560)
+        assert not second.theme.colours.dark
+        glance = second.docks.panel("At a glance")
+        assert isinstance(glance, GlancePanel)
+        assert glance.seen
+    finally:
+        for window in (first, second):
+            window.close()
+            window.deleteLater()
+
+
+def test_window_remembered_on_a_larger_screen_fits_this_one(
+    application: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    room = application.primaryScreen().availableGeometry()
+    first = start(tmp_path, qtbot, application)
+    first.resize(room.width() + 400, room.height() + 300)
+    first.show()
+    first.close()
+    second = start(tmp_path, qtbot, application)
+    try:
+        assert second.width() <= room.width()
+        assert second.height() <= room.height()
+    finally:
+        for window in (first, second):
+            window.deleteLater()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (800, 600)])
+def test_window_with_a_session_keeps_the_size_of_a_small_screen_in_every_workspace(
+    window: MainWindow, qtbot: QtBot, width: int, height: int
+) -> None:
+    window.resize(width, height)
+    open_sample(window, qtbot)
+    window.docks.reset()
+    for name in WORKSPACES:
+        window.docks.choose(name)
+        qtbot.wait(20)
+        assert (window.width(), window.height()) == (width, height), name
+        page = window.docks.current
+        inner = page.mapTo(window, page.rect().bottomRight())
+        assert inner.x() < width, name
+        assert inner.y() < height, name
+
+
+def test_buffer_in_read_at_1280x800_shows_ten_rows(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(1280, 800)
+    open_sample(window, qtbot)
+    panel = window.docks.panel("Buffer")
+    assert isinstance(panel, BufferPanel)
+    glance = window.docks.panel("At a glance")
+    assert isinstance(glance, GlancePanel)
+    qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
+    qtbot.wait(30)
+    view = panel.view
+    row = view.visualRect(view.model().index(0, 0)).height()
+    assert view.viewport().height() // row >= 10
+
+
+@pytest.mark.parametrize(("width", "height", "least"), [(1440, 900, 130), (1280, 800, 110), (2560, 1440, 260)])
+def test_timeline_takes_a_share_of_the_height(
+    window: MainWindow, qtbot: QtBot, width: int, height: int, least: int
+) -> None:
+    window.resize(width, height)
+    open_sample(window, qtbot)
+    timeline = window.docks.panel("Timeline")
+    assert isinstance(timeline, Timeline)
+    for name in WORKSPACES[:2]:
+        window.docks.choose(name)
+        qtbot.wait(20)
+        assert area_of(timeline.plot._box).height() >= least, name
+
+
+@pytest.mark.parametrize(("tokens", "size"), [(179, 400_000), (12_000, 1_000_000), (150_000, 200_000)])
+def test_axis_of_the_timeline_ends_above_the_window_so_that_an_empty_one_looks_empty(
+    desk: Desk, qtbot: QtBot, tokens: int, size: int
+) -> None:
+    timeline = Timeline(desk)
+    qtbot.addWidget(timeline)
+    timeline.resize(900, 300)
+    timeline.show()
+    desk.workbench.subscribe(timeline.receive)
+    view = Stretch(own=[Message("m", "user", (Text("Hello"),))]).view()
+    requests = tuple(Request(at, view, usage=Usage(tokens + at)) for at in range(5))
+    desk.workbench.set_window(size)
+    desk.workbench.open(Session("test", (Thread("main", requests=requests, end=view),), path="small.json"))
+    desk.workbench.set_window(size)
+    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.overlay.rim == size)
+    _, (low, high) = timeline.plot._box.viewRange()
+    assert low == 0
+    assert high > size
+    timeline.plot.overlay.grab()
+    labels = timeline.plot.overlay._line_labels()
+    assert labels[0].about == f"Window {size:,}"
+    assert {"60% L1, L2", "75% L3"} <= {label.name for label in labels}
+
+
+def test_axis_of_an_unknown_window_says_what_is_assumed(desk: Desk, qtbot: QtBot) -> None:
+    timeline = Timeline(desk)
+    qtbot.addWidget(timeline)
+    timeline.resize(900, 300)
+    timeline.show()
+    desk.workbench.subscribe(timeline.receive)
+    view = Stretch(own=[Message("m", "user", (Text("Hello"),))]).view()
+    thread = Thread("main", requests=(Request(0, view, usage=Usage(500)),), end=view)
+    desk.workbench.open(Session("test", (thread,), path="unknown.json"))
+    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.overlay.rim == 200_000)
+    assert timeline.plot.overlay._line_labels()[0].about == "200,000 assumed"
+    assert timeline.plot._box.viewRange()[1][1] > 200_000
+
+
+def test_narrow_window_folds_the_gauge_and_a_wide_one_shows_all_of_it(window: MainWindow, qtbot: QtBot) -> None:
+    open_sample(window, qtbot)
+    gauge = window.docks.panel("Pressure")
+    assert isinstance(gauge, Gauge)
+    for width, folded in ((800, True), (1280, False)):
+        window.resize(width, 700)
+        window.docks.reset()
+        qtbot.wait(20)
+        assert gauge.folded == folded
+        assert gauge.width() == (gauge.folded_width if folded else gauge.whole_width)
+
+
+def test_glossary_explains_every_category_and_kind_in_one_sentence() -> None:
+    assert set(CATEGORIES) <= GLOSSARY.keys()
+    for term, sentence in GLOSSARY.items():
+        assert sentence.endswith("."), term
+        assert ". " not in sentence, f"{term}: one sentence"
+        assert len(sentence) < 160, term
+    with pytest.raises(KeyError):
+        explain("no such term")
