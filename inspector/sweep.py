@@ -204,7 +204,8 @@ def _ground(wanted: Sweep, file: str, stamp: int) -> _SessionGround:
     except KeyError:
         raise InspectorError(f"{file}: there is no thread {wanted.thread!r}.") from None
     window = find_window(session, found, None, wanted.window, user_windows())
-    return _SessionGround(Ground(found, window.tokens, wanted.pins), window, session.client)
+    ground = Ground(found, window.tokens, wanted.pins, session.side_calls)
+    return _SessionGround(ground, window, session.client)
 
 
 def figures(found: ReplayReport) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def check_cost(session: Session, totals: dict[str, Any]) -> None:
 
 def check_recorded(bill: dict[str, Any], session: Session, thread: Thread) -> None:
     """What a replay says that happened cost is the bill of conversation and summaries, and what is estimated."""
-    found = recorded(Ground(thread, pins=None), calls=session.side_calls, losses=False).spent
+    found = recorded(Ground(thread, pins=None, calls=session.side_calls), losses=False).spent
     others = [call for call in session.side_calls if call.thread == thread.id and call.usage]
     others = [call for call in others if call.kind != "compaction" or call.made is None or not call.before_request]
     if found.cost_usd is not None and bill["total"] is not None:

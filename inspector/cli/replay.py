@@ -82,9 +82,9 @@ def run(arguments: argparse.Namespace) -> None:
     policies = with_settings(found, chosen_pairs(arguments, *found), window, chosen.session.client)
     show = _progress()
     with _answering(chosen, arguments) as answer:
-        ground = Ground(thread, window.tokens, arguments.pin)
+        ground = Ground(thread, window.tokens, arguments.pin, chosen.session.side_calls)
         run_one = partial(report, ground, answer=answer, remote=arguments.remote, summary_model=arguments.model)
-        reports = [recorded(ground, calls=chosen.session.side_calls)]
+        reports = [recorded(ground)]
         reports += [run_one(by, own, progress=partial(show, by.name)) for by, own in policies]
     show("", 0, 0)
     if arguments.json:

@@ -42,8 +42,8 @@ class Stoppable(Protocol):
     def cancel(self) -> None: ...
 
 
-RECORDING = "recording"
-"""Who answers with what the recording holds (`Answer.by`)."""
+OFFLINE, RECORDING = "offline", "recording"
+"""Who answers (`Answer.by`): the extractive summariser; what the recording holds."""
 NOT_WRITTEN = "(not written)"
 """The path of what a rehearsal did not save."""
 
@@ -60,10 +60,10 @@ def offline(need: Need) -> Answer:
     """
     match need:
         case Summarize():
-            return Answer(text=summarise(need), by="offline")
+            return Answer(text=summarise(need), by=OFFLINE)
         case RemoteCompact(messages=messages):
             text = summarise(Summarize(need.instructions, "", source=messages))
-            return Answer(messages=(Message("offline", "assistant", (Text(text),), summary=True),), by="offline")
+            return Answer(messages=(Message("offline", "assistant", (Text(text),), summary=True),), by=OFFLINE)
         case ReadFile(_, limit, str(text)):
             return Answer(text=text[:limit], by=RECORDING)
         case ReadFile(path):
@@ -97,7 +97,7 @@ def rehearsed(answer: Answerer) -> Answerer:
 
     def rehearse(need: Need) -> Answer:
         if isinstance(need, SaveTranscript | SaveText):
-            return Answer(text=NOT_WRITTEN, by="offline")
+            return Answer(text=NOT_WRITTEN, by=OFFLINE)
         return answer(need)
 
     return rehearse

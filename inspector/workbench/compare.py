@@ -166,15 +166,15 @@ def compare(
 
     All start from the same recording. `calls`: those beside the conversation. O(requests x buffer) a run.
     """
-    ground = Ground(thread, wanted[0].window, wanted[0].pins) if wanted else None
+    ground = Ground(thread, wanted[0].window, wanted[0].pins, calls=calls) if wanted else None
     for number, run in enumerate(wanted):
         if cancelled():
             raise Cancelled("The comparison was stopped.")
         if ground is None or ground.window != run.window:
-            ground = Ground(thread, run.window, run.pins)
+            ground = Ground(thread, run.window, run.pins, calls=calls)
         told = _counter(underway, run.policy, number, len(wanted))
         if run.policy == BASE:
-            arrived(run, recorded(ground, calls=calls, progress=told, cancelled=cancelled))
+            arrived(run, recorded(ground, progress=told, cancelled=cancelled))
         else:
             arrived(run, _result(ground, run, told, cancelled))
 

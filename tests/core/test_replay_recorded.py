@@ -15,6 +15,7 @@ from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.costs import CacheFacts, Meter, Sizes, cache_facts
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.report import ReplayReport, recorded, report
+from inspector.core.replay.summary_calls import TYPICAL_OUTPUT
 from inspector.core.session import Compaction, Request, Session, SideCall, Thread
 from inspector.core.tokens.prices import cost
 from inspector.core.usage import HOUR, MINUTES, Usage
@@ -129,29 +130,29 @@ def test_the_call_for_a_summary_reads_nothing_after_a_long_pause() -> None:
     )
 
 
-def test_a_summary_that_is_not_in_the_file_was_a_call_without_a_known_answer() -> None:
+def test_call_for_a_summary_that_is_not_in_the_file_writes_as_much_as_others() -> None:
     one = with_summary(20_000)
     (made,) = one.compactions
     hidden = recorded(Ground(replace(one, compactions=(replace(made, summary=None),)))).rows[2].spent
-    assert (hidden.summariser_calls, hidden.summariser_input, hidden.summariser_output) == (1, 20_050, 0)
+    assert (hidden.summariser_calls, hidden.summariser_input, hidden.summariser_output) == (1, 20_050, TYPICAL_OUTPUT)
 
 
 def test_a_call_for_a_summary_that_the_file_holds_costs_what_it_did() -> None:
     one = with_summary(20_000)
     own = Usage(7, 19_000, 500, 300)
     calls = [SideCall("compaction", "main", 2, 0, usage=own), SideCall("title", "main", 2, usage=Usage(9))]
-    found = recorded(Ground(one, 200_000), calls=calls)
+    found = recorded(Ground(one, 200_000, calls=calls))
     assert (found.spent.summariser_input, found.spent.summariser_output) == (19_507, 300)
     assert found.spent.cost_usd == (thread_cost(one) or 0) + (cost(MODEL, own) or 0)
     assert found.spent.estimated_usd == 0
     assert not found.compactions[0].is_estimated
     assert recorded(Ground(one, 200_000)).compactions[0].is_estimated
-    twice = recorded(Ground(one, 200_000), calls=[calls[0], *calls])
+    twice = recorded(Ground(one, 200_000, calls=[calls[0], *calls]))
     assert (twice.spent.summariser_calls, twice.spent.summariser_input) == (2, 2 * 19_507)
-    silent = recorded(Ground(one, 200_000), calls=[replace(calls[0], usage=None)])
+    silent = recorded(Ground(one, 200_000, calls=[replace(calls[0], usage=None)]))
     assert silent.spent == recorded(Ground(one, 200_000)).spent
     other = [replace(call, thread="agent") for call in calls]
-    assert recorded(Ground(one, 200_000), calls=other).spent == recorded(Ground(one, 200_000)).spent
+    assert recorded(Ground(one, 200_000, calls=other)).spent == recorded(Ground(one, 200_000)).spent
 
 
 def test_what_no_usage_tells_is_estimated_and_without_it_the_cost_is_the_bill() -> None:
@@ -164,7 +165,7 @@ def test_what_no_usage_tells_is_estimated_and_without_it_the_cost_is_the_bill() 
     for side, without in (((), ()), ((), (1,)), (calls, ()), (calls, (0, 1))):
         requests = [replace(each, usage=None) if each.index in without else each for each in one.requests]
         gap = replace(one, requests=requests)
-        spent = recorded(Ground(gap, 200_000), calls=side).spent
+        spent = recorded(Ground(gap, 200_000, calls=side)).spent
         found = session_cost(Session("made", (gap,), side_calls=side))
         assert spent.cost_usd is not None
         assert spent.estimated_usd == found.estimated

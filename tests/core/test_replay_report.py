@@ -13,9 +13,10 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import Cancelled
 from inspector.core.needs import Answer, ProviderFailure, RemoteCompact, SaveText, Summarize
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.replay.costs import Meter, Sizes, Spending, common, total
+from inspector.core.replay.costs import Meter, Sizes, Spending, total
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.report import ReplayReport, report
+from inspector.core.replay.summary_calls import common_length
 from inspector.core.session import Thread
 from inspector.core.tokens.prices import cost
 from inspector.core.usage import Usage
@@ -36,7 +37,12 @@ def test_totals_are_the_sums_over_requests(name: str) -> None:
     found = made(LONG, name)
     assert len(found.rows) == len(LONG.requests)
     for one in fields(Spending):
-        assert getattr(found.spent, one.name) == sum(getattr(row.spent, one.name) for row in found.rows)
+        values = [getattr(row.spent, one.name) for row in found.rows]
+        assert getattr(found.spent, one.name) == (None if None in values else sum(values))
+    unlimited = found.spent.summariser_calls and name in ("codex", "opencode")
+    assert (found.spent.most_usd is None) == bool(unlimited), "these set no limit to the answer"
+    if found.spent.most_usd is not None:
+        assert found.spent.most_usd >= (found.spent.cost_usd or 0)
     assert found.peak == max(row.tokens for row in found.rows)
     assert all(row.spent.prompt == row.tokens for row in found.rows)
     assert found.spent.cost_usd
@@ -154,7 +160,7 @@ def test_another_prompt_reads_nothing_from_the_cache() -> None:
 @given(st.lists(st.sampled_from("abcd"), max_size=6), st.lists(st.sampled_from("abcd"), max_size=6))
 def test_common_prefix(before: list[str], after: list[str]) -> None:
     known = {name: user(name) for name in "abcd"}
-    found = common(tuple(known[name] for name in before), tuple(known[name] for name in after))
+    found = common_length(tuple(known[name] for name in before), tuple(known[name] for name in after))
     assert before[:found] == after[:found]
     assert found == min(len(before), len(after)) or before[found] != after[found]
 

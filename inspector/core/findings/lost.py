@@ -110,8 +110,8 @@ def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLos
     announced = {at for one in thread.compactions if (at := one.before_request) >= first_place(thread)}
     if not silent and not announced:
         return ()
-    ground = Ground(thread, pins=None)
-    report = recorded(ground, calls=session.side_calls, drops={at: one.kind for at, one in silent.items()})
+    ground = Ground(thread, pins=None, calls=session.side_calls)
+    report = recorded(ground, drops={at: one.kind for at, one in silent.items()})
     steps = {one.at.before_request: one for one in sorted(report.compactions, key=lambda one: one.kind)}
     losses = defaultdict[int, dict[Fact, Loss]](dict)
     needed = defaultdict[int, dict[Fact, list[NeededAgain]]](dict)

@@ -142,5 +142,5 @@ def recorded_economics(thread: Thread, calls: Sequence[SideCall]) -> Mapping[int
     beside the conversation. O(messages)."""
     if not thread.compactions or not thread.requests:
         return {}
-    made = recorded_report(Ground(thread, pins=None), calls=calls, losses=False).compactions
+    made = recorded_report(Ground(thread, pins=None, calls=calls), losses=False).compactions
     return {one.at.before_request: one.economics for one in sorted(made, key=lambda one: one.kind == "summary")}

@@ -117,7 +117,7 @@ def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
     made: tuple[Compacted, ...] = ()
     estimated: Decimal | None = Decimal(0)
     if thread.requests and (thread.compactions or any(request.usage is None for request in thread.requests)):
-        happened = recorded(Ground(thread, pins=None), calls=of.calls, losses=False)
+        happened = recorded(Ground(thread, pins=None, calls=of.calls), losses=False)
         made, estimated = happened.compactions, happened.spent.estimated_usd
     runs = thrash([(one.at.before_request, one.economics) for one in made])
     return ThreadCost(thread, of.bills, of.calls, of.beside, cache_breaks(thread, session), made, runs, estimated)

@@ -23,12 +23,22 @@ from typing import Any
 from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer, Prompt, View, is_prefix, shared
 from inspector.core.message import Message
-from inspector.core.needs import Answer, RemoteCompact, Summarize
+from inspector.core.replay.summary_calls import (
+    TYPICAL,
+    ExpectedOutput,
+    SentBuffer,
+    SummaryCall,
+    calls_cost,
+    common_length,
+    sum_calls,
+    summary_calls,
+)
 from inspector.core.session import Request, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, Estimator, estimator, messages_weight, prompt_tokens
 from inspector.core.tokens.pressure import PressureKind, known_pressures
 from inspector.core.tokens.prices import cost, named_models, sum_prices
+from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.usage import MINUTES, Usage, cache_missed, cache_ttl, cache_written
 
 _RECENT = 4
@@ -63,13 +73,13 @@ class Sizes:
         self._recent.append((messages, weight))
         return weight
 
-    def text(self, text: str) -> int:
-        """Tokens of a text by itself."""
-        return round(self.slope * self._estimator.text(text))
-
     def tokens(self, weight: int) -> int:
         """Tokens of some messages by themselves, not of a whole buffer."""
         return round(self.slope * self._estimator.tokens(weight))
+
+    def sizer(self, index: int) -> Sizer:
+        """Return what measures buffers, messages and texts at request `index`."""
+        return sizer(self.pressures, index)
 
     def size(self, index: int, weight: int, prompt: Prompt, recorded: bool) -> tuple[int, PressureKind]:
         """(tokens, how we know) of messages of that weight with that prompt, sent at request `index`. `recorded`: it is
@@ -103,6 +113,8 @@ class Spending:
     """Of it, for the summariser's calls."""
     estimated_usd: Decimal | None = Decimal(0)
     """Of it, for calls of the recorded session that no usage tells of: requests, and calls for summaries."""
+    most_usd: Decimal | None = Decimal(0)
+    """As `cost_usd`, were every summary as long as its call allows; None where nothing limits one."""
 
     @property
     def prompt(self) -> int:
@@ -119,20 +131,23 @@ def total(spent: Iterable[Spending]) -> Spending:
     return Spending(**sums)
 
 
-def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summary_model: str = "") -> Spending:
-    """One request, and the calls for a summary around it."""
-    price, summaries = cost(model, usage, time), sum_prices(cost(summary_model or model, call, time) for call in calls)
+def spent(usage: Usage, model: str, time: str, calls: Sequence[SummaryCall] = (), summary_model: str = "") -> Spending:
+    """Price one request, and the calls for a summary around it."""
+    writer = summary_model or model
+    price, summaries = cost(model, usage, time), calls_cost(calls, writer, time)
+    together = sum_calls(calls)
     return Spending(
         usage.input,
         usage.cache_read,
         usage.cache_write,
         usage.cache_write_1h,
         usage.output,
-        sum(call.prompt for call in calls),
-        sum(call.output for call in calls),
-        len(calls),
+        together.usage.prompt,
+        together.usage.output,
+        together.count,
         sum_prices((price, summaries)),
         summaries,
+        most_usd=sum_prices((price, *(call.most_cost(writer, time) for call in calls))),
     )
 
 
@@ -180,8 +195,9 @@ def _breaks(thread: Thread) -> dict[int, int]:
 class Meter:
     """Follows one replay, request by request."""
 
-    def __init__(self, sizes: Sizes, model: str, summary_model: str = "") -> None:
-        self._sizes, self._model, self._summary_model = sizes, model, summary_model
+    def __init__(self, sizes: Sizes, model: str, summary_model: str = "", expected: ExpectedOutput = TYPICAL) -> None:
+        """`expected`: what a summary takes that no model has written."""
+        self._sizes, self._model, self._summary_model, self._expected = sizes, model, summary_model, expected
         self._last: Buffer | Request | None = None
         self._tokens = 0
         self._time, self._ttl_s = "", MINUTES
@@ -191,14 +207,29 @@ class Meter:
         sent: Buffer | Request,
         tokens: int,
         output: int,
-        asked: Sequence[AnsweredNeed],
+        asked: Sequence[AnsweredNeed] = (),
         model: str = "",
         time: str = "",
         cache: CacheFacts = CacheFacts(),
         reported: Usage | None = None,
+        at: int = 0,
+        asked_after: Sequence[AnsweredNeed] = (),
     ) -> Spending:
-        """One call of that many tokens (of a recorded request nothing is laid out), and what was asked of the
-        summariser around it. `reported`: what it used, where that is known."""
+        """Meter one call, and the calls for summaries around it.
+
+        Args:
+            sent: The buffer; of a recorded request nothing is laid out.
+            tokens: The size of that buffer.
+            output: Tokens of the answer.
+            asked: What the policy asked for before the call.
+            model: Whose prices hold; empty: that of the request before.
+            time: When it was sent (ISO 8601).
+            cache: What the session tells of the provider's cache here.
+            reported: What the call used, where that is known.
+            at: Index of the request, for what measures the calls for summaries.
+            asked_after: What the policy asked for after the answer.
+        """
+        calls = self._summaries(asked, sent.prompt, at, self._cached(cache, time)) if asked else []
         self._model = model or self._model
         if reported is not None:
             usage = reported
@@ -210,8 +241,13 @@ class Meter:
             read = read if cache.most is None else min(read, cache.most)
             usage = replace(cache_written(tokens - read, cache.ttl_s), cache_read=read, output=output)
         self._last, self._tokens, self._time, self._ttl_s = sent, tokens, time or self._time, cache.ttl_s
-        calls = [found for one in asked if (found := self._call(one)) is not None]
+        calls += self._summaries(asked_after, sent.prompt, at, self._cached(cache, time)) if asked_after else []
         return spent(usage, self._model, time, calls, self._summary_model)
+
+    def _summaries(
+        self, asked: Sequence[AnsweredNeed], prompt: Prompt, at: int, cached: SentBuffer | None
+    ) -> list[SummaryCall]:
+        return summary_calls(asked, prompt, self._sizes.sizer(at), self._expected, cached)
 
     def _read(self, sent: Buffer | Request, tokens: int) -> int:
         """Tokens of the prefix that was sent before. Prompt and tools come first: if they change, nothing is read."""
@@ -222,18 +258,13 @@ class Meter:
             before -= self._sizes.tokens(self._sizes.weigh(changed))
         return max(0, min(before, tokens))
 
-    def _call(self, asked: AnsweredNeed) -> Usage | None:
-        """What a summary call used; None for what is no model's call, and for one that failed: that costs nothing."""
-        need, reply = asked.need, asked.reply
-        if not isinstance(reply, Answer) or not isinstance(need, Summarize | RemoteCompact):
+    def _cached(self, cache: CacheFacts, time: str) -> SentBuffer | None:
+        """What the provider's cache holds of the last buffer when something is sent at that time."""
+        pause = seconds_between(self._time, time)
+        if self._last is None or not cache.caches or (pause is not None and pause > self._ttl_s):
             return None
-        if reply.usage is not None:
-            return reply.usage
-        text = need.text if isinstance(need, Summarize) else ""
-        sizes = self._sizes
-        sent = sizes.text(need.instructions) + sizes.text(text) + sizes.tokens(sizes.weigh(need.messages))
-        wrote = sizes.text(reply.text) + sizes.tokens(sizes.weigh(reply.messages))
-        return Usage(input=sent, output=wrote)
+        tokens = self._tokens if cache.most is None else min(self._tokens, cache.most)
+        return SentBuffer(self._last.prompt, _laid_out(self._last), tokens)
 
 
 def _changed(last: Buffer | Request, sent: Buffer | Request) -> tuple[Message, ...]:
@@ -243,20 +274,8 @@ def _changed(last: Buffer | Request, sent: Buffer | Request) -> tuple[Message, .
         before, after = last.view.tail(same), sent.view.tail(same)
     else:
         before, after = _laid_out(last), _laid_out(sent)
-    return before[common(before, after) :]
+    return before[common_length(before, after) :]
 
 
 def _laid_out(sent: Buffer | Request) -> tuple[Message, ...]:
     return sent.messages if isinstance(sent, Buffer) else sent.view.messages()
-
-
-def common(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """How many messages both begin with. Found by halving: comparing slices is quick."""
-    low, high = 0, min(len(before), len(after))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

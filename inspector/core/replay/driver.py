@@ -33,7 +33,8 @@ from inspector.core.policies.place import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.replay.costs import Sizes, cache_facts
 from inspector.core.replay.pins import PinIndex, find_pins
-from inspector.core.session import Request, Thread, seconds_between
+from inspector.core.replay.summary_calls import expected_output
+from inspector.core.session import Request, SideCall, Thread, seconds_between
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import PressureKind, known_pressures
 from inspector.core.usage import Usage
@@ -91,6 +92,9 @@ class Replayed:
     """With the recorded answer and its results."""
     after: tuple[Outcome[Any], ...]
     asked: tuple[AnsweredNeed, ...]
+    """What was asked for before the call ..."""
+    asked_after: tuple[AnsweredNeed, ...]
+    """... and after its answer."""
     running: Any
     usage: Usage | None
     """What the policy was told of this call."""
@@ -109,13 +113,23 @@ class Replayed:
 
 class Ground:
     """What all replays and reports of a thread have in common, worked out once. `window` in tokens: where a buffer is
-    refused; None = never. `pins`: texts that should stay, beside what the user wrote; None = nothing is followed."""
+    refused; None = never. `pins`: texts that should stay, beside what the user wrote; None = nothing is followed.
+    `calls`: those beside the conversation."""
 
-    def __init__(self, thread: Thread, window: int | None = None, pins: Iterable[str] | None = ()) -> None:
+    def __init__(
+        self,
+        thread: Thread,
+        window: int | None = None,
+        pins: Iterable[str] | None = (),
+        calls: Sequence[SideCall] = (),
+    ) -> None:
         self.thread, self.window = thread, window
         self.pins = PinIndex(() if pins is None else find_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
         self.facts, self.cache = FactIndex(), cache_facts(thread)
+        self.calls = calls
+        self.expected = expected_output(thread, calls, self.sizes.sizer(len(thread.requests)))
+        """What a summary takes that no model has written."""
 
 
 def replay(
@@ -167,6 +181,7 @@ class _Driver:
             before += self._run(self._policy.before_call, sent, over, heard)
             sent = before[-1].buffer if before else start
             tokens, kind = self._size(request, sent)
+        asked = tuple(heard.asked)
         usage = self._report(request, sent, tokens, kind, following)
         self._files.see(following.answer)
         answered = sent.with_messages((*sent.messages, *following.answer)) if following.answer else sent
@@ -175,7 +190,7 @@ class _Driver:
         self._time = request.time or self._time
         return Replayed(
             request.index, arrival, start, sent, tokens, kind, refused, tuple(before), answered, tuple(after),
-            tuple(heard.asked), self._running, usage, following.answer,
+            asked, tuple(heard.asked[len(asked) :]), self._running, usage, following.answer,
         )  # fmt: skip
 
     def _start(self, request: Request, arrival: Arrival) -> Buffer:

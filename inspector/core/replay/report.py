@@ -8,8 +8,8 @@ Of what happened sizes, cache and prices are those that the provider reported. A
 as in a replay. The file seldom holds the call for a recorded summary: it is taken for one more request on the buffer
 that was summarised, reading from the cache what still lives there, which is the cheapest that it can have been. Both
 are counted apart (`estimated_usd`): without them the cost is what the bill (`findings.spending`) says of these
-calls. What was compacted before the first request is where every policy begins, too: it is left out. Of a summary that
-is not in the file nobody knows the output: it counts as none.
+calls. What was compacted before the first request is where every policy begins, too: it is left out. A summary that
+cannot be read counts as long as others (`summary_calls`).
 """
 
 from collections import defaultdict
@@ -30,6 +30,7 @@ from inspector.core.replay.driver import Ground, Replayed, replay
 from inspector.core.replay.economics import UNKNOWN, CompactionStep, Economics, economics
 from inspector.core.replay.pins import UNANNOUNCED, PinHistory, PinTracker, recorded_pins
 from inspector.core.replay.regret import At, Losses, LossLedger
+from inspector.core.replay.summary_calls import SummaryCall, recorded_summary_call
 from inspector.core.session import (
     SERVER_SIDE,
     Compaction,
@@ -157,7 +158,9 @@ class _ReportBook:
     def __init__(self, ground: Ground, summary_model: str = "") -> None:
         sizes = self._sizes = ground.sizes
         self._thread, self._window = ground.thread, ground.window
-        self._meter, self._cache = Meter(sizes, ground.thread.model, summary_model), ground.cache
+        self._expected = ground.expected
+        self._meter = Meter(sizes, ground.thread.model, summary_model, ground.expected)
+        self._cache = ground.cache
         self.ledger = LossLedger(ground.facts, lambda message: sizes.tokens(sizes.weigh((message,))))
         self.rows: list[RequestRow] = []
         self.compactions: list[Compacted] = []
@@ -238,7 +241,16 @@ class _ReplayBook(_ReportBook):
         reported = request.usage if done.kind == "reported" else None
         known = self._cache[done.index]
         spent = self._meter.request(
-            done.buffer, done.tokens, output, done.asked, request.model, request.time, known, reported
+            done.buffer,
+            done.tokens,
+            output,
+            done.asked,
+            request.model,
+            request.time,
+            known,
+            reported,
+            done.index,
+            done.asked_after,
         )
         self.rows.append(
             RequestRow(done.index, done.tokens, done.kind, len(done.buffer.messages), done.fired, done.refused, spent)
@@ -274,17 +286,26 @@ RECORDED, TITLE = "recorded", "Session as recorded"
 def recorded(
     ground: Ground,
     *,
-    calls: Sequence[SideCall] = (),
     losses: bool = True,
     drops: Mapping[int, str] = MappingProxyType({}),
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
-    """The thread itself as a report. `calls`: those beside the conversation, where the file holds them; a recorded
-    summary among them costs what it did. `drops`: by request the names of changes that nobody announced, whose losses
-    count as well. Without `losses` it tells of none, and takes a fifth of the time. Raises
-    Cancelled. O(messages), and a walk over the buffer where it was not merely appended to."""
-    book = _RecordedBook(ground, calls, drops)
+    """Report the thread itself. O(messages), and a walk over the buffer where it was not merely appended to.
+
+    A recorded summary among the calls beside the conversation costs what it did.
+
+    Args:
+        ground: The thread.
+        losses: False: it tells of none, and takes a fifth of the time.
+        drops: By request the names of changes that nobody announced, whose losses count as well.
+        progress: Called after each request with how many are done, and of how many.
+        cancelled: Asked after each request.
+
+    Raises:
+        Cancelled: `cancelled` said so.
+    """
+    book = _RecordedBook(ground, drops)
     if not losses:
         book.ledger = _NoLedger(ground.facts, lambda _: 0)
     for request in _watched(ground.thread.requests, len(ground.thread.requests), progress, cancelled):
@@ -304,12 +325,12 @@ class _NoLedger(LossLedger):
 
 
 class _RecordedBook(_ReportBook):
-    def __init__(self, ground: Ground, calls: Sequence[SideCall], drops: Mapping[int, str]) -> None:
+    def __init__(self, ground: Ground, drops: Mapping[int, str]) -> None:
         super().__init__(ground)
         self._drops = drops
         self._arrivals, self._pins = ground.arrivals, ground.pins
         self._calls = defaultdict[int, list[SideCall]](list)
-        for call in calls:
+        for call in ground.calls:
             if call.thread == ground.thread.id and call.kind == "compaction" and call.made is not None and call.usage:
                 self._calls[call.made].append(call)
         self._model = ground.thread.model
@@ -378,31 +399,37 @@ class _RecordedBook(_ReportBook):
         return Compacted(At(index, one.name, one.is_readable), kind, before, after, stood, len(then))
 
     def _summaries(self, index: int, time: str) -> Spending:
-        """The calls for the recorded summaries before a request; none for what no model wrote."""
+        """Price the calls for the recorded summaries before a request; none for what no model wrote."""
         found = []
         for number, one in self._made[index]:
             calls = self._calls.get(number, ())
             found += [
-                spent(Usage(), side_model(call, self._thread), call.time or time, (call.usage,))
+                spent(
+                    Usage(),
+                    side_model(call, self._thread),
+                    call.time or time,
+                    (SummaryCall(call.usage, call.usage.output),),
+                )
                 for call in calls
                 if call.usage is not None
             ]
-            if not calls and (usage := self._summary(index, one)) is not None:
-                called = spent(Usage(), self._model, time, (usage,))
+            if not calls and (made := self._summary(index, one)) is not None:
+                called = spent(Usage(), self._model, time, (made,))
                 found.append(replace(called, estimated_usd=called.cost_usd))
         return total(found)
 
-    def _summary(self, index: int, one: Compaction) -> Usage | None:
+    def _summary(self, index: int, one: Compaction) -> SummaryCall | None:
         if one.kind != "summary" or one.trigger == SERVER_SIDE or not index:
             return None
         sent = compaction_sizes(self._thread, self._sizes.pressures, one).before.tokens
         last = self.rows[index - 1].tokens
         pause = seconds_between(self._thread.requests[index - 1].time, one.time)
         expired = pause is not None and pause > self._cache[index - 1].ttl_s
-        sent = last if sent is None else sent
-        read = 0 if expired or not self._cache[0].caches else min(sent, last)
-        written = 0 if one.summary is None else self._sizes.tokens(self._sizes.weigh((one.summary,)))
-        return Usage(sent - read, read, 0, written)
+        cached = 0 if expired or not self._cache[0].caches else last
+        wrote = self._expected.tokens
+        if one.summary is not None and one.is_readable:
+            wrote = self._sizes.sizer(index).row(one.summary)
+        return recorded_summary_call(last if sent is None else sent, cached, wrote)
 
 
 def _is_readable(made: Iterable[tuple[int, Compaction]]) -> bool:
