@@ -29,7 +29,7 @@ from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, recorded, report
 from inspector.core.session import Thread
-from inspector.core.words import plural
+from inspector.core.words import plural, priced_words
 from inspector.extensions.policies import find_policy
 from inspector.providers.answerers import answerer
 from inspector.providers.summary_cache import Cached
@@ -151,7 +151,8 @@ def describe(found: ReplayReport) -> dict[str, Any]:
             "micro": sum(one.kind == "micro" for one in found.compactions),
             **picked(found, "failures peak overflows over"),
             **picked(found.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"),
-            **picked(found.spent, "cost_usd estimated_usd"),
+            **picked(found.spent, "cost_usd estimated_usd most_usd summaries_usd"),
+            **picked(found.expected, "expected_output=tokens expected_from=source"),
         },
         "loss": _loss(found.losses),
         "pins": dict(zip(("kept", "of"), pins_kept(found.pins), strict=True)),
@@ -197,9 +198,21 @@ def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[
     if part := next((one.spent.estimated_usd for one in reports if one.policy == RECORDED), None):
         why = "what its calls cost whose usage the file does not hold"
         lines += ["", f"recorded: {cost_words(part, None)} of its cost is estimated: {why}."]
+    lines += _summary_lines(reports)
     if any(one.over for one in reports):
         lines += ["", "Overflows after the slash: requests too large for the window even after what the policy did."]
     return lines
+
+
+def _summary_lines(reports: Sequence[ReplayReport]) -> list[str]:
+    """What of the costs is for summaries that no model wrote, and how long they are taken to be."""
+    priced = [one for one in reports if one.policy != RECORDED and one.spent.summaries_usd]
+    if not priced:
+        return []
+    expected = priced[0].expected
+    costs = (f"{one.policy} {priced_words(one.spent.summaries_usd or 0, one.summaries_most_usd)}" for one in priced)
+    counted = f"An offline summary counts as {expected.tokens:,} tokens of output, {expected.source}."
+    return ["", f"Of the cost, for summaries: {', '.join(costs)}. {counted}"]
 
 
 def _policy(one: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:

@@ -21,9 +21,13 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.place import PolicyChoice, context_at, settings_for
 from inspector.core.policies.verdict import Verdict
+from inspector.core.replay.costs import call_place
+from inspector.core.replay.files import with_recorded_files
+from inspector.core.replay.summary_calls import CallPlace
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
+from inspector.core.words import priced_words
 from inspector.providers.answerers import answerer
 from inspector.transcripts.saving import NATIVE, SHAPES, buffer_text, save_text
 from inspector.workbench.diff import sized_rows
@@ -78,6 +82,8 @@ class StepReport:
     sizer: Sizer
     after: Sizer | None = None
     """What measures the buffer after what was recorded."""
+    place: CallPlace | None = None
+    """What prices the model calls of a tier; None for what was recorded."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -113,7 +119,8 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     choice = PolicyChoice(
         chosen_pairs(arguments, by), arguments.remote, arguments.summary, instructions=arguments.instructions
     )
-    size = sizer(known_pressures(chosen.thread, estimator(DEFAULT_ESTIMATOR)), chosen.at)
+    pressures = known_pressures(chosen.thread, estimator(DEFAULT_ESTIMATOR))
+    size = sizer(pressures, chosen.at)
     tree: Steps | None = None
     if arguments.recorded or arguments.before:
         change, sizes = _recorded(chosen)
@@ -121,7 +128,10 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
         tree = recorded_tree(chosen.thread, chosen.request, by, settings, change)
         if arguments.recorded:
             return StepReport(by, tree, tree.taken[RECORDED], (), sizes.before, sizes.after)
+        place = call_place(chosen.thread, chosen.session.side_calls, chosen.at, pressures, sizes.before)
         chosen, size = replace(chosen, thread=change.thread), sizes.before
+    else:
+        place = call_place(chosen.thread, chosen.session.side_calls, chosen.at, pressures)
     tier: str = arguments.tier or ""
     context = context_at(by, choice, chosen.thread, chosen.at, window, client, tier)
     context = _with_files(by, context, arguments)
@@ -136,7 +146,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     if tree is None:
         tree = Steps(chosen.thread.id, chosen.request, by.reference, context.buffer, context.running)
     steps = replace(tree.go(ORIGIN), running=context.running).add(taken)
-    return StepReport(by, steps, taken, verdicts, size)
+    return StepReport(by, steps, taken, verdicts, size, place=place)
 
 
 def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
@@ -168,9 +178,9 @@ def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
     """Open the script or the answerer that was named. Files are read from the recording, never from this machine."""
     if not arguments.answers:
         by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
-        return WorkspaceAnswerer(by, None)
+        return with_recorded_files(WorkspaceAnswerer(by, None), chosen.thread, chosen.at)
     script = read_script(_json_file(arguments.answers))
-    hands = WorkspaceAnswerer(script, None)
+    hands = with_recorded_files(WorkspaceAnswerer(script, None), chosen.thread, chosen.at)
 
     def in_order(need: Need) -> Answer:
         """Keep the last answer of the script for the model: files come from the recording then, texts are saved."""
@@ -218,8 +228,29 @@ def describe(stepped: StepReport) -> dict[str, Any]:
         "needs": [need_document(one) for one in step.asked],
         "missing_files": missing_files(step.asked)[1],
         "missing_files_note": missing_files_words(step.asked),
+        "model_calls": _calls_document(stepped),
         "state": by.dump(step.running),
         "validity": validity_document(after),
+    }
+
+
+def _calls_document(stepped: StepReport) -> dict[str, Any] | None:
+    """What the model calls of the step use and cost, as the window's preview and a replay have it; None without any."""
+    if stepped.place is None:
+        return None
+    calls = stepped.place.price(stepped.step.asked, stepped.steps.origin.prompt)
+    if not calls.together.count:
+        return None
+    usage = calls.together.usage
+    return {
+        "count": calls.together.count,
+        "input": usage.prompt,
+        "cache_read": usage.cache_read,
+        "output": usage.output,
+        "most_output": calls.together.most_output,
+        **picked(calls, "cost_usd=cost:6 most_cost_usd=most_cost:6"),
+        "expected_output": stepped.place.expected.tokens,
+        "expected_from": stepped.place.expected.source,
     }
 
 
@@ -244,6 +275,7 @@ def step_lines(document: dict[str, Any]) -> list[str]:
             ("succeeded", "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}"),
             ("before", _size(before["messages"], before, document["policy"])),
             ("after", _size(len(after["messages"]), after, document["policy"])),
+            *((("model calls", calls),) if (calls := _call_words(document["model_calls"])) else ()),
             *((("files", plain(note)),) if (note := document["missing_files_note"]) else ()),
         ]
     )
@@ -256,6 +288,18 @@ def step_lines(document: dict[str, Any]) -> list[str]:
         lines.append("".join((event["name"], *fields)))
     lines += [f"invalid: {plain(one['why'])}" for one in document["validity"]]
     return lines
+
+
+def _call_words(calls: dict[str, Any] | None) -> str:
+    """`1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (at most 20,000); about $0.12 (at most $0.55)`."""
+    if calls is None:
+        return ""
+    words = f"{calls['count']}: {number(calls['input'])} tokens in, {number(calls['cache_read'])} of them cached; "
+    words += f"about {number(calls['output'])} out"
+    words += f" (at most {number(calls['most_output'])})" if calls["most_output"] is not None else " (no limit)"
+    if calls["cost_usd"] is not None:
+        words += f"; {priced_words(calls['cost_usd'], calls['most_cost_usd'])}"
+    return words
 
 
 def _size(messages: int, side: dict[str, Any], policy: str) -> str:

@@ -44,6 +44,13 @@ def sentence_case(text: str) -> str:
     return text[0].upper() + text[1:] if _OPENING_WORDS.match(text) else text
 
 
+def priced_words(expected: Decimal | float, most: Decimal | float | None) -> str:
+    """`about $0.12 (at most $0.55)`; without the bracket where nothing limits it, or both read the same."""
+    words = dollars(expected)
+    bound = f" (at most {dollars(most)})" if most is not None and dollars(most) != words else ""
+    return f"about {words}{bound}"
+
+
 _CENT, _LEAST = Decimal("0.01"), Decimal("0.0001")
 
 

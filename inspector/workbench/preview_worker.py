@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from inspector.core.answering import offline
 from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.place import chosen_moment
+from inspector.core.replay.costs import call_place
+from inspector.core.replay.files import with_recorded_files
 from inspector.core.session import Session
 from inspector.workbench.policy_input import context_of, ground_of, policy_of, sizer_of
 from inspector.workbench.previews import Preview, Previews, preview
@@ -36,7 +39,12 @@ def previews(state: State) -> Previews:
     verdicts = by.due(context)
     estimated, _ = by.measure(context)
     shown = size.pressure_of(context.buffer).tokens or 0
-    return Previews(_key(state), by, context, estimated, by.believed(context, verdicts), size, verdicts, shown)
+    thread, pressures = state.thread, state.pressures
+    assert thread is not None
+    assert pressures is not None
+    calls = state.session.side_calls if state.session is not None else ()
+    place = call_place(thread, calls, state.place, pressures, size)
+    return Previews(_key(state), by, context, estimated, by.believed(context, verdicts), place, verdicts, shown)
 
 
 def looked_at(state: State, known: Previews | None) -> str:
@@ -122,7 +130,8 @@ class PreviewWorker:
 
         def job() -> Preview:
             forced = chosen_moment(found.policy, state.choices, *ground_of(state), tier)
-            return preview(found.policy, tier, replace(found.context, moment=forced), found.sizer)
+            answer = with_recorded_files(offline, *ground_of(state))
+            return preview(found.policy, tier, replace(found.context, moment=forced), found.place, answer)
 
         self._bench.work(job, seen)
 

@@ -12,16 +12,16 @@ from decimal import ROUND_CEILING, Decimal
 from types import MappingProxyType
 from typing import Any, Literal
 
-from inspector.core.answering import AnsweredNeed, AnswerLog, offline, rehearsed
+from inspector.core.answering import Answerer, AnswerLog, missing_files_words, offline, rehearsed
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
-from inspector.core.needs import RemoteCompact, Summarize, drive
+from inspector.core.needs import drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.verdict import Verdict
+from inspector.core.replay.summary_calls import NO_CALLS, TYPICAL, CallPlace, ExpectedOutput, PricedCalls
 from inspector.core.tokens.prices import cost
-from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import MINUTES, Usage, cache_written
 
 
@@ -34,13 +34,8 @@ class Preview:
     """Tokens by which the next prompt would be smaller; negative where it would grow."""
     touched: int
     """Messages that would not be kept as they are."""
-    calls: int
-    call_input: int
-    """Tokens that the model calls would read."""
-    call_output: int
-    """Tokens that they may write, at most."""
-    call_cost: Decimal | None
-    """US dollars for these, at the model's price; None where it is not known."""
+    calls: PricedCalls
+    """The model calls that it would make."""
     break_at: int | None
     """Index of the first message that changes: the provider's cached prefix ends there. None = nothing changes."""
     rewritten: int
@@ -50,18 +45,34 @@ class Preview:
     failure: str = ""
     cache_ttl_s: int = MINUTES
     """How long what is written anew will be kept: a write for an hour costs more."""
+    expected: ExpectedOutput = TYPICAL
+    """What the calls are expected to write."""
+    model: str = ""
+    """Whose prices hold ..."""
+    time: str = ""
+    """... and of which day (ISO 8601); empty: of today."""
+    missing_files: str = ""
+    """Which files to re-attach are not in the recording, in words; empty: all are."""
 
 
-def preview(policy: Policy[Any, Any], tier: str, context: PolicyContext[Any, Any], sizer: Sizer) -> Preview:
-    """Run the tier on the side. Changes nothing. Never raises for a tier that exists. All sizes are the `sizer`'s."""
-    heard, buffer, moment = AnswerLog(rehearsed(offline)), context.buffer, context.moment
+def preview(
+    policy: Policy[Any, Any], tier: str, context: PolicyContext[Any, Any], place: CallPlace, answer: Answerer = offline
+) -> Preview:
+    """Run the tier on the side. Changes nothing. Never raises for a tier that exists.
+
+    Args:
+        policy: Whose tier it is.
+        tier: Its name.
+        context: What the policy goes by.
+        place: What measures every buffer there, and prices the model calls.
+        answer: Who answers; nothing is written.
+    """
+    asked, buffer, sizer = AnswerLog(rehearsed(answer)), context.buffer, place.size
     try:
-        outcome: Outcome[Any] = drive(policy.tier(tier, context), heard)
+        outcome: Outcome[Any] = drive(policy.tier(tier, context), asked)
     except InspectorError as failure:
-        return Preview(tier, 0, 0, 0, 0, 0, None, None, 0, None, None, str(failure))
+        return Preview(tier, 0, 0, NO_CALLS, None, 0, None, None, str(failure))
     touched = sum(fate.name != "kept" for fate in fates(buffer, outcome))
-    calls = sum(isinstance(one.need, Summarize | RemoteCompact) for one in heard.asked)
-    read, written = _call_tokens(heard.asked, sizer)
     break_at = first_change(buffer, outcome.buffer)
     rewritten = 0
     if break_at is not None:
@@ -70,15 +81,17 @@ def preview(policy: Policy[Any, Any], tier: str, context: PolicyContext[Any, Any
         tier,
         sizer.tokens(buffer) - sizer.tokens(outcome.buffer),
         touched,
-        calls,
-        read,
-        written,
-        cost(moment.model, Usage(input=read, output=written)) if calls else None,
+        place.price(asked.asked, buffer.prompt),
         break_at,
         rewritten,
-        cost(moment.model, cache_written(rewritten, moment.cache_ttl_s)) if rewritten else None,
+        cost(place.model, cache_written(rewritten, context.moment.cache_ttl_s), place.time) if rewritten else None,
         outcome,
-        cache_ttl_s=moment.cache_ttl_s,
+        "",
+        context.moment.cache_ttl_s,
+        place.expected,
+        place.model,
+        place.time,
+        missing_files_words(asked.asked),
     )
 
 
@@ -91,20 +104,6 @@ def first_change(before: Buffer, after: Buffer) -> int | None:
             return n
     shorter = min(len(before.messages), len(after.messages))
     return None if len(before.messages) == len(after.messages) else shorter
-
-
-def _call_tokens(asked: list[AnsweredNeed], sizer: Sizer) -> tuple[int, int]:
-    read, written = 0, 0
-    for one in asked:
-        match one.need:
-            case Summarize(instructions, text, messages, max_tokens):
-                read += sizer.text(instructions) + sizer.text(text) + sizer.rows(messages)
-                written += max_tokens or 0
-            case RemoteCompact(instructions, messages):
-                read += sizer.text(instructions) + sizer.rows(messages)
-            case _:
-                pass
-    return read, written
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,8 +119,8 @@ class Previews:
     """Tokens of the buffer by the policy's own estimator, raw ..."""
     tokens: int
     """... and as it believes them to be: what its watermarks are compared with."""
-    sizer: Sizer
-    """The true size of a buffer here: every size that is shown."""
+    place: CallPlace
+    """What measures every size that is shown here, and prices the model calls."""
     verdicts: tuple[Verdict, ...]
     shown: int = 0
     """Tokens of the buffer by that measure."""
@@ -167,14 +166,15 @@ class Payback:
     """After so many requests the savings reach the cost. 0 = it costs nothing."""
 
 
-def payback(preview: Preview, model: str) -> Payback:
+def payback(preview: Preview) -> Payback:
     """Of one step. `never` where it frees nothing, `unknown` where a price is."""
     if preview.freed <= 0:
         return Payback("never")
-    write = cost(model, cache_written(preview.rewritten, preview.cache_ttl_s))
-    read = cost(model, Usage(cache_read=preview.rewritten))
-    saved = cost(model, Usage(cache_read=preview.freed))
-    calls = preview.call_cost if preview.calls else Decimal(0)
+    model, time = preview.model, preview.time
+    write = cost(model, cache_written(preview.rewritten, preview.cache_ttl_s), time)
+    read = cost(model, Usage(cache_read=preview.rewritten), time)
+    saved = cost(model, Usage(cache_read=preview.freed), time)
+    calls = preview.calls.cost
     if write is None or read is None or saved is None or calls is None:
         return Payback("unknown")
     once = calls + write - read

@@ -14,8 +14,9 @@ from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.settings import SettingPairs
+from inspector.core.replay.files import with_recorded_files
 from inspector.extensions.policies import find_policy
-from inspector.workbench.policy_input import called_at, context_of, policy_of, settings_of, start_of
+from inspector.workbench.policy_input import called_at, context_of, ground_of, policy_of, settings_of, start_of
 from inspector.workbench.state import Bench, Choices, PendingNeed, State, attempt
 from inspector.workbench.stepper import DUE, REPAIR, TURN, TierRun, begin
 from inspector.workbench.steps import Steps
@@ -142,7 +143,7 @@ class Stepping:
             asked = self._answerers(who, state)
             if call == self._call:
                 self._asked = asked
-            return asked(need)
+            return with_recorded_files(asked, *ground_of(state))(need)
         except (Failure, InspectorError) as failure:
             return failure
 

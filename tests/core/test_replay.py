@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.answering import offline
+from inspector.core.answering import offline, rehearsed
 from inspector.core.arrivals import arrivals
 from inspector.core.buffer import NOT_IN_FILE, Stretch
 from inspector.core.message import Message, Text, Thinking
@@ -18,7 +18,8 @@ from inspector.core.policies.harness import Policy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.turn import AllDone
 from inspector.core.replay.costs import Sizes
-from inspector.core.replay.driver import Ground, RecordedFiles, Replayed, replay
+from inspector.core.replay.driver import Ground, Replayed, replay
+from inspector.core.replay.files import RecordedFiles
 from inspector.core.session import Request, Thread, additions
 from inspector.core.usage import Usage
 from tests.core.policies.build import build
@@ -214,7 +215,7 @@ def test_the_world_reads_what_the_session_read_and_writes_nothing() -> None:
         asked.append(need)
         raise ProviderFailure("no")
 
-    world = RecordedFiles(nobody)
+    world = RecordedFiles(rehearsed(nobody))
     recorded = said(("read", "a.py first"), ("read", "a.py second"))
     world.see(recorded.messages)
     assert world(ReadFile("a.py", 3)).text == "sec"

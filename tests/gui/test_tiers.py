@@ -1,5 +1,6 @@
 """The stepper as a user meets it: rows with verdicts and previews, steps by button and by key, breaker, policy."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -81,8 +82,8 @@ def test_a_row_a_tier_in_order_with_verdict_and_preview(window: MainWindow, step
         assert f"frees {previews.by_tier[verdict.tier].freed:,}" in row.preview.text()
     assert stepper.rows["L0"].badge.isVisible()
     assert [row.tier.name for row in stepper.rows.values() if row.badge.isVisible()] == ["L0"]
-    assert "1 call" in stepper.rows["L3b"].preview.text()
-    assert "no call" in stepper.rows["L1"].preview.text()
+    assert "1 model call, about $" in stepper.rows["L3b"].preview.text()
+    assert "no model call" in stepper.rows["L1"].preview.text()
 
 
 def test_showing_changes_nothing(window: MainWindow, stepper: TierPanel) -> None:
@@ -101,7 +102,11 @@ def test_the_cost_of_what_is_looked_at(window: MainWindow, stepper: TierPanel, q
     assert window.workbench.state.preview is not None
     assert window.workbench.state.preview.tier == "L3b"
     assert stepper.cost.caption.text() == "WHAT L3b WOULD COST"
-    assert " in, up to " in stepper.cost.texts()["model call"]
+    assert re.fullmatch(
+        r"[\d,]+ in · about 2,048 out \(at most 2,048\) · about \$[\d.]+",
+        stepper.cost.texts()["model call"],
+    )
+    assert "Expected output of a model call: 2,600 tokens, typical of" in stepper.cost.toolTip()
     click(stepper.rows["L3b"].why)  # a second click lets go
     assert window.workbench.state.preview is None
 

@@ -5,10 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from inspector.core.buffer import EMPTY_VIEW
+from inspector.core.buffer import EMPTY_VIEW, Buffer
 from inspector.core.needs import Summarize
 from inspector.core.outcome import Outcome
 from inspector.core.policies.place import moment_at
+from inspector.core.replay.summary_calls import NO_CALLS, PricedCalls, SummaryCall
 from inspector.core.session import Request, Thread
 from inspector.core.usage import HOUR, MINUTES, Usage
 from inspector.workbench.pressure.gauge import reading
@@ -159,13 +160,14 @@ def taken(bench: Workbench) -> Step:
 # -- what it costs -------------------------------------------------------------------------------------------------
 
 
-def made(freed: int, rewritten: int, calls: int = 0, call_cost: Decimal | None = None) -> Preview:
-    return Preview("L0", freed, 4, calls, 0, 0, call_cost, 3, rewritten, None, Outcome("L0", None, None))  # type: ignore[arg-type]
+def made(freed: int, rewritten: int, calls: PricedCalls = NO_CALLS, model: str = "claude-opus-4-5") -> Preview:
+    outcome: Outcome[object] = Outcome("L0", Buffer(()), None)
+    return Preview("L0", freed, 4, calls, 3, rewritten, None, outcome, model=model)
 
 
 def test_a_step_pays_after_so_many_requests() -> None:
     # claude-opus-4-5: 0.50 a million read from the cache, 6.25 written to it
-    back = payback(made(30_000, 60_000), "claude-opus-4-5")
+    back = payback(made(30_000, 60_000))
     assert back.once == Decimal("0.345")  # 60,000 x (6.25 - 0.50) / 1e6
     assert back.saved == Decimal("0.015")
     assert (back.verdict, back.requests) == ("pays", 23)
@@ -173,7 +175,7 @@ def test_a_step_pays_after_so_many_requests() -> None:
 
 def test_what_is_written_for_an_hour_pays_later() -> None:
     # claude-opus-4-5: 10 a million written for an hour
-    back = payback(replace(made(30_000, 60_000), cache_ttl_s=HOUR), "claude-opus-4-5")
+    back = payback(replace(made(30_000, 60_000), cache_ttl_s=HOUR))
     assert back.once == Decimal("0.57")  # 60,000 x (10 - 0.50) / 1e6
     assert back.requests == 38
 
@@ -188,16 +190,17 @@ def test_the_session_says_for_how_long_it_writes() -> None:
 
 
 def test_a_call_is_part_of_the_cost() -> None:
-    assert payback(made(30_000, 60_000, 1, Decimal("0.15")), "claude-opus-4-5").requests == 33
+    calls = PricedCalls(SummaryCall(Usage(9, 9, 0, 9), 99), Decimal("0.15"), Decimal("0.9"))
+    assert payback(made(30_000, 60_000, calls)).requests == 33, "by what is expected, not by the upper bound"
 
 
 def test_what_frees_nothing_never_pays() -> None:
-    assert payback(made(0, 60_000), "claude-opus-4-5").verdict == "never"
+    assert payback(made(0, 60_000)).verdict == "never"
 
 
 @pytest.mark.parametrize("model", ["", "no-such-model-3"])
 def test_no_price_is_no_guess(model: str) -> None:
-    back = payback(made(30_000, 60_000), model)
+    back = payback(made(30_000, 60_000, model=model))
     assert (back.verdict, back.once, back.requests) == ("unknown", None, None)
 
 

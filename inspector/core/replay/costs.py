@@ -17,28 +17,33 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer, Prompt, View, is_prefix, shared
+from inspector.core.identity import SameObject
 from inspector.core.message import Message
 from inspector.core.replay.summary_calls import (
     TYPICAL,
+    CallPlace,
     ExpectedOutput,
     SentBuffer,
     SummaryCall,
     calls_cost,
     common_length,
+    expected_output,
     sum_calls,
     summary_calls,
 )
-from inspector.core.session import Request, Thread, seconds_between
+from inspector.core.session import Request, SideCall, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, Estimator, estimator, messages_weight, prompt_tokens
-from inspector.core.tokens.pressure import PressureKind, known_pressures
+from inspector.core.tokens.pressure import PressureKind, Pressures, known_pressures
 from inspector.core.tokens.prices import cost, named_models, sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
+from inspector.core.tokens.windows import model_at
 from inspector.core.usage import MINUTES, Usage, cache_missed, cache_ttl, cache_written
 
 _RECENT = 4
@@ -190,6 +195,47 @@ def _breaks(thread: Thread) -> dict[int, int]:
         if cache_missed(before.usage, after.usage):
             found[after.index] = after.usage.cache_read
     return found
+
+
+@lru_cache(maxsize=1)
+def _known_facts(same: SameObject) -> tuple[CacheFacts, ...]:
+    """Remembered of one thread: asked for at every place where the window stops."""
+    return cache_facts(same.held)
+
+
+def call_place(
+    thread: Thread, calls: Sequence[SideCall], at: int, pressures: Pressures, size: Sizer | None = None
+) -> CallPlace:
+    """Return what measures and prices the calls for summaries that a step before request `at` would make.
+
+    O(requests) the first time it is asked of a thread.
+
+    Args:
+        thread: The thread that the step is taken in.
+        calls: Those beside the conversation.
+        at: The request (== number of requests: after the last one).
+        pressures: Those of the thread.
+        size: What measures the buffer there; None: as `pressures` have it.
+    """
+    end = len(thread.requests)
+    here = thread.place(at)
+    last = thread.requests[at - 1] if 0 < at <= end else None
+    cached = _cached_before(thread, at, pressures) if last is not None else None
+    time = here.time or (last.time if last is not None else "")
+    expected = expected_output(thread, calls, sizer(pressures, end))
+    return CallPlace(size or sizer(pressures, at), expected, cached, model_at(thread, at), time)
+
+
+def _cached_before(thread: Thread, at: int, pressures: Pressures) -> SentBuffer | None:
+    """What the provider's cache holds of the request before `at`."""
+    facts, last = _known_facts(SameObject(thread)), thread.requests[at - 1]
+    here = thread.requests[at] if at < len(thread.requests) else None
+    pause = seconds_between(last.time, here.time) if here is not None else None
+    if not facts[at - 1].caches or (pause is not None and pause > facts[at - 1].ttl_s):
+        return None
+    tokens = pressures[at - 1].tokens or 0
+    most = facts[at].most if here is not None else None
+    return SentBuffer(last.prompt, last.view.messages(), tokens if most is None else min(tokens, most))
 
 
 class Meter:

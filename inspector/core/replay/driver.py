@@ -19,58 +19,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.core.answering import RECORDING, AnsweredNeed, Answerer, AnswerLog, missing_file, rehearsed
+from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, rehearsed
 from inspector.core.arrivals import Arrival, arrivals
 from inspector.core.buffer import Buffer
-from inspector.core.calls import path_of, writes
 from inspector.core.facts.index import FactIndex
-from inspector.core.message import Message, ToolCall
-from inspector.core.needs import Answer, Need, ReadFile, drive
+from inspector.core.message import Message
+from inspector.core.needs import drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.place import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.replay.costs import Sizes, cache_facts
+from inspector.core.replay.files import RecordedFiles
 from inspector.core.replay.pins import PinIndex, find_pins
 from inspector.core.replay.summary_calls import expected_output
 from inspector.core.session import Request, SideCall, Thread, seconds_between
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import PressureKind, known_pressures
 from inspector.core.usage import Usage
-
-
-class RecordedFiles:
-    """An answerer that reads files from the messages so far: what is asked of a model goes to the answerer within.
-
-    A file is what the buffer still holds of it, else what a reading call printed last.
-    """
-
-    def __init__(self, answer: Answerer) -> None:
-        self._answer = rehearsed(answer)
-        self._calls: dict[str, str] = {}
-        """Path by id of a call that has not been answered yet."""
-        self._files: dict[str, str] = {}
-
-    def see(self, messages: Iterable[Message]) -> None:
-        """What the tools printed is what the files hold."""
-        for message in messages:
-            for part in message.parts:
-                if isinstance(part, ToolCall) and not writes(part) and (path := path_of(part)):
-                    self._calls[part.id] = path
-            result = message.result
-            if result is not None and (path := self._calls.pop(result.call_id, "")) and not result.is_error:
-                self._files[path] = result.content
-
-    def __call__(self, need: Need) -> Answer:
-        match need:
-            case ReadFile(path, limit, recorded):
-                content = self._files.get(path) if recorded is None else recorded
-                if content is None:
-                    raise missing_file(path)
-                return Answer(text=content[:limit], by=RECORDING)
-            case _:
-                return self._answer(need)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +111,7 @@ def replay(
 class _Driver:
     def __init__(self, ground: Ground, policy: Policy[Any, Any], settings: Any, answer: Answerer, remote: bool) -> None:
         self._ground, self._policy, self._settings = ground, policy, settings
-        self._files, self._window, self._remote = RecordedFiles(answer), ground.window, remote
+        self._files, self._window, self._remote = RecordedFiles(rehearsed(answer)), ground.window, remote
         self._filed = filed_at(ground.thread, 0)
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running

@@ -30,7 +30,7 @@ from inspector.core.replay.driver import Ground, Replayed, replay
 from inspector.core.replay.economics import UNKNOWN, CompactionStep, Economics, economics
 from inspector.core.replay.pins import UNANNOUNCED, PinHistory, PinTracker, recorded_pins
 from inspector.core.replay.regret import At, Losses, LossLedger
-from inspector.core.replay.summary_calls import SummaryCall, recorded_summary_call
+from inspector.core.replay.summary_calls import TYPICAL, ExpectedOutput, SummaryCall, recorded_summary_call
 from inspector.core.session import (
     SERVER_SIDE,
     Compaction,
@@ -99,6 +99,16 @@ class ReplayReport:
     """The sum over the rows."""
     pins: tuple[PinHistory, ...] = ()
     """What should stay, and whether it did."""
+    expected: ExpectedOutput = TYPICAL
+    """What a summary counts that no model has written."""
+
+    @property
+    def summaries_most_usd(self) -> Decimal | None:
+        """As `spent.summaries_usd`, were every summary as long as its call allows; None where nothing limits one."""
+        spent = self.spent
+        if spent.most_usd is None or spent.cost_usd is None or spent.summaries_usd is None:
+            return None
+        return spent.most_usd - spent.cost_usd + spent.summaries_usd
 
     @property
     def peak(self) -> int:
@@ -194,6 +204,7 @@ class _ReportBook:
             self.failures,
             total(spendings),
             self.pins(),
+            self._expected,
         )
 
     def _priced(self, one: Compacted) -> CompactionStep:

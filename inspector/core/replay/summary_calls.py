@@ -150,6 +150,39 @@ def summary_calls(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class PricedCalls:
+    """The model calls of one step, with their price in US dollars."""
+
+    together: SummaryCall
+    cost: Decimal | None
+    """None where a price is not known."""
+    most_cost: Decimal | None
+    """With the longest answers that are allowed; None where nothing limits one, or a price is not known."""
+
+
+NO_CALLS = PricedCalls(SummaryCall(Usage(), 0, 0), Decimal(0), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlace:
+    """A place of a session at which calls for summaries are made: what measures and prices them."""
+
+    size: Sizer
+    expected: ExpectedOutput
+    cached: SentBuffer | None
+    """What the provider's cache holds of the request before; None where that expired, or there is no cache."""
+    model: str
+    time: str
+    """Prices are those of this day (ISO 8601); empty: of today."""
+
+    def price(self, asked: Iterable[AnsweredNeed], prompt: Prompt) -> PricedCalls:
+        """Price the model calls among the needs of a step. `prompt`: what goes along with the agent's own calls."""
+        calls = summary_calls(asked, prompt, self.size, self.expected, self.cached)
+        most = sum_prices(call.most_cost(self.model, self.time) for call in calls)
+        return PricedCalls(sum_calls(calls), calls_cost(calls, self.model, self.time), most)
+
+
 def recorded_summary_call(sent_tokens: int, cached: int, output: int) -> SummaryCall:
     """Return the call for a recorded summary that the file does not hold: one more request on the buffer that was cut.
 

@@ -13,7 +13,7 @@ from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Regret
 from inspector.core.replay.report import ReplayReport
 from inspector.core.usage import HOUR
-from inspector.core.words import per_cent, plural
+from inspector.core.words import per_cent, plural, priced_words
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.labels import tip
@@ -345,6 +345,8 @@ def regret_words(one: ReplayReport) -> str:
     if one.policy == BASE and summaries:
         part = "" if not estimated else ", estimated" if estimated == summaries else f", {dollars(estimated)} estimated"
         priced = f" {dollars(summaries)} of its cost are for summaries{part}."
+    elif summaries:
+        priced = f" Of its cost {priced_words(summaries, one.summaries_most_usd)} is for summaries."
     again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:

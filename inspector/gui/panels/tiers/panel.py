@@ -13,8 +13,7 @@ from inspector.core.needs import Failure
 from inspector.core.outcome import Outcome
 from inspector.core.policies.catalogue import TITLES
 from inspector.core.policies.verdict import TierName, Verdict
-from inspector.core.tokens.windows import model_at
-from inspector.core.words import plural
+from inspector.core.words import plural, priced_words
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, delayed, holding, mark, menu_button, row, scrolled
@@ -72,7 +71,7 @@ class TierRow(Guarded, QFrame):
             return
         verdict = next((one for one in previews.verdicts if one.tier == self.tier.name), None)
         self._show_verdict(verdict, previews.next == self.tier.name)
-        self.preview.setText(preview_words(previews.by_tier.get(self.tier.name), previews.sizer.kind))
+        self.preview.setText(preview_words(previews.by_tier.get(self.tier.name), previews.place.size.kind))
         say(self.last, last_outcome(state, self.tier.name))
         self.updateGeometry()  # texts that wrap are as high as they are wide: the row must be asked again
 
@@ -129,15 +128,22 @@ def preview_words(preview: Preview | None, kind: str) -> str:
     words = [
         f"{'frees' if preview.freed >= 0 else 'adds'} {grouped(abs(preview.freed))} {kind}",
         f"touches {grouped(preview.touched)}",
-        _call(preview) if preview.calls else "no call",
+        _call(preview) if preview.calls.together.count else "no model call",
         f"cache breaks at message {grouped(preview.break_at)}, {grouped(preview.rewritten)} rewritten",
     ]
     return " · ".join(words)
 
 
 def _call(preview: Preview) -> str:
-    price = f" {dollars(preview.call_cost)}" if preview.call_cost is not None else ""
-    return f"{plural(preview.calls, 'call')}{price}"
+    price = f", {_call_price(preview)}" if preview.calls.cost is not None else ""
+    return f"{plural(preview.calls.together.count, 'model call')}{price}"
+
+
+def _call_price(preview: Preview) -> str:
+    calls = preview.calls
+    if calls.cost is None:
+        return "price unknown"
+    return priced_words(calls.cost, calls.most_cost)
 
 
 def last_outcome(state: State, tier: str) -> str:
@@ -185,13 +191,14 @@ class CostBlock(QWidget):
         column(self.caption, self._grid, of=self, gap=5)
         self.setToolTip(tip(_TIP))
 
-    def show_preview(self, preview: Preview | None, model: str) -> None:
+    def show_preview(self, preview: Preview | None) -> None:
         """None: nothing to say."""
         self.setVisible(preview is not None and not preview.failure)
         if preview is None or preview.failure:
             return
         self.caption.setText(f"WHAT {preview.tier} WOULD COST")
-        rows = cost_rows(preview, model)
+        rows = cost_rows(preview)
+        self.setToolTip(tip(f"{_TIP}\n{call_words(preview)}".rstrip()))
         while len(self._rows) < len(rows):
             self._add_row()
         for n, (what, much) in enumerate(self._rows):
@@ -210,9 +217,9 @@ class CostBlock(QWidget):
         return {what.text(): much.text() for what, much in self._rows if what.text()}
 
 
-def cost_rows(preview: Preview, model: str) -> tuple[tuple[str, str], ...]:
+def cost_rows(preview: Preview) -> tuple[tuple[str, str], ...]:
     """(what, how much) for the block under the tiers."""
-    back = payback(preview, model)
+    back, model = payback(preview), preview.model
     rows = [("model call", _call_row(preview))]
     if preview.break_at is None:
         return (*rows, ("cached prefix", "stays whole"))
@@ -235,13 +242,24 @@ def cost_rows(preview: Preview, model: str) -> tuple[tuple[str, str], ...]:
 
 
 def _call_row(preview: Preview) -> str:
-    if not preview.calls:
+    """`152,300 in, 151,900 of them cached · about 2,600 out (at most 20,000) · about $0.12 (at most $0.55)`."""
+    calls = preview.calls.together
+    if not calls.count:
         return "none"
-    words = f"{grouped(preview.call_input)} in"
-    if preview.call_output:
-        words += f", up to {grouped(preview.call_output)} out"
-    price = "price unknown" if preview.call_cost is None else dollars(preview.call_cost)
-    return f"{words} · {price}"
+    words = f"{grouped(calls.usage.prompt)} in"
+    words += f", {grouped(calls.usage.cache_read)} of them cached" if calls.usage.cache_read else ""
+    most = "no limit" if calls.most_output is None else f"at most {grouped(calls.most_output)}"
+    return f"{words} · about {grouped(calls.usage.output)} out ({most}) · {_call_price(preview)}"
+
+
+def call_words(preview: Preview) -> str:
+    """Say where the expected output comes from; empty without a model call."""
+    if not preview.calls.together.count:
+        return ""
+    return (
+        "What was sent before is read from the cache. Expected output of a model call: "
+        f"{grouped(preview.expected.tokens)} tokens, {preview.expected.source}."
+    )
 
 
 class TierPanel(Panel):
@@ -305,10 +323,9 @@ class TierPanel(Panel):
         self._enable(state)
         self.answers.show_state(state)
         self.memory.show_state(state)
-        thread = state.thread
-        preview, model = _costed(state), (model_at(thread, state.at) or thread.model) if thread else ""
-        if self.is_new("cost", preview, model):
-            self.cost.show_preview(preview, model)
+        preview = _costed(state)
+        if self.is_new("cost", preview):
+            self.cost.show_preview(preview)
 
     def _name_policy(self, state: State) -> None:
         if not self.is_new("policy", state.choices.policy):
@@ -334,7 +351,7 @@ class TierPanel(Panel):
         if previews is None:
             return
         title = previews.policy.title
-        known = previews.sizer.kind == "predicted" and previews.shown  # an estimate is no truth to be wrong about
+        known = previews.place.size.kind == "predicted" and previews.shown  # an estimate is no truth to be wrong about
         error = error_words(previews.tokens / previews.shown - 1 if known else None)
         self.here.setText(f"{title} believes {grouped(previews.tokens)} tokens{error}")
         breaker = previews.policy.breaker(previews.context)
