@@ -114,6 +114,11 @@ _FILES: Sequence[tuple[str, tuple[str, ...]]] = (
     ("vscode-chat", ("exports/vscode-chat.json",)),
     ("vscode-chat", ("exports/vscode-chat.jsonl",)),
     ("vibe", ("exports/vibe/messages.jsonl", "meta.json")),
+    (
+        "vscode-debug-log",
+        ("exports/vscode-debug-log/main.jsonl", "runSubagent-Explore-call_1.jsonl", "system_prompt_0.json",
+         "tools_0.json", "models.json"),
+    ),
     ("aider", ("exports/aider.llm.history",)),
     ("gemini", ("exports/gemini-contents.json",)),
     ("otel", ("traces/otel.jsonl",)),

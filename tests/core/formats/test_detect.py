@@ -23,6 +23,7 @@ QWEN_EVENT = {"uuid": "a", "parentUuid": None, "subtype": "custom_title", "syste
 PI_MESSAGE = {"type": "message", "id": "m", "parentId": None, "message": {"role": "user", "content": "hi"}}
 FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {}}}
 ASKED = {"request": {"method": "POST", "url": "https://h/v1/messages", "headers": {}}, "response": {"status": 200}}
+LOGGED = {"ts": 1, "dur": 0, "sid": "s", "type": "turn_start", "spanId": "t", "attrs": {}}
 PRINTED_RESULT = {"type": "result", "subtype": "success", "session_id": "s", "num_turns": 2, "result": "done"}
 CURSOR_ANSWER = {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "Shell", "input": {}}]}}
 CALL_ITEM = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
@@ -89,6 +90,7 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("langsmith", "runs", ({"runs": [{"id": "r", "run_type": "llm", "parent_run_id": None}]},)),
     ("openai-agents", "spans a line", ({"object": "trace.span", "id": "s"}, {"object": "trace.span", "id": "u"})),
     ("vscode-replay", "prompts", ({"exportedAt": "t", "prompts": []},)),
+    ("vscode-debug-log", "lines", (LOGGED, {**LOGGED, "v": 1, "status": "ok"})),
     ("frames", "a line each", ({"ts": 1, "dir": "c2u", "size": 3, "text": "{}"},)),
     ("exchange-log", "lines", (ASKED, ASKED)),
     ("exchange-log", "packets", ({"session": "s", "agent": "a", "task": "t", "packets": [ASKED]},)),

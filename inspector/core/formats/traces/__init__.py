@@ -4,7 +4,8 @@ them. One reader; each has a mapping of its own onto spans."""
 from collections.abc import Callable
 from functools import partial
 
-from inspector.core.formats.format import Contents, Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.traces import vscode_log
 from inspector.core.formats.traces.otel import sniff_openinference, sniff_otel, spans_of
 from inspector.core.formats.traces.platforms import (
     REPLAY_SIGNS,
@@ -38,4 +39,19 @@ FORMATS = (
             "of the response, where it was added", "as the tokens", "as the tokens"),
     _format("vscode-replay", "VS Code chat replay", REPLAY_SIGNS, replay_spans,
             "yes", "yes", "yes", "`*.chatreplay.json`"),
+    Format(
+        vscode_log.NAME,
+        "VS Code agent debug log",
+        vscode_log.SIGNS,
+        vscode_log.DebugLogReader,
+        vscode_log.companions,
+        vscode_log.is_companion,
+        grows=True,
+        of_folder=(vscode_log.MAIN, *vscode_log.PARTS),
+        folders=(
+            AgentFolder(vscode_log.FILES, ".config", "XDG_CONFIG_HOME"),
+            AgentFolder(vscode_log.FILES, "Library/Application Support"),
+        ),
+        contents=Contents("yes", "yes", "yes", "`main.jsonl` with what lies beside it"),
+    ),
 )  # fmt: skip

@@ -76,24 +76,27 @@ class TraceReader(BuiltReader):
         """The last look at the spans: it goes on where what came since only follows."""
 
     def _take(self, line: int, value: Any, file: str) -> None:
-        """Of a span that came before, the finished or later one counts."""
         found = False
         for span in self._spans_of(value, line):
             found = True
             if isinstance(span, SpanEvent):
                 self._events.setdefault(span.span, []).append(span.told)
-                continue
-            span.id = self._name_of(span)
-            self._share(span)
-            known = self._spans.get(span.id)
-            if known is None or span.finished or not known.finished:
-                self._spans[span.id] = span
-                self._calls.forget(span.id)
-            if span.absurd:
-                self._problems.note(line, ABSURD, span.name)
+            else:
+                self._add(span)
         if not found and not isinstance(value, dict):
             self._problems.note(line, "this is no span; it was left out", value)
         self._passed += not found and isinstance(value, dict) and value.get("object") != "trace"
+
+    def _add(self, span: Span) -> None:
+        """Of a span that came before, the finished or later one counts."""
+        span.id = self._name_of(span)
+        self._share(span)
+        known = self._spans.get(span.id)
+        if known is None or span.finished or not known.finished:
+            self._spans[span.id] = span
+            self._calls.forget(span.id)
+        if span.absurd:
+            self._problems.note(span.line, ABSURD, span.name)
 
     def _name_of(self, span: Span) -> str:
         """Return the id of a span; one that began at another time than the span of that id is another span."""

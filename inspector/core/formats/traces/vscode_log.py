@@ -1,0 +1,202 @@
+"""VS Code's log for debugging its agent: a line a span, a file a session.
+
+System prompts, tools and the windows of the models are files beside it; the lines of calls name the first two. A span
+that is no line (a turn of the main agent) is part of the session of its file.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from inspector.core.formats.format import Head
+from inspector.core.formats.signs import FileSign, FileSigns, matches
+from inspector.core.formats.traces.reader import TraceReader
+from inspector.core.formats.traces.span import Span, completed, count, mapping, parsed
+from inspector.core.session import Session
+from inspector.core.untyped import objects_of, text_at, text_of
+
+NAME = "vscode-debug-log"
+MAIN = "main.jsonl"
+FILES = f"*/User/workspaceStorage/*/GitHub.copilot-chat/debug-logs/*/{MAIN}"
+"""Where editors put logs, in the folder of their settings."""
+_TEXTS = ("system_prompt_*.json", "tools_*.json", "models.json")
+PARTS = (*_TEXTS, "runSubagent-*.jsonl", "title-*.jsonl", "categorization-*.jsonl", "summarize-*.jsonl")
+"""Files in the folder of a session beside its log, as far as the names tell."""
+_LINE = {
+    "ts": "<number>",
+    "dur": "<number>",
+    "sid": "<text>",
+    "type": "<text>",
+    "spanId": "<text>",
+    "attrs": "<object>",
+}
+SIGNS = FileSigns(FileSign(_LINE, "most"))
+_MILLISECOND = 1_000_000
+_ANSWER = "agent-msg-"
+"""Before the id of a call: the id of its answer."""
+
+
+def companions(path: PurePath) -> Sequence[str]:
+    """What lies beside a log: the logs of the sessions that it started, only beside the main one."""
+    return ("*.jsonl", *_TEXTS) if path.name == MAIN else _TEXTS
+
+
+def is_companion(head: Head, session: Session) -> bool:
+    """They lie alone in a folder of their own."""
+    del session
+    is_text = matches(head.document, {"content": "<text>"})
+    return is_text or any(map(_window_of, objects_of(head.document))) or SIGNS(head) > 0
+
+
+class DebugLogReader(TraceReader):
+    """A `Reader` of the log of a session with those of the sessions that it started."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME, lambda value, line: iter(()))
+        self._roots: dict[str, Span] = {}
+        """The agent whose session it is, by file."""
+        self._contents: dict[str, Any] = {}
+        """The texts that calls name, by file."""
+        self._named: dict[str, tuple[str, str]] = {}
+        """The files of the system prompt and of the tools, by call."""
+        self._windows: dict[str, int] = {}
+        """By model."""
+        self._started: dict[str, str] = {}
+        """Ids of tool calls, by the span of the tool that started a session."""
+        self._version = self._parent = ""
+
+    def _take(self, line: int, value: Any, file: str) -> None:
+        if file.endswith(".json"):
+            self._read_file(file, value)
+        elif not matches(value, {"type": "<text>", "attrs": "<object>"}):
+            self._problems.note(line, "not a line of a debug log", value, file)
+        else:
+            self._read_line(line, value, file)
+
+    def _read_file(self, file: str, value: Any) -> None:
+        if isinstance(value, dict):
+            self._contents[PurePath(file).name] = parsed(value.get("content"))
+        for model in objects_of(value):
+            if (window := _window_of(model)) is not None:
+                self._windows[text_at(model, "id")] = window
+        self._spans = {span.id: self._completed(span) for span in self._spans.values()}
+
+    def _read_line(self, line: int, value: Mapping[str, Any], file: str) -> None:
+        attrs, name = value["attrs"], text_at(value, "spanId")
+        kind = value["type"]
+        if kind == "session_start":
+            self._begin(attrs, file)
+        elif kind == "child_session_ref":
+            self._place_child(attrs, text_at(value, "parentSpanId"), file)
+        elif kind == "agent_response":
+            self._answer(name.removeprefix(_ANSWER), parsed(attrs.get("response")))
+        elif kind in ("llm_request", "tool_call", "subagent") and name:
+            self._read_span(line, value, file)
+
+    def _read_span(self, line: int, value: Mapping[str, Any], file: str) -> None:
+        attrs = value["attrs"]
+        span = _span_of(value, attrs, line)
+        root = self._root(file).id
+        span.parent = span.parent or root
+        self._named[span.id] = text_at(attrs, "systemPromptFile"), text_at(attrs, "toolsFile")
+        self._add(self._completed(span))
+        if span.parent not in self._spans:
+            self._spans[span.parent] = Span(span.parent, root)
+
+    def _begin(self, attrs: Mapping[str, Any], file: str) -> None:
+        """A session says what it is called, and which program it is of."""
+        self._version = self._version or text_at(attrs, "copilotVersion")
+        if not file:
+            self._parent = text_at(attrs, "parentSessionId")
+        root = self._root(file)
+        self._put_root(file, replace(root, agent=root.agent or text_at(attrs, "label")))
+
+    def _place_child(self, attrs: Mapping[str, Any], tool: str, file: str) -> None:
+        """Another session was started, by a tool where its span is named."""
+        child = text_at(attrs, "childLogFile")
+        if not child or child == file:
+            return
+        if tool:
+            self._started[tool] = text_at(attrs, "childSessionId")
+        if tool in self._spans:
+            self._spans[tool] = self._completed(self._spans[tool])
+        root = replace(
+            self._root(child),
+            parent=tool or self._root(file).id,
+            agent=text_at(attrs, "label"),
+        )
+        self._put_root(child, root)
+
+    def _root(self, file: str) -> Span:
+        if file not in self._roots:
+            name = file or MAIN
+            self._put_root(file, Span(f"the session of {name}", kind="agent", conversation=name))
+        return self._roots[file]
+
+    def _put_root(self, file: str, root: Span) -> None:
+        self._roots[file] = self._spans[root.id] = root
+
+    def _answer(self, call: str, response: Any) -> None:
+        """Long answers are cut off: only a whole one counts, and only where what was sent is there, too."""
+        span = self._spans.get(call)
+        if span is not None and isinstance(response, list) and span.input is not None:
+            self._spans[call] = replace(span, output=response)
+
+    def _completed(self, span: Span) -> Span:
+        if span.kind == "tool":
+            return completed(span, {"tool_call": self._started.get(span.id)})
+        if span.kind != "call":
+            return span
+        system_file, tools_file = self._named.get(span.id, ("", ""))
+        tools = self._contents.get(tools_file)
+        more = {
+            "system": self._contents.get(system_file),
+            "tools": tools if isinstance(tools, list) else None,
+            "window": self._windows.get(span.model),
+        }
+        return completed(span, more)
+
+    def _build(self) -> Session:
+        session = super()._build()
+        notes = session.notes
+        if self._parent:
+            notes = (*notes, "This is the log of a sub-agent.")
+        client = f"VS Code Copilot Chat {self._version}".rstrip()
+        return replace(session, client=client, notes=notes)
+
+
+def _window_of(model: Any) -> int | None:
+    """What a model takes at most, by VS Code's list of models."""
+    capabilities = mapping(mapping(model).get("capabilities"))
+    limits = mapping(capabilities.get("limits"))
+    longest = count(limits.get("max_prompt_tokens"))
+    return longest or count(limits.get("max_context_window_tokens"))
+
+
+def _span_of(value: Mapping[str, Any], attrs: Mapping[str, Any], line: int) -> Span:
+    span = Span(text_at(value, "spanId"), text_at(value, "parentSpanId"))
+    span.name, span.line = text_at(value, "name"), line
+    start = count(value.get("ts"))
+    lasted = count(value.get("dur")) or 0
+    if start is not None:
+        span.place(line, start * _MILLISECOND, (start + lasted) * _MILLISECOND)
+    if value["type"] == "tool_call":
+        span.kind = "tool"
+        span.input, span.output = attrs.get("args"), attrs.get("result")
+    elif value["type"] == "subagent":
+        span.kind, span.agent = "agent", text_at(attrs, "agentName")
+    else:
+        _describe_call(span, attrs)
+        span.finished = span.usage is not None or span.input is not None or value.get("status") == "ok"
+    return span
+
+
+def _describe_call(span: Span, attrs: Mapping[str, Any]) -> None:
+    span.kind, span.model = "call", text_at(attrs, "model")
+    if (first := count(attrs.get("ttft"))) is not None:
+        span.first = span.start + first * _MILLISECOND
+    sent = parsed(attrs.get("inputMessages"))
+    span.input = sent if isinstance(sent, list) else None
+    span.finish = text_of(attrs.get("finishReason"))
+    span.report(attrs.get("inputTokens"), attrs.get("outputTokens"), attrs.get("cachedTokens"))
