@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from shutil import copytree, ignore_patterns
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -108,8 +109,9 @@ def test_a_log_when_it_grows_is_followed_with_what_comes_beside_it(
     copytree(FOLDER, tmp_path, dirs_exist_ok=True, ignore=ignore_patterns(path.name))
     with path.open("a") as file:
         file.write("".join(f"{json.dumps(line)}\n" for line in LINES[5:]))
-    follower.look()
-    follower.look()
+    end = monotonic() + 20
+    while len(seen[-1].threads) < 2 and monotonic() < end:
+        follower.look()
     assert seen[-1].main.requests[0].prompt.system == "You are an agent on a farm."
     assert [thread.title for thread in seen[-1].threads] == ["What is in the barn?", "Explore"]
 
