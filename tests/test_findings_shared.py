@@ -19,7 +19,7 @@ from inspector.cli.select import Selection
 from inspector.core.errors import InspectorError
 from inspector.core.facts.wording import plain
 from inspector.core.findings.breakdown import BreakdownNode
-from inspector.core.findings.lost import lost_by_compactions
+from inspector.core.findings.lost import lost_by_compactions, recorded_losses
 from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import find_pins
@@ -183,6 +183,7 @@ def check_lost(session: Session, findings: tuple[PinFinding, ...]) -> None:
         (one,) = found
         counted = replayed.paraphrased, replayed.lost, replayed.needed_later
         assert counted == (one.paraphrased, one.lost, one.needed_again)
-    document = {"compactions": [cli_lost.describe(one) for one in found]}
+    document = cli_lost.losses_document(recorded_losses(session, thread))
+    assert [one["facts"]["lost"] for one in document["compactions"]] == [one.lost for one in found]
     schema.check(printed(document), schema.LOST)
     assert list(cli_lost.lost_lines(document))

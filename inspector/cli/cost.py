@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
 
@@ -48,6 +49,7 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
         **picked(found, "output_is_final calls_beside_usd=beside:6 estimated_usd=estimated:6"),
         "breaks": [picked(one, breaks) for one in found.breaks],
         **picked(found, "breaks_usd:6 avoidable_usd=avoidable:6"),
+        "compared_usd": {one.thread.id: _rounded(one.compared) for one in found.threads},
         "compactions": [_compaction(one.thread, step) for one in found.threads for step in one.compactions],
         "what_if": [picked(one, "name usd:6 saved_usd:6") for one in found.what_ifs],
         "thrash": [
@@ -56,6 +58,10 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
             for run in one.thrash
         ],
     }
+
+
+def _rounded(amount: Decimal | None) -> float | None:
+    return None if amount is None else float(round(amount, 6))
 
 
 def _compaction(thread: Thread, step: Compacted) -> dict[str, Any]:

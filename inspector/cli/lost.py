@@ -2,13 +2,13 @@
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from inspector.cli.output import listing, number, picked, plain, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.errors import InspectorError
-from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
+from inspector.core.findings.lost import CompactionLoss, RecordedLosses, recorded_losses
 from inspector.core.replay.economics import paid_words
 from inspector.core.words import dollars
 
@@ -26,12 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
     chosen = select(arguments)
-    found: Sequence[CompactionLoss] = lost_by_compactions(chosen.session, chosen.thread)
+    losses = recorded_losses(chosen.session, chosen.thread)
     if (wanted := arguments.compaction) is not None:
-        if not -len(found) <= wanted < len(found):
-            raise InspectorError(f"there is no compaction {wanted}: the thread has {len(found)}, counted from 0.")
-        found = [found[wanted]]
-    write_answer({"compactions": [describe(one) for one in found]}, arguments.json, lost_lines)
+        count = len(losses.each)
+        if not -count <= wanted < count:
+            raise InspectorError(f"there is no compaction {wanted}: the thread has {count}, counted from 0.")
+        losses = replace(losses, each=(losses.each[wanted],))
+    write_answer(losses_document(losses), arguments.json, lost_lines)
+
+
+def losses_document(losses: RecordedLosses) -> dict[str, Any]:
+    """Describe the losses as cli.md's `lost` does."""
+    together = picked(losses.together, "facts kept paraphrased lost needed_again=needed_later lost_words needed_words")
+    return {"compactions": [describe(one) for one in losses.each], "together": together}
 
 
 def describe(one: CompactionLoss) -> dict[str, Any]:
@@ -57,6 +64,11 @@ def lost_lines(document: dict[str, Any]) -> Iterator[str]:
     for n, one in enumerate(document["compactions"]):
         yield from ([""] if n else [])
         yield from _compaction(one)
+    if len(document["compactions"]) > 1:
+        together = document["together"]
+        yield ""
+        yield f"All together: {together['lost_words']} of {together['facts']:,} different facts lost, "
+        yield f"{together['needed_words']} of them needed again. A fact that was lost twice counts once."
 
 
 def _compaction(one: dict[str, Any]) -> Iterator[str]:

@@ -183,8 +183,8 @@ def _loss(losses: Losses) -> dict[str, Any]:
 
 
 _HEADS = (
-    "policy", ">compactions", ">peak", ">overflows", ">sent", ">cache read", ">written", ">summaries", ">cost",
-    ">lost", ">regret", ">read again", ">pins kept",
+    "policy", ">compactions", ">fullest", ">overflows", ">sent", ">cache read", ">written", ">summaries", ">cost",
+    ">lost", ">needed again", ">read again", ">pins kept",
 )  # fmt: skip
 LONGEST_FACT = 60
 

@@ -262,6 +262,11 @@ def _announced(compactions: Sequence[Compaction]) -> Mapping[int, _Announced]:
     return found
 
 
+def silent_losses(thread: Thread) -> dict[int, Drop]:
+    """Return the changes that took something and that no record announces, by the request that shows them."""
+    return {drop.request: drop for drop in thread_drops(thread).found if drop.loss and drop.compaction is None}
+
+
 class _Parents:
     """What threads were counted at when a sub-agent of theirs began: each is gone through once, for all of them."""
 

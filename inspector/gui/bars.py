@@ -8,7 +8,7 @@ from PySide6.QtCore import QMargins, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QTabBar, QToolButton
 
-from inspector.core.session import Session, Thread
+from inspector.core.session import Session, Thread, compaction_count
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
@@ -346,8 +346,10 @@ def _counts(session: Session) -> str:
         session.client or session.format,
         plural(len(main.messages), "message"),
         plural(len(main.requests), "request"),
-        plural(len(main.compactions), "compaction"),
+        plural(compaction_count(main), "compaction"),
     ]
+    if len(session.threads) > 1:
+        words[1] = f"main thread: {words[1]}"
     agents = sum(1 for thread in session.threads[1:] if thread.parent)
     others = len(session.threads[1:]) - agents
     words += [plural(agents, "sub-agent")] if agents else []

@@ -225,25 +225,32 @@ class Figure:
 
 FIGURES: tuple[Figure, ...] = (
     Figure("compactions", "count", "Steps that changed the buffer.", lambda one: len(one.compactions)),
-    Figure("peak", "tokens", "The largest buffer that was sent.", lambda one: one.peak),
+    Figure(
+        "fullest request",
+        "tokens",
+        "The largest prompt that was sent. The size before a compaction is that of a buffer that was not sent.",
+        lambda one: one.peak,
+    ),
     Figure("sent", "tokens", "Tokens of all buffers that were sent.", lambda one: one.spent.prompt),
     Figure(
         "cost",
         "money",
-        "All calls, for summaries too, by the price catalogue; what no usage tells is estimated.",
+        "This thread's requests and the calls for its summaries, estimated where the file holds no usage. Cost has the "
+        "whole session, with titles and other side calls.",
         lambda one: one.spent.cost_usd,
     ),
     Figure(
         "facts lost",
         "count",
-        "Facts that stood nowhere any more, in no words; each once. At most so many where a summary cannot be read.",
+        "Different facts over all compactions that stood nowhere any more, in no words. At most so many if a summary "
+        "cannot be read.",
         lambda one: one.losses.lost,
         lambda one: "" if one.losses.is_readable else one.losses.lost_words,
     ),
     Figure(
-        "regret",
+        "needed again",
         "count",
-        "Facts that were needed when they were gone.",
+        "Different facts that were needed when they were gone.",
         lambda one: one.losses.needed_later if one.losses.needs_are_known else None,
         lambda one: "" if one.losses.is_readable else one.losses.needed_words,
     ),

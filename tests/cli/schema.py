@@ -57,7 +57,7 @@ INFO = {
         "cost_usd": (*NUMBER, NONE),
     },
     "observed_triggers": [{"before_request": int, "tokens": int, "ratio": (*NUMBER, NONE)}],
-    "client_trigger": {"client": str, "version": str, "observed": bool, "tokens": [int], "words": str},
+    "client_trigger": ({"client": str, "version": str, "observed": bool, "tokens": [int], "words": str}, NONE),
     "drops": [
         {
             "thread": str,
@@ -225,7 +225,7 @@ def check(value: Any, shape: Any, where: str = "$") -> None:
         for name, inner in shape.items():
             assert name in value, f"{where}.{name} is missing"
             check(value[name], inner, f"{where}.{name}")
-    elif isinstance(shape, tuple) and isinstance(shape[0], list):
+    elif isinstance(shape, tuple) and isinstance(shape[0], list | dict):
         check(value, shape[0] if value is not None else NONE, where)
     elif isinstance(shape, list):
         assert isinstance(value, list), where

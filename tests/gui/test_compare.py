@@ -426,7 +426,7 @@ def test_what_an_unreadable_summary_cost_is_no_number(panel: ComparePanel, desk:
     heads = ["policy", *(figure.name for figure in FIGURES)]
     rows = zip(panel.table.rows, cells_of(panel), strict=True)
     shown = {row.name: dict(zip(heads, cells, strict=True)) for row, cells in rows}
-    assert (shown[BASE]["facts lost"], shown[BASE]["regret"]) == ("at most 9", "unknown")
+    assert (shown[BASE]["facts lost"], shown[BASE]["needed again"]) == ("at most 9", "unknown")
     assert shown["roku"]["facts lost"] == "0", "a difference from what nobody knows is none"
     panel._pick(BASE)
     assert panel.says.whole == (

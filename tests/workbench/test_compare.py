@@ -67,11 +67,11 @@ def test_sums_over_requests_are_the_totals(thread: Thread) -> None:
     figures = {figure.name: figure for figure in FIGURES}
     for one in found.reports:
         assert figures["sent"].of(one) == sum(row.tokens for row in one.rows)
-        assert figures["peak"].of(one) == max(row.tokens for row in one.rows)
+        assert figures["fullest request"].of(one) == max(row.tokens for row in one.rows)
         assert figures["cache read"].of(one) == sum(row.spent.cache_read for row in one.rows)
         assert figures["cache written"].of(one) == sum(row.spent.cache_write for row in one.rows)
         assert figures["cost"].of(one) == sum(row.spent.cost_usd or 0 for row in one.rows)
-        assert figures["regret"].of(one) == len(one.losses.regrets)
+        assert figures["needed again"].of(one) == one.losses.needed_later
         for figure in FIGURES:
             mine, plainly = figure.of(one), figure.of(found.base) if found.base else None
             assert mine is not None

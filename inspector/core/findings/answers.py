@@ -14,10 +14,11 @@ from typing import Literal, TypeAlias
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, forget, tool_calls
 from inspector.core.findings.breaks import Rebilling, cause_sentence
 from inspector.core.findings.composition import not_recorded_words
-from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
+from inspector.core.findings.lost import CompactionLoss, recorded_losses
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost
 from inspector.core.message import Opaque
+from inspector.core.replay.regret import Losses
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, known_pressures
@@ -173,10 +174,11 @@ def lost_answer(session: Session, thread: Thread) -> ShortAnswer:
     """Describe the worst compaction of a thread, and what it cost to get back what it lost. O(text)."""
     if not thread.messages:
         return ShortAnswer("lost", NO_MESSAGES)
-    losses = lost_by_compactions(session, thread)
+    losses = recorded_losses(session, thread)
     begins = any(one.kind == "summary" and not one.before_request for one in thread.compactions)
     elsewhere = sum(len(other.compactions) for other in session.threads if other is not thread)
-    return describe_losses(losses, len(thread.requests), begins, _compacts_inside_calls(thread), elsewhere)
+    inside, together = _compacts_inside_calls(thread), losses.together
+    return describe_losses(losses.each, len(thread.requests), begins, inside, elsewhere, together)
 
 
 def _compacts_inside_calls(thread: Thread) -> bool:
@@ -191,6 +193,7 @@ def describe_losses(
     begins_compacted: bool = False,
     inside_calls: bool = False,
     elsewhere: int = 0,
+    together: Losses | None = None,
 ) -> ShortAnswer:
     """Describe the losses of the compactions and silent drops of a thread.
 
@@ -199,6 +202,7 @@ def describe_losses(
         begins_compacted: the thread begins with the summary of a conversation that is not in the file.
         inside_calls: the provider compacted the buffer while it answered a call.
         elsewhere: how many compactions other threads have.
+        together: what all of them lost, each fact counted once; None = not worked out.
     """
     hidden = [loss for loss in losses if not loss.is_shown]
     visible = [loss for loss in losses if loss.is_shown]
@@ -208,7 +212,12 @@ def describe_losses(
     at_most = "" if worst.is_readable else "at most "
     strong = f"{at_most}{worst.lost:,} of {plural(worst.before, 'fact')}" if worst.lost else "no facts"
     headline = f"{_event_words(worst, visible, requests)} lost {strong}."
-    sentences = [_instruction_words(worst), _paraphrased_words(worst), _needed_words(worst), _together_words(visible)]
+    sentences = [
+        _instruction_words(worst),
+        _paraphrased_words(worst),
+        _needed_words(worst),
+        _together_words(len(visible), together),
+    ]
     if not worst.is_readable:
         sentences.append("Its summary cannot be read here and may hold some of them.")
     if hidden:
@@ -280,15 +289,16 @@ def _needed_words(worst: CompactionLoss) -> str:
     return f"{needed}: {plural(back.results, 'tool result')} brought back {plural(back.tokens, 'token')}."
 
 
-def _together_words(losses: Sequence[CompactionLoss]) -> str:
-    if len(losses) == 1:
+def _together_words(count: int, together: Losses | None) -> str:
+    """What so many of them lost, each fact counted once; empty for a single one."""
+    if count == 1 or together is None:
         return ""
-    lost, again = sum(loss.lost for loss in losses), sum(loss.needed_again for loss in losses)
-    facts = [row.fact for loss in losses for row in loss.rows if row.fate == "lost"]
-    repeated = ", some more than once" if len(set(facts)) < len(facts) else ""
-    needed = f"; {again:,} {'was' if again == 1 else 'were'} needed again" if again else ""
-    subject = "Both together" if len(losses) == 2 else f"All {len(losses):,} together"
-    return f"{subject} lost {plural(lost, 'fact')}{repeated}{needed}."
+    subject = "Both together" if count == 2 else f"All {count:,} together"
+    noun = "different fact" if together.lost == 1 else "different facts"
+    needed = ""
+    if together.needed_later:
+        needed = f"; {together.needed_words} {'was' if together.needed_later == 1 else 'were'} needed again"
+    return f"{subject} lost {together.lost_words} {noun}{needed}."
 
 
 # -- what it cost ------------------------------------------------------------------------------------------------------

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from inspector.core.drops import thread_drops
+from inspector.core.drops import silent_losses
 from inspector.core.facts.fact import Fact, distinct
 from inspector.core.facts.index import lost
 from inspector.core.facts.wording import Retelling
 from inspector.core.message import Message
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
-from inspector.core.replay.regret import How, Loss
+from inspector.core.replay.regret import NOTHING_LOST, How, Loss, Losses
 from inspector.core.replay.report import recorded
 from inspector.core.session import Session, Thread, first_place
 from inspector.core.tokens.change_sizes import change_sizes
@@ -104,14 +104,29 @@ class CompactionLoss:
         return BroughtBack(len(fetched), sum(fetched.values()))
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedLosses:
+    """What the compactions and silent drops of a thread lost."""
+
+    each: tuple[CompactionLoss, ...] = ()
+    """In order. A fact that came back and was lost again is in two of them."""
+    together: Losses = NOTHING_LOST
+    """Different facts over all of them: each counts once, as in the first row of a comparison of policies."""
+
+
 def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLoss, ...]:
-    """Of each recorded compaction and silent drop of one of its threads, in order. O(text)."""
-    silent = {one.request: one for one in thread_drops(thread).found if one.loss and one.compaction is None}
+    """Return what each recorded compaction and silent drop of one of the session's threads lost, in order. O(text)."""
+    return recorded_losses(session, thread).each
+
+
+def recorded_losses(session: Session, thread: Thread) -> RecordedLosses:
+    """Return what the recorded compactions and silent drops lost, each and together. O(text)."""
+    silent = silent_losses(thread)
     announced = {at for one in thread.compactions if (at := one.before_request) >= first_place(thread)}
     if not silent and not announced:
-        return ()
+        return RecordedLosses()
     ground = Ground(thread, pins=None, calls=session.side_calls)
-    report = recorded(ground, drops={at: one.kind for at, one in silent.items()})
+    report = recorded(ground)
     steps = {one.at.before_request: one for one in sorted(report.compactions, key=lambda one: one.kind)}
     losses = defaultdict[int, dict[Fact, Loss]](dict)
     needed = defaultdict[int, dict[Fact, list[NeededAgain]]](dict)
@@ -138,7 +153,7 @@ def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLos
         of = min(made, key=lambda one: one.kind != "summary")  # it says more than a clean-up
         made_by, paid = (of.kind, of.trigger), (step.economics, of.is_readable)
         found.append(CompactionLoss(index, thread.id, at, *made_by, *sizes, kept, rows, *paid))
-    return tuple(found)
+    return RecordedLosses(tuple(found), report.losses)
 
 
 def _standing_before(ground: Ground, at: int) -> set[Fact]:

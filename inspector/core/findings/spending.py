@@ -53,6 +53,9 @@ class ThreadCost(ThreadBill):
     thrash: tuple[Thrash, ...]
     estimated: Decimal | None
     """About what those calls cost besides that no usage tells of: requests, and calls for summaries."""
+    compared: Decimal | None
+    """What comparisons of policies count for the thread as recorded: its requests and the calls for its summaries, the
+    estimated ones included, titles and other side calls left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +119,14 @@ def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
     thread = of.thread
     made: tuple[Compacted, ...] = ()
     estimated: Decimal | None = Decimal(0)
+    requests = sum_bills(of.bills)
+    compared = None if requests is None else requests.total
     if thread.requests and (thread.compactions or any(request.usage is None for request in thread.requests)):
         happened = recorded(Ground(thread, pins=None, calls=of.calls), losses=False)
-        made, estimated = happened.compactions, happened.spent.estimated_usd
+        made, estimated, compared = happened.compactions, happened.spent.estimated_usd, happened.spent.cost_usd
     runs = thrash([(one.at.before_request, one.economics) for one in made])
-    return ThreadCost(thread, of.bills, of.calls, of.beside, cache_breaks(thread, session), made, runs, estimated)
+    misses = cache_breaks(thread, session)
+    return ThreadCost(thread, of.bills, of.calls, of.beside, misses, made, runs, estimated, compared)
 
 
 def session_bills(session: Session) -> tuple[ThreadBill, ...]:

@@ -140,6 +140,9 @@ class Losses:
         return sum(one.price for one in self.regrets if one.repaired)
 
 
+NOTHING_LOST = Losses()
+
+
 class LossLedger:
     """Follows one replay. Tell it everything in order; ask for `losses` at the end."""
 

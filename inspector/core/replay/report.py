@@ -16,10 +16,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
+from inspector.core.drops import Drop, silent_losses
 from inspector.core.errors import Cancelled
 from inspector.core.heavy import checkpoint
 from inspector.core.message import Message
@@ -298,7 +298,6 @@ def recorded(
     ground: Ground,
     *,
     losses: bool = True,
-    drops: Mapping[int, str] = MappingProxyType({}),
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
@@ -308,15 +307,14 @@ def recorded(
 
     Args:
         ground: The thread.
-        losses: False: it tells of none, and takes a fifth of the time.
-        drops: By request the names of changes that nobody announced, whose losses count as well.
+        losses: What compactions and silent drops lost. False: it tells of none, and takes a fifth of the time.
         progress: Called after each request with how many are done, and of how many.
         cancelled: Asked after each request.
 
     Raises:
         Cancelled: `cancelled` said so.
     """
-    book = _RecordedBook(ground, drops)
+    book = _RecordedBook(ground, silent_losses(ground.thread) if losses else {})
     if not losses:
         book.ledger = _NoLedger(ground.facts, lambda _: 0)
     for request in _watched(ground.thread.requests, len(ground.thread.requests), progress, cancelled):
@@ -336,7 +334,7 @@ class _NoLedger(LossLedger):
 
 
 class _RecordedBook(_ReportBook):
-    def __init__(self, ground: Ground, drops: Mapping[int, str]) -> None:
+    def __init__(self, ground: Ground, drops: Mapping[int, Drop]) -> None:
         super().__init__(ground)
         self._drops = drops
         self._arrivals, self._pins = ground.arrivals, ground.pins
@@ -358,7 +356,8 @@ class _RecordedBook(_ReportBook):
         self.ledger.arrive(arrival.new, index)
         if made and not index and request.asked is not None:
             self.ledger.arrive(request.asked, index)
-        name = made[-1][1].name if made else self._drops.get(index, "")
+        drop = self._drops.get(index)
+        name = made[-1][1].name if made else drop.kind if drop is not None else ""
         if name or arrival.swapped or arrival.gone:
             self.ledger.change(request.view.messages(), At(index, name, _is_readable(made)) if name else None)
         tokens, kind = self._sizes.size(index, self._sizes.weigh(request.view), request.prompt, True)

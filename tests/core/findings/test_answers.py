@@ -25,6 +25,7 @@ from inspector.core.findings.composition import LARGEST_PROMPT, not_recorded_wor
 from inspector.core.findings.lost import BroughtBack, CompactionLoss, LostRow, NeededAgain, lost_by_compactions
 from inspector.core.findings.spending import session_cost
 from inspector.core.message import Message, Text
+from inspector.core.replay.regret import Losses
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
@@ -170,11 +171,11 @@ def test_lost_answer_without_messages_says_that_it_is_unknown() -> None:
 
 def test_lost_answer_of_several_compactions_names_the_one_that_was_dearest_to_repair() -> None:
     losses = [loss(5, lost=9), loss(20, lost=3, needed=2), loss(30, lost=4, needed=1)]
-    answer = describe_losses(losses, 40)
+    answer = describe_losses(losses, 40, together=Losses(facts=20, lost=14, needed_later=2))
     assert answer.headline == "The worst of 3 compactions, before request 20, lost 3 of 4 facts."
     assert answer.detail == (
         "2 facts were needed again: 2 tool results brought back 200 tokens. "
-        "All 3 together lost 16 facts; 3 were needed again."
+        "All 3 together lost 14 different facts; 2 were needed again."
     )
     assert answer.request == 20
 
@@ -185,8 +186,8 @@ def test_lost_answer_of_one_fact_needed_again_is_in_the_singular() -> None:
 
 
 def test_lost_answer_of_two_compactions_after_which_nothing_was_needed_says_none() -> None:
-    answer = describe_losses([loss(5), loss(9)], 40)
-    assert answer.detail == "None of them was needed again. Both together lost 4 facts."
+    answer = describe_losses([loss(5), loss(9)], 40, together=Losses(facts=9, lost=4))
+    assert answer.detail == "None of them was needed again. Both together lost 4 different facts."
 
 
 def test_lost_answer_of_a_compaction_that_lost_nothing_claims_no_loss() -> None:

@@ -5,17 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from inspector.cli.lost import describe, lost_lines, run
+from inspector.cli.lost import describe, losses_document, lost_lines, run
 from inspector.cli.main import main
 from inspector.cli.replay import describe as described
 from inspector.cli.replay import policies_lines, regrets_lines
 from inspector.core.buffer import Stretch
 from inspector.core.facts.fact import KINDS
-from inspector.core.findings.answers import describe_losses
-from inspector.core.findings.lost import CompactionLoss, lost_between, lost_by_compactions
+from inspector.core.findings.answers import describe_losses, lost_answer
+from inspector.core.findings.lost import CompactionLoss, lost_between, lost_by_compactions, recorded_losses
 from inspector.core.message import Message, Text
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import became
+from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import recorded
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.usage import Usage
@@ -101,7 +102,7 @@ def test_what_an_unreadable_summary_left_out_is_not_known() -> None:
     assert (one.is_readable, one.lost, one.needed_again) == (False, 9, 0)
     assert describe(one)["summary_readable"] is False
     assert "at most 9 of 9" in describe_losses([one], 3).text
-    said = list(lost_lines({"compactions": [describe(one)]}))
+    said = list(lost_lines({"compactions": [describe(one)], "together": {}}))
     assert "   9 facts: 0 kept, 0 in other words, at most 9 lost; needed again: unknown" in said
 
 
@@ -140,7 +141,33 @@ def test_a_pin_that_an_unreadable_summary_may_hold_says_so() -> None:
 def test_a_drop_that_nobody_announced_is_listed() -> None:
     (one,) = losses(thread("Something else now.", announced=False))
     assert (one.kind, one.before_request, one.lost) == ("drop", 2, 9)
-    assert describe_losses([one, one], 3).text.endswith("Both together lost 18 facts, some more than once.")
+    text = describe_losses([one, one], 3, together=Losses(facts=9, lost=9)).text
+    assert text.endswith("Both together lost 9 different facts.")
+
+
+def repeated() -> Thread:
+    """A path is lost, comes back, and is lost again; nothing else is."""
+    said, word = "Please read the file src/parser_table.py.", "Something else."
+    stretches = [Stretch(own=[user(f"{said} {n}")]) for n in range(2)]
+    others = [Stretch(own=[user(f"{word} {n}")]) for n in range(2)]
+    views = [stretches[0], others[0], stretches[1], others[1]]
+    messages = [one for stretch in views for one in stretch.own]
+    made = [Compaction(at, "auto", "edit") for at in (1, 3)]
+    requests = [Request(n, stretch.view()) for n, stretch in enumerate(views)]
+    return Thread("main", requests=requests, messages=messages, end=views[-1].view(), compactions=made)
+
+
+def test_facts_lost_together_of_a_fact_that_was_lost_twice_count_once_as_in_a_comparison() -> None:
+    thread = repeated()
+    found = recorded_losses(Session("made", (thread,)), thread)
+    paths = [sum(row.fact.text == "src/parser_table.py" for row in loss.rows) for loss in found.each]
+    assert sum(paths) == 2
+    compared = recorded(Ground(thread)).losses
+    assert (found.together.lost, found.together.facts) == (compared.lost, compared.facts)
+    assert found.together.lost < sum(loss.lost for loss in found.each)
+    assert "together lost" in lost_answer(Session("made", (thread,)), thread).text
+    lines = list(lost_lines(losses_document(found)))
+    assert f"All together: {compared.lost} of {compared.facts} different facts lost, " in lines
 
 
 def test_a_drop_of_which_no_message_shows_what_went_is_no_loss_of_nothing() -> None:
@@ -153,7 +180,7 @@ def test_a_drop_of_which_no_message_shows_what_went_is_no_loss_of_nothing() -> N
     (one,) = losses(grown)
     assert (one.kind, one.is_shown, one.lost) == ("drop", False, 0)
     assert describe(one)["loss_shown"] is False
-    assert "   what went is not in the file" in list(lost_lines({"compactions": [describe(one)]}))
+    assert "   what went is not in the file" in list(lost_lines({"compactions": [describe(one)], "together": {}}))
     said = "1 silent drop before request 1. The provider counted fewer tokens, and no message shows what was removed."
     assert describe_losses([one], 3).text == said
     (other,) = losses(thread("Something else now.", announced=False))
@@ -169,7 +196,6 @@ def test_more_is_needed_than_was_lost_where_the_rest_stood_in_other_words() -> N
     text = describe_losses([other], 3).text
     assert "lost 1 of 3 facts. 1 of them was an instruction of the user. 2 facts are left in other words only." in text
     assert "2 facts were needed again." in text
-    assert "lost 2 facts" in describe_losses([replace(one, rows=(said,))] * 2, 3).text
     assert "in other words" not in describe_losses([one], 3).text
 
 

@@ -163,7 +163,7 @@ def _named(row: PolicyRow) -> str:
 
 _APART = 6
 """Pixels between a policy's letters, the sample of its line, and its name."""
-_WIDTHS = {"compactions": 11, "peak": 8, "cache written": 17, "facts lost": 9, "cost": 8, "regret": 6}
+_WIDTHS = {"compactions": 11, "fullest request": 8, "cache written": 17, "facts lost": 9, "cost": 8, "needed again": 7}
 
 COLUMNS: Sequence[Column[PolicyRow]] = (
     Column("policy", _named, 27, least=21),
@@ -297,7 +297,7 @@ class _TwoLines(PaintedCell):
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours) -> None:
         gap = differs(figure, row)
-        colour = c.high if figure.name in ("peak", "overflows") and row.too_large else c.text
+        colour = c.high if figure.name in ("fullest request", "overflows") and row.too_large else c.text
         if not gap:
             paint_text(painter, room, shown(figure, row), colour, RIGHT)
             return

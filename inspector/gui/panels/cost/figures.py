@@ -47,7 +47,7 @@ def _break(one: Rebilling) -> CostRow:
 def _compaction(one: Compacted) -> CostRow:
     money = one.economics
     each = "" if money.saved_per_request_usd is None else f"{dollars(money.saved_per_request_usd)} each"
-    sizes = f"{_about(one.tokens_before)} → {_about(one.tokens_after)}"
+    sizes = f"{grouped(one.tokens_before)} → {grouped(one.tokens_after)}"
     return CostRow(
         one.at.before_request, f"{one.at.tier}: {_paid(one)}", sizes, _dollars(money.cost_usd), each, _told(one)
     )
@@ -68,13 +68,6 @@ def _told(one: Compacted) -> str:
         return f"{what} It never paid: {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
     when = f"after {plural(money.paid_after_requests, 'request')}" if money.paid_after_requests else "at once"
     return f"{what} Paid {when}; {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
-
-
-def _about(tokens: int) -> str:
-    """`2.1M`, `156k`, `800`."""
-    if tokens < 10_000:
-        return grouped(tokens)
-    return f"{tokens / 1_000_000:.1f}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
 def _dollars(amount: Decimal | None) -> str:
@@ -126,19 +119,24 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
         yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
     if found.estimated:
         yield f"About {dollars(found.estimated)} more (estimated) for calls whose usage the file does not hold"
+    if bill is not None and found.compared is not None and dollars(found.compared) != dollars(bill.total):
+        estimate = " with that estimate" if found.estimated else ""
+        yield f"Compare shows {dollars(found.compared)}: requests and summaries{estimate}, without titles and the like"
     if found.breaks:
         again, saved = (
             _dollars(money) for money in (sum_prices(one.usd for one in found.breaks), avoidable(found.breaks))
         )
-        tokens = _about(sum(one.tokens for one in found.breaks))
+        tokens = grouped(sum(one.tokens for one in found.breaks))
         money = f" for {again}, {saved} avoidable" if bill is not None else ""
         made = sum(one.cause == "compaction" for one in found.breaks)
-        by = f", {made:,} of them by compactions" if 0 < made < len(found.breaks) else ""
-        yield f"{plural(len(found.breaks), 'cache break')}{by}: {tokens} tokens billed again{money}"
+        by = f", {made:,} of them after compactions" if 0 < made < len(found.breaks) else ""
+        misses = plural(len(found.breaks), "cache miss", "cache misses")
+        yield f"{misses} of this thread{by}: {tokens} tokens billed again{money}"
     if found.compactions:
         known = [one.economics.paid for one in found.compactions if one.economics.paid is not None]
         if known:
-            yield f"{sum(known)} of {plural(len(known), 'compaction')} paid"
+            themselves = "itself" if len(known) == 1 else "themselves"
+            yield f"{sum(known)} of {plural(len(known), 'compaction')} of this thread paid for {themselves}"
     for run in found.thrash:
         yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
     for one in whole.what_ifs:
