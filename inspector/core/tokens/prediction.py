@@ -158,6 +158,12 @@ class Prediction:
         return self.low, self.high
 
 
+def banded(tokens: int, room: int, stays: int) -> Prediction:
+    """Return a prediction with so much room on either side of it, but not below what stays in any case."""
+    least = min(tokens, max(0, stays))
+    return Prediction(tokens, max(least, tokens - room), tokens + room)
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """What the counted rows of one place weigh, and what lies beside them: all that is shown there is measured so."""
@@ -179,10 +185,14 @@ class Scale:
         return round(self.unseen + self.around + self.slope * counted)
 
     def predict(self, counted: int) -> Prediction:
-        """The same with its band: as wide as the change is uncertain. No change, no uncertainty."""
+        """Predict a whole buffer with so many counted tokens.
+
+        The band is as wide as the change is uncertain: no change, no uncertainty. It never begins below the unseen
+        part, which stays whatever happens.
+        """
         tokens = self.tokens(counted)
         room = round(abs(counted - self.counted) * self.slope * self.spread)
-        return Prediction(tokens, max(0, tokens - room), tokens + room)
+        return banded(tokens, room, self.unseen)
 
     def rows(self, counted: int) -> int:
         """Tokens of some rows by themselves, without the unseen part."""
@@ -277,7 +287,7 @@ class Learner:
         learned = quantile(self._errors, _INSIDE)
         grown = abs(tokens - anchor.reported)
         room = max(_LEAST_BAND, round(grown * self._doubt() * 2) if learned is None else round(learned))
-        return Prediction(tokens, max(0, tokens - room), tokens + room)
+        return banded(tokens, room, self.unseen())
 
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
         """(by the slope alone, with the recorded output for the answer)."""

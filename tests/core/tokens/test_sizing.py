@@ -7,7 +7,7 @@ from inspector.core.buffer import Buffer, Stretch
 from inspector.core.message import Message, Text
 from inspector.core.session import Attached, Compaction, Request, Thread
 from inspector.core.tokens.estimators import estimator
-from inspector.core.tokens.prediction import scale
+from inspector.core.tokens.prediction import Addition, Learner, Scale, scale
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import rounded, sizer
 from inspector.core.usage import Usage
@@ -77,3 +77,23 @@ def test_what_a_client_attaches_anew_after_its_compaction_is_unseen_not_a_heavie
     assert end.pressure.tokens == 30_000 + 9_300
     assert end.scale.unseen == first.scale.unseen + 9_300
     assert round(end.scale.slope, 2) == round(first.scale.slope, 2)
+
+
+def test_band_of_a_step_that_removes_most_begins_at_what_is_not_recorded() -> None:
+    found = Scale(unseen=12_972, slope=1.2, counted=30_000, spread=0.5).predict(1_000)
+    assert found.tokens == 14_172
+    assert found.band == (12_972, 14_172 + 17_400)
+    assert Scale(0, 1.0, 100, 0.5).predict(100).band == (100, 100), "no change, no uncertainty"
+
+
+def test_band_of_the_next_request_after_large_errors_begins_at_what_is_not_recorded() -> None:
+    learner = Learner("roku")
+    for n, reported in enumerate((20_000, 20_110, 50_000, 80_000)):
+        learner.report(Addition(1_000 + 100 * n, n > 0), reported, 0, "claude-opus-4-5", fresh=not n)
+    learner.report(Addition(1_000, False), 300_000, 0, "claude-opus-4-5", fresh=True)  # a compaction
+    unseen = learner.unseen()
+    found = learner.predict(Addition(1_050, True))
+    assert found is not None
+    assert 0 < unseen < found.tokens
+    assert found.tokens - (found.high - found.tokens) < unseen, "the room alone would reach below it"
+    assert found.low == unseen
