@@ -16,7 +16,7 @@ from typing import Any
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
 from inspector.core.formats.codex.history import CodexHistory, by_provider, split, with_found
 from inspector.core.formats.reading import with_reasoning
-from inspector.core.message import Mark, Message, Part, Role, Text, ToolCall
+from inspector.core.message import Mark, Message, Part, Role, Text, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.untyped import object_of, texts_at
@@ -24,6 +24,10 @@ from inspector.core.usage import Usage
 
 NEVER_SENT = ("ghost_snapshot", "other")
 """Items that are kept in the rollout for the client's own use."""
+AGENT_MESSAGE = "agent_message"
+"""Item with the words of another agent of the session."""
+ABORTED = "aborted"
+"""What Codex sends as the result of a call that got none."""
 
 _CONTEXT = (
     "<environment_context>",
@@ -40,9 +44,11 @@ _CONTEXT = (
 
 
 def mark_of(item: Any, role: Role, parts: Sequence[Part]) -> Mark:
-    """meta for what the client wrote in the user's name."""
+    """meta for what the client or another agent wrote in the user's name."""
     if role != "user":
         return ""
+    if isinstance(item, dict) and item.get("type") == AGENT_MESSAGE:
+        return "meta"
     kinds = _kinds(item)
     if kinds:
         return "" if any(kind.startswith(("user.", "unknown")) for kind in kinds) else "meta"
@@ -104,6 +110,8 @@ class ModelCalls:
         """Id, line and time of the response being written."""
         self._parts: list[Part] = []
         self._results: list[Message] = []
+        self._unanswered: dict[str, str] = {}
+        """Calls of complete responses that have no result, each with the id of its response."""
         self._compaction: Compaction | None = None
         self.side_calls: list[SideCall] = []
         """Those that made summaries."""
@@ -131,6 +139,12 @@ class ModelCalls:
             self._put(message)
         else:
             self._results.append(message)
+
+    def abort_calls(self) -> None:
+        """Codex asks the model again: it sends a result in the place of each that is missing."""
+        self.turn()
+        for at, (call_id, name) in enumerate(list(self._unanswered.items())):
+            self._put(Message(f"{name}.{ABORTED}{at}", "tool", (ToolResult(call_id, ABORTED, True),), mark="meta"))
 
     def count(self, usage: Usage, line: int, time: str) -> None:
         """What the provider reported for one call."""
@@ -183,6 +197,7 @@ class ModelCalls:
         known = {id(message) for message in self._standing.view()}
         self._messages.extend(message for message in messages if id(message) not in known)
         self._standing = CodexHistory(messages)
+        self._unanswered.clear()
         self._compaction = replace(compaction, before_request=len(self._requests))
 
     def settle_before_compaction(self) -> None:
@@ -252,10 +267,13 @@ class ModelCalls:
         return (*inside, *said, *self._results)
 
     def _respond(self, message: Message) -> None:
+        self._unanswered |= {call.id: message.id for call in message.calls}
         self._messages.append(message)
         self._standing.respond(message)
 
     def _put(self, message: Message) -> None:
+        if message.result is not None:
+            self._unanswered.pop(message.result.call_id, None)
         self._messages.append(message)
         self._standing.put(message)
 

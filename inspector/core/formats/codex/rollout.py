@@ -9,7 +9,14 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_responses import is_compaction, read_items, read_parts, read_usage
-from inspector.core.formats.codex.calls import NEVER_SENT, ModelCalls, is_compaction_output, mark_of, summary_kind
+from inspector.core.formats.codex.calls import (
+    AGENT_MESSAGE,
+    NEVER_SENT,
+    ModelCalls,
+    is_compaction_output,
+    mark_of,
+    summary_kind,
+)
 from inspector.core.formats.reading import ProblemList
 from inspector.core.identity import SameMessages
 from inspector.core.jsontext import dumps
@@ -156,7 +163,13 @@ def _rebuilt(said: str, before: Sequence[Message], prefix: str, line: int, time:
 
 _SENT_ALONG = ("approval_policy", "collaboration_mode", "current_date", "effort", "personality", "sandbox_policy")
 """Of a turn's settings: what the model is told, or the call carries."""
-_SILENT = ("world_state",)
+_SILENT = (
+    "world_state",
+    "inter_agent_communication_metadata",
+    "retained_context",
+    "realtime_item",
+    "security_risk_score",
+)
 """Records that neither reach the model nor say anything of a call."""
 
 
@@ -241,7 +254,14 @@ class Rollout:
             self.calls.model(parts, name, line, time)
         else:
             summary, mark = is_compaction(parts), mark_of(item, role, parts)
+            if role == "user" and (not mark or item.get("type") == AGENT_MESSAGE):
+                self.calls.abort_calls()
             self.calls.client(Message(name, role, parts, "", summary, mark, line, time))
+
+    def _agent_message(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        """In older versions: what another agent said."""
+        item = {"type": AGENT_MESSAGE, "content": [{"type": "input_text", "text": text_of(payload.get("content"))}]}
+        self._response_item(line, time, record, item)
 
     def _watch_calls(self, parts: Sequence[Part]) -> None:
         for part in parts:
@@ -339,4 +359,5 @@ _RECORDS: Mapping[str, _Take] = {
     "compacted": Rollout._compacted,
     "token_usage_record": Rollout._token_usage_record,
     "event_msg": Rollout._event,
+    "inter_agent_communication": Rollout._agent_message,
 }
