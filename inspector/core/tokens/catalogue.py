@@ -57,7 +57,7 @@ def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
 def catalogue_window(name: str, own: Mapping[str, int] | None = None) -> int | None:
     """Tokens of the model's window; None = unknown. `own`: the user's table, which goes before everything else."""
     for table in (own or {}, shipped_windows()):
-        if (window := _named(table, name)) is not None:
+        if (window := own_window(name, table)) is not None:
             return window
     found = priced_model(name) if name else None
     return found[1].context_window if found else None
@@ -68,16 +68,17 @@ def client_window(client: str, name: str, own: Mapping[str, int] | None = None) 
 
     The user's own table goes before it.
     """
-    if client not in shipped_clients() or not name or _named(own or {}, name) is not None:
+    if client not in shipped_clients() or not name or own_window(name, own or {}) is not None:
         return None
     source, windows = shipped_clients()[client]
-    window = _named(windows, name)
+    window = own_window(name, windows)
     if window is None and (window := windows.get(_ANY)) is not None:
         window = min(window, catalogue_window(name) or window)
     return None if window is None else (window, source)
 
 
-def _named(table: Mapping[str, int], name: str) -> int | None:
+def own_window(name: str, table: Mapping[str, int]) -> int | None:
+    """Tokens of the model's window as a table has it, however the name is written; None where it is not in it."""
     return next((table[spelling] for spelling in spellings(name) if spelling in table), None)
 
 

@@ -1,8 +1,9 @@
 """How large the model's window is, and how we know.
 
-The user's word; else what the file records; else what the session gives away; else the catalogue (what its client takes
-for the model's window, else the model's own); else unknown. Every source but the first is checked against the others,
-and what contradicts becomes a sentence.
+The user's word; else what the file records; else what the client takes for the model's window, by its own list or by the
+user's table; else what the session gives away; else the model's own window; else unknown. Every source but the first is
+checked against the others, and what contradicts becomes a sentence: what is known is never overruled by what a session
+only speaks for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.catalogue import catalogue_window, client_window, offered_windows
+from inspector.core.tokens.catalogue import (
+    USUAL_WINDOWS,
+    catalogue_window,
+    client_window,
+    offered_windows,
+    own_window,
+)
 from inspector.core.tokens.change_sizes import counted_before
 
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
@@ -62,7 +69,8 @@ def find_window(
     catalogue, basis = client or (catalogue_window(model, models), "")
     if model.lower().endswith(_MILLION):
         return Window(1_000_000, "inferred", _against(1_000_000, evidence, None, "The model's name says"))
-    inferred = _inferred(evidence, catalogue, offered_windows(model))
+    is_listed = client is not None or own_window(model, models or {}) is not None
+    inferred = None if is_listed else _inferred(evidence, catalogue, offered_windows(model))
     if inferred is not None:
         return Window(inferred, "inferred", (_why(inferred, evidence, catalogue, model),))
     if catalogue is None:
@@ -105,12 +113,15 @@ def _evidence(thread: Thread, model: str) -> _Evidence:
 def _inferred(evidence: _Evidence, catalogue: int | None, offered: Sequence[int]) -> int | None:
     """The window that the evidence speaks for, where the catalogue is silent or contradicted by it.
 
-    Where a session went beyond one size, it had the next that is offered.
+    Where a session went beyond one size, it had the next that is offered. A compaction below the smallest usual window
+    says nothing: a client may be configured to compact that early.
     """
     fits = next((window for window in offered if window >= evidence.largest), None)
     if catalogue is not None and evidence.largest > catalogue:
         return fits
-    compacted_when_full = fits is not None and evidence.compacted_at >= FULL_FROM * fits
+    compacted_when_full = (
+        fits is not None and fits >= USUAL_WINDOWS[0] and evidence.compacted_at >= FULL_FROM * fits
+    )
     if compacted_when_full and (catalogue is None or evidence.compacted_at < FULL_FROM * catalogue):
         return fits
     return None

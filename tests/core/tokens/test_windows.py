@@ -21,6 +21,7 @@ def window(
     user: int | None = None,
     models: dict[str, int] | None = None,
     kind: CompactionKind = "summary",
+    client: str = "claude-code",
 ) -> Window:
     requests = tuple(
         Request(n, EMPTY_VIEW, usage=Usage(input=tokens), model=model, window=recorded)
@@ -28,7 +29,7 @@ def window(
     )
     compactions = (Compaction(len(requests), "auto", kind, tokens_before=auto),) if auto else ()
     thread = Thread("main", model=model, requests=requests, compactions=compactions)
-    return find_window(Session("claude-code", (thread,)), thread, user=user, models=models)
+    return find_window(Session(client, (thread,)), thread, user=user, models=models)
 
 
 def test_recorded() -> None:
@@ -112,6 +113,28 @@ def test_an_automatic_compaction_long_before_the_catalogue_is_a_smaller_window()
 
 def test_an_automatic_compaction_tells_the_window_of_an_unknown_model() -> None:
     assert window("claude-fake", 160000, auto=167500).tokens == 200000
+
+
+@pytest.mark.parametrize(("largest", "auto"), [(15_000, 15_000), (300_000, None)], ids=["compacted early", "larger"])
+def test_what_the_clients_list_says_when_the_session_contradicts_it_stands_with_a_warning(
+    largest: int, auto: int | None
+) -> None:
+    """A recording of Codex shows the window that its transcript records."""
+    found = window("gpt-5.5", largest, auto=auto, client="codex")
+    assert (found.tokens, found.source) == (258_400, "catalogue")
+    assert f"{auto or largest:,}" in found.warnings[0]
+
+
+def test_what_the_users_table_says_when_the_session_contradicts_it_stands_with_a_warning() -> None:
+    found = window("claude-opus-4-6", 165_000, auto=167_500, models={"claude-opus-4-6": 1_000_000})
+    assert (found.tokens, found.source) == (1_000_000, "catalogue")
+    assert "167,500" in found.warnings[0]
+
+
+def test_a_compaction_when_it_is_earlier_than_any_usual_window_is_no_window() -> None:
+    found = window("gpt-5.5", 15_000, auto=15_000, client="proxy")
+    assert (found.tokens, found.source) == (1_000_000, "catalogue")
+    assert "15,000" in found.warnings[0]
 
 
 def test_a_compaction_as_expected_says_nothing() -> None:
