@@ -1,9 +1,9 @@
 """How large the model's window is, and how we know.
 
-The user's word; else what the file records; else what the client takes for the model's window, by its own list or by the
-user's table; else what the session gives away; else the model's own window; else unknown. Every source but the first is
-checked against the others, and what contradicts becomes a sentence: what is known is never overruled by what a session
-only speaks for.
+The user's word; else what the file records; else what the user's table says, or what the client takes for the model's
+window by its own list; else what the session gives away; else the model's own window; else unknown. Every source but the
+first is checked against the others, and what contradicts becomes a sentence: what is known is never overruled by what a
+session only speaks for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -119,9 +119,7 @@ def _inferred(evidence: _Evidence, catalogue: int | None, offered: Sequence[int]
     fits = next((window for window in offered if window >= evidence.largest), None)
     if catalogue is not None and evidence.largest > catalogue:
         return fits
-    compacted_when_full = (
-        fits is not None and fits >= USUAL_WINDOWS[0] and evidence.compacted_at >= FULL_FROM * fits
-    )
+    compacted_when_full = fits is not None and fits >= USUAL_WINDOWS[0] and evidence.compacted_at >= FULL_FROM * fits
     if compacted_when_full and (catalogue is None or evidence.compacted_at < FULL_FROM * catalogue):
         return fits
     return None
