@@ -1,9 +1,9 @@
 """How large the model's window is, and how we know.
 
 The user's word; else what the file records; else what the user's table says, or what the client takes for the model's
-window by its own list; else what the session gives away; else the model's own window; else unknown. Every source but the
-first is checked against the others, and what contradicts becomes a sentence: what is known is never overruled by what a
-session only speaks for.
+window by its own list; else what the session gives away; else the model's own window; else unknown. Every source but
+the first is checked against the others, and what contradicts becomes a sentence: what is known is never overruled by
+what a session only speaks for.
 """
 
 from collections.abc import Mapping, Sequence
