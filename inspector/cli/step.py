@@ -19,6 +19,7 @@ from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscrip
 from inspector.core.outcome import Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
+from inspector.core.policies.instructions import acting
 from inspector.core.policies.place import PolicyChoice, context_at, settings_for
 from inspector.core.policies.verdict import Verdict
 from inspector.core.replay.costs import call_place
@@ -135,6 +136,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     tier: str = arguments.tier or ""
     context = context_at(by, choice, chosen.thread, chosen.at, window, client, tier)
     context = _with_files(by, context, arguments)
+    by = acting(by, context)
     log = AnswerLog(_answerer(chosen, arguments))
     verdicts = by.due(context)
     outcomes: tuple[Outcome[Any], ...]
@@ -257,7 +259,7 @@ def _calls_document(stepped: StepReport) -> dict[str, Any] | None:
 def _size_document(stepped: StepReport, context: PolicyContext[Any, Any]) -> dict[str, Any]:
     """Sizes by the policy: its raw estimate, and what it compares with its watermarks. And the next prompt if that
     buffer were sent: reported where it is the recorded one."""
-    by, buffer, size = stepped.policy, context.buffer, stepped.sizer
+    by, buffer, size = acting(stepped.policy, context), context.buffer, stepped.sizer
     pressure = size.pressure if buffer.messages == stepped.steps.origin.messages else size.pressure_of(buffer)
     if stepped.after is not None and buffer is stepped.step.buffer:
         size, pressure = stepped.after, stepped.after.pressure

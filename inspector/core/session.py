@@ -194,6 +194,8 @@ class Thread:
     """Records after the last message of `end`."""
     client: str = ""
     """The program that made the calls, where one transcript holds those of several."""
+    keeps_instructions: bool = False
+    """A proxy forwards its requests: a policy leaves the client's instructions among the messages where they are."""
     states: Sequence[PolicyState] = ()
     """Before each request, and at last after the last record; only our own journals hold any."""
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from inspector.core.answering import offline
 from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
+from inspector.core.policies.instructions import acting
 from inspector.core.policies.place import chosen_moment
 from inspector.core.replay.costs import call_place
 from inspector.core.replay.files import with_recorded_files
@@ -35,7 +36,8 @@ def _key(state: State) -> tuple[object, ...]:
 
 def previews(state: State) -> Previews:
     """Verdicts where we stand, without previews yet. O(messages). Raises InspectorError for impossible settings."""
-    by, context, size = policy_of(state), context_of(state), sizer_of(state)
+    context, size = context_of(state), sizer_of(state)
+    by = acting(policy_of(state), context)
     verdicts = by.due(context)
     estimated, _ = by.measure(context)
     shown = size.pressure_of(context.buffer).tokens or 0

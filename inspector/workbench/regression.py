@@ -16,6 +16,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import WRAPPED, dumps, is_deeper, loads
 from inspector.core.outcome import FateName
 from inspector.core.policies.context import PolicyContext
+from inspector.core.policies.instructions import acting
 from inspector.extensions.policies import find_policy
 from inspector.workbench.steps import ORIGIN, Steps
 from inspector.workbench.steps_file import StepsSource, run_step, write_step
@@ -50,6 +51,7 @@ def ran(steps: Steps, at: int) -> StepResult:
     fates = steps.fates(at)
     parent_state = steps.running if step.parent == ORIGIN else steps.taken[step.parent].running
     start = PolicyContext(steps.buffer_of(step.parent), step.settings, parent_state, step.moment)
+    by = acting(by, start)
     before, _ = by.measure(start)
     after, calibrated = by.measure(start.after(*step.outcomes))
     return StepResult(

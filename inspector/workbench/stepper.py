@@ -14,6 +14,7 @@ from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
+from inspector.core.policies.instructions import acting
 from inspector.core.validity import TIER, repair
 from inspector.extensions.policies import find_policy
 from inspector.workbench.edits import EDIT, Edit, apply, described
@@ -86,7 +87,7 @@ def begin(
 
     Raises InspectorError for an unknown tier.
     """
-    buffer, running = context.buffer, context.running
+    buffer, running, policy = context.buffer, context.running, acting(policy, context)
     talk: Conversation[Any]
     if edit is not None:
         talk = _asking_nobody(lambda: apply(edit, buffer, running))

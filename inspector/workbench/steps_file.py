@@ -16,6 +16,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
+from inspector.core.policies.instructions import acting
 from inspector.core.policies.settings import settable
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.recording import from_json, read_reply, to_json, write_reply
@@ -83,7 +84,8 @@ def write_step(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
 
 def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
     """The step, and where it ended."""
-    raw, calibrated = by.measure(PolicyContext(step.buffer, step.settings, step.running, step.moment))
+    end = PolicyContext(step.buffer, step.settings, step.running, step.moment)
+    raw, calibrated = acting(by, end).measure(end)
     after = {
         "messages": len(step.buffer.messages),
         "tokens": raw,

@@ -446,3 +446,68 @@ def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage, monkeypatch: 
     assert [kind for kind, *_ in caught] == [LookupError]
     stage.until(lambda: stage.bench.state.proxy is None)
     stage.begin()
+
+
+LONG: list[Any] = [
+    {"role": role, "content": f"{role} {n}: " + "words that take room " * 60}
+    for n in range(8)
+    for role in ("user", "assistant")
+][:-1]
+
+
+def spoken(box: HoldBox) -> str:
+    return " ".join(label.text() for label in box.findChildren(QLabel))
+
+
+def test_window_chosen_at_the_top_counts_for_holding(stage: Stage) -> None:
+    stage.begin(Rule("watermark", 0.6))
+    stage.ask(LONG).result()  # far below 60% of the window that the model has
+    stage.until(lambda: stage.bench.state.session is not None and stage.bench.state.window is not None)
+    stage.bench.set_window(3_000)
+    stage.until(lambda: stage.status.rule.window == 3_000)
+    waiting = stage.ask([*LONG, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on."}])
+    box = stage.box()
+    assert box.hold.window == 3_000
+    now = reading(stage.bench.state)
+    assert now is not None
+    assert now.ratio is not None
+    assert (now.window.tokens, now.pressure.tokens) == (box.hold.window, box.hold.tokens)
+    stage.bench.set_window(6_000)  # while it waits
+    stage.until(lambda: [hold.window for hold in stage.status.holds] == [6_000])
+    click(box.as_it_was)
+    waiting.result()
+
+
+def test_window_of_the_holding_rule_is_the_window_at_the_top(stage: Stage) -> None:
+    stage.begin(Rule("watermark", 0.6))
+    stage.ask(LONG).result()
+    stage.until(lambda: stage.bench.state.window is not None)
+    stage.window.proxies.controller.set_rule(Rule("watermark", 0.6, 5_000))
+    stage.until(lambda: stage.bench.state.window is not None and stage.bench.state.window.tokens == 5_000)
+    assert stage.status.rule.window == 5_000
+
+
+def test_hold_box_and_tiers_at_the_same_place_free_the_same(stage: Stage) -> None:
+    """The client's instructions stay in both, though a policy by itself would cut them."""
+    house = "<system-reminder>\nThe rules of the house. " + "rule " * 400 + "</system-reminder>"
+    rules = {"role": "user", "content": house}
+    stage.begin(Rule("each", window=4_000))
+    waiting = stage.ask([rules, *LONG])
+    box = stage.box()
+    stage.until(lambda: stage.status.prospects[box.hold.id].proposal is not None)
+    proposal = stage.status.prospects[box.hold.id].proposal
+    assert proposal is not None
+    assert proposal.after is not None
+    stage.bench.previews.look()
+    stage.until(lambda: stage.bench.state.previews is not None and not stage.bench.state.previews.missing)
+    stage.bench.stepping.step()  # what is due, as the proposal does it
+    stage.until(lambda: stage.bench.state.stepped)
+    steps, now = stage.bench.state.steps, reading(stage.bench.state)
+    assert steps is not None
+    assert now is not None
+    assert [message.parts for message in steps.buffer.messages] == [one.parts for one in proposal.after.messages]
+    assert steps.buffer.messages[0].text.startswith("<system-reminder>")
+    assert now.before == proposal.tokens_before
+    assert now.pressure.tokens == pytest.approx(proposal.tokens_after, rel=0.15)  # the gate counts by a tokenizer
+    click(box.as_it_was)
+    waiting.result()

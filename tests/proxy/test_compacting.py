@@ -13,9 +13,9 @@ from inspector.cli.proxy import Attendant, rule_of
 from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
+from inspector.core.policies import instructions
 from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.clients import patience
-from inspector.proxy.holds import compacting
 from inspector.proxy.holds.compacting import Compactor, Proposal, told
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.holds.holds import Holds
@@ -176,7 +176,9 @@ def test_what_a_provider_would_refuse_is_not_proposed(monkeypatch: pytest.Monkey
             Message("c", "user", (Text("z"),)),
         )
     )
-    monkeypatch.setattr(compacting, "with_pinned", lambda before, after: before.with_messages(before.messages[1:2]))
+    monkeypatch.setattr(
+        instructions, "with_instructions", lambda before, after: before.with_messages(before.messages[1:2])
+    )
     found = Compactor("codex").propose(HOLD, told_of, lambda buffer: 5)
     assert found.after is None
     assert "would leave a buffer that a provider refuses" in told(found, 10_000)

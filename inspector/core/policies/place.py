@@ -11,6 +11,7 @@ from typing import Any
 from inspector.core.buffer import Buffer, View
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
+from inspector.core.policies.instructions import acting
 from inspector.core.policies.settings import SettingPairs, has_setting, said
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.session import Filed, PolicyState, Thread
@@ -122,6 +123,7 @@ def moment_at(thread: Thread, at: int, **more: Any) -> PolicyInput:
         agent="" if thread.id == "main" else thread.id,
         reports=reports_at(thread, at),
         filed=filed_at(thread, at),
+        keeps_instructions=thread.keeps_instructions,
         cache_ttl_s=cache_ttl(thread.requests[n].usage for n in range(at - 1, max(0, at - _LOOK) - 1, -1)),
         **more,
     )
@@ -201,8 +203,10 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
     told = [request for request in thread.requests[first:at] if request.usage is not None][-policy.samples :]
     if told and policy.keeps_first:
         told = [next(request for request in thread.requests if request.usage is not None), *told]
+    moment = PolicyInput(keeps_instructions=thread.keeps_instructions)
     for request in told:
-        raw, _ = policy.measure(PolicyContext(request.buffer(), settings, running))
+        sent = PolicyContext(request.buffer(), settings, running, moment)
+        raw, _ = acting(policy, sent).measure(sent)
         running = policy.learn(running, settings, raw, request.usage.prompt if request.usage else 0)
     return running
 
@@ -212,7 +216,7 @@ def believed_at(
 ) -> int:
     """Tokens that the policy would measure before request `at`, by its own formula: what decides which tier fires.
 
-    O(1) for a harness that calibrates an estimator, O(messages) for the others.
+    O(1) for a harness that calibrates an estimator, O(messages) for the others and in a recording of the proxy.
 
     Args:
         pressures: of the thread, by any estimator, where the caller has them.
@@ -220,12 +224,13 @@ def believed_at(
     recorded = recorded_state(policy, thread, at)
     if policy.prompt_estimator is not None and recorded is not None and recorded.believed is not None:
         return recorded.believed
-    if policy.prompt_estimator is not None and recorded is None:
+    if policy.prompt_estimator is not None and recorded is None and not thread.keeps_instructions:
         if pressures is None or pressures.estimator != policy.prompt_estimator.name:
             pressures = known_pressures(thread, policy.prompt_estimator)
         return pressures.at(at).calibrated
     buffer, running = buffer_at(policy, thread, at), running_at(policy, settings, thread, at)
-    return policy.believed(PolicyContext(buffer, settings, running, moment_at(thread, at)))
+    context = PolicyContext(buffer, settings, running, moment_at(thread, at))
+    return acting(policy, context).believed(context)
 
 
 def counts_by_itself(policy: Policy[Any, Any], thread: Thread, at: int) -> bool:

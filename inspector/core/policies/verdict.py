@@ -56,6 +56,8 @@ class PolicyInput:
     """What the session's file tells beside the messages."""
     cache_ttl_s: int = MINUTES
     """How long the provider keeps what the session writes to its cache."""
+    keeps_instructions: bool = False
+    """The client's instructions among the messages stay, whatever the policy does (`instructions.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from inspector.core.needs import drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
+from inspector.core.policies.instructions import InstructionKeeper
 from inspector.core.policies.place import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.replay.costs import Sizes, cache_facts
@@ -110,6 +111,8 @@ def replay(
 
 class _Driver:
     def __init__(self, ground: Ground, policy: Policy[Any, Any], settings: Any, answer: Answerer, remote: bool) -> None:
+        if ground.thread.keeps_instructions:
+            policy = InstructionKeeper(policy)
         self._ground, self._policy, self._settings = ground, policy, settings
         self._files, self._window, self._remote = RecordedFiles(rehearsed(answer)), ground.window, remote
         self._filed = filed_at(ground.thread, 0)

@@ -15,11 +15,12 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from inspector.core.errors import InspectorError
+from inspector.core.policies.context import PolicyContext
+from inspector.core.policies.place import context_at
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.extensions.policies import find_policy
 from inspector.gui.bridge import Bridge, Frames
 from inspector.gui.navigation import go_to
 from inspector.proxy.holds.compacting import Compactor, Proposal
@@ -27,6 +28,7 @@ from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.proxy.live_proxy import LiveProxy
 from inspector.workbench.live import Prospect, ProxyView
+from inspector.workbench.policy_input import policy_of
 from inspector.workbench.state import Choices, State
 from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
@@ -47,7 +49,9 @@ class ProxyController(QObject):
         self._closed = False
         self._known: set[int] = set()
         self._look_at: int | None = None
-        self._prospects = Prospects(bridge, lambda: self._seen(workbench.state))
+        self._user_window: int | None = None
+        """The window that the user chose for the open recording."""
+        self._prospects = Prospects(workbench, bridge, lambda: self._seen(workbench.state))
         self._frames = Frames(self._show, FRAME)
         workbench.subscribe(self._seen)
 
@@ -109,8 +113,10 @@ class ProxyController(QObject):
         proxy, status = self._proxy, state.proxy
         if proxy is None or status is None:
             return
+        self._take_window(state)
         prospects = {
-            hold.id: self._prospects.prospect(proxy.holds, hold, state, self.steps(hold)) for hold in status.holds
+            hold.id: self._prospects.prospect(proxy.holds, hold, state, self.steps(hold), self.place(hold))
+            for hold in status.holds
         }
         if prospects != status.prospects:
             self._workbench.show_proxy(replace(status, prospects=MappingProxyType(prospects)))
@@ -120,6 +126,15 @@ class ProxyController(QObject):
             self._look_at = None
         if place is not None:
             QTimer.singleShot(0, lambda: go_to(self._workbench, *place, ""))  # the others are still being told
+
+    def _take_window(self, state: State) -> None:
+        """The window that the user chooses for the recording is the one that requests are held by."""
+        chosen = state.user_window if state.proxy_is_open else None
+        if chosen == self._user_window:
+            return
+        self._user_window = chosen
+        if self._proxy is not None and state.proxy_is_open and self._proxy.holds.rule.window != chosen:
+            self.set_rule(replace(self._proxy.holds.rule, window=chosen))
 
     # -- intents -------------------------------------------------------------------------------------------------------
 
@@ -165,8 +180,12 @@ class ProxyController(QObject):
             self._bridge.run(lambda task: proxy.close(), lambda _: None, lane="wait")
 
     def set_rule(self, rule: Rule) -> None:
-        """Hold by another rule from here on."""
+        """Hold by another rule from here on. Its window is that of the open recording, too."""
         self._try(lambda proxy: proxy.set_rule(rule))
+        state = self._workbench.state
+        if state.proxy_is_open and state.proxy is not None and rule.window != state.proxy.rule.window:
+            self._user_window = rule.window
+            self._workbench.set_window(rule.window)
         self._show()
 
     def hold_next(self, wanted: bool) -> None:
@@ -232,28 +251,47 @@ class Prospects:
     """What would become of held requests: by the chosen policy, and with the steps that were taken. Worked out
     elsewhere, since a tokenizer reads all of it; `told` is called as soon as something more is known."""
 
-    def __init__(self, bridge: Bridge, told: Callable[[], None]) -> None:
-        self._bridge, self._told = bridge, told
+    def __init__(self, workbench: Workbench, bridge: Bridge, told: Callable[[], None]) -> None:
+        self._workbench, self._bridge, self._told = workbench, bridge, told
         self._known: dict[tuple[Any, ...], Any] = {}
         """By hold and what was asked: what that is about, and what is known; None while it is being worked out."""
         self._compactors: dict[tuple[Any, ...], Compactor] = {}
 
-    def prospect(self, holds: Holds, hold: HoldInfo, state: State, steps: Steps | None) -> Prospect:
-        """As far as it is known; the rest is reported later."""
+    def prospect(
+        self, holds: Holds, hold: HoldInfo, state: State, steps: Steps | None, place: tuple[str, int] | None
+    ) -> Prospect:
+        """As far as it is known; the rest is reported later. `place`: thread and request in the open recording."""
         if hold.cannot:
             return Prospect(steps)
         left = None
         if steps is not None and state.session is not None:
             measured = partial(_size_after, state.session.thread(steps.start[0]), state.estimator, steps)
             left = self._find((hold.id, id(steps.buffer), state.estimator), measured, steps.buffer)
-        choices = state.choices
-        compactor = self._compactor(choices)
+        proposal = self._proposal(holds, hold, state, place)
+        return Prospect(steps, left, proposal, policy_of(state).title)
+
+    def _proposal(self, holds: Holds, hold: HoldInfo, state: State, place: tuple[str, int] | None) -> Proposal | None:
+        """What the chosen policy would do: where the recording is open the step that Tiers takes there. Its sizes are
+        the gate's, which counts the whole body by a tokenizer."""
+        choices, compactor = state.choices, self._compactor(state.choices)
+        if place is None and state.proxy_is_open:
+            return None  # the recording is about to show it
 
         def propose() -> Proposal:
-            return compactor.propose(hold, holds.buffer(hold.id), partial(holds.predicted, hold.id))
+            there = None if place is None else self._context(state, place)
+            buffer = holds.buffer(hold.id) if there is None else there.buffer
+            return compactor.propose(hold, buffer, partial(holds.predicted, hold.id), there)
 
-        proposal = self._find((hold.id, choices.policy, choices.settings), propose)
-        return Prospect(steps, left, proposal, find_policy(choices.policy).title)
+        chosen = replace(choices, answer_by="", model="")
+        found: Proposal | None = self._find((hold.id, place, chosen, state.user_window), propose)
+        return found
+
+    def _context(self, state: State, place: tuple[str, int]) -> PolicyContext[Any, Any]:
+        """What the policy goes by at a request of the open recording. O(messages)."""
+        assert state.session is not None
+        thread, at = state.session.thread(place[0]), place[1]
+        window = self._workbench.find_window(replace(state, thread_id=thread.id), at)
+        return context_at(policy_of(state), state.choices, thread, at, window, state.session.client)
 
     def took(self, hold: HoldInfo, choices: Choices, proposal: Proposal) -> None:
         """It goes on like that."""

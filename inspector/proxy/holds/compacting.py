@@ -3,17 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Any, get_args
 
 from inspector.core.answering import Answerer, offline, rehearsed
 from inspector.core.buffer import Buffer
-from inspector.core.formats.codex.calls import mark_of
-from inspector.core.identity import is_reminder
-from inspector.core.message import Message, Text
 from inspector.core.needs import drive
 from inspector.core.outcome import FateName, fates
 from inspector.core.policies.context import PolicyContext
+from inspector.core.policies.instructions import acting, without_instructions
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.estimators import prompt_tokens
 from inspector.core.validity import check
@@ -25,52 +22,6 @@ from inspector.proxy.holds.hold import HoldInfo
 def has_turn(buffer: Buffer) -> bool:
     """Has the model answered yet? Before that there is nothing but instructions and the task."""
     return any(message.role == "assistant" for message in buffer.messages)
-
-
-def without_pinned(buffer: Buffer) -> Buffer:
-    """What a policy may touch, under a system prompt that holds the rest."""
-    pinned = _pinned(buffer.messages)
-    if not pinned:
-        return buffer
-    said = [buffer.prompt.system or "", *(one.text for one in buffer.messages if one.id in pinned)]
-    prompt = replace(buffer.prompt, system="\n\n".join(text for text in said if text))
-    return Buffer(tuple(one for one in buffer.messages if one.id not in pinned), prompt)
-
-
-def with_pinned(before: Buffer, after: Buffer) -> Buffer:
-    """What a policy made of `without_pinned(before)`, as it is sent: each instruction after the same message as before.
-    Where all before it is gone it follows what was put in their place, so that nothing else comes to begin the
-    conversation.
-    """
-    pinned = _pinned(before.messages)
-    old, stay = {message.id for message in before.messages}, {message.id for message in after.messages}
-    front: list[Message] = []
-    behind: dict[str, list[Message]] = {}
-    place, is_first = "", True
-    for message in before.messages:
-        if message.id in pinned:
-            (front if is_first else behind.setdefault(place, [])).append(message)
-            continue
-        is_first = False
-        place = message.id if message.id in stay else place
-    made = tuple(takewhile(lambda message: message.id not in old, after.messages))
-    rest = after.messages[len(made) :]
-    woven = (one for message in rest for one in (message, *behind.get(message.id, ())))
-    return Buffer((*front, *made, *behind.get("", ()), *woven), before.prompt)
-
-
-def _pinned(messages: Sequence[Message]) -> set[str]:
-    opening = {one.id for one in takewhile(lambda message: message.role != "assistant", messages) if _is_told(one)}
-    return {one.id for one in messages if one.role == "system"} | opening
-
-
-def _is_told(message: Message) -> bool:
-    """Did the client write all of it in the user's name?"""
-    if message.role != "user" or not message.parts:
-        return False
-    if not all(isinstance(part, Text) for part in message.parts):
-        return False
-    return mark_of(None, "user", message.parts) == "meta" or all(map(is_reminder, message.parts))
 
 
 GROWN = 0.1
@@ -110,30 +61,37 @@ class Compactor:
         """Tokens that the last cut of a conversation left."""
         self._policy.settings(self._pairs)
 
-    def propose(self, hold: HoldInfo, buffer: Buffer, weigh: Callable[[Buffer], int]) -> Proposal:
+    def propose(
+        self,
+        hold: HoldInfo,
+        buffer: Buffer,
+        weigh: Callable[[Buffer], int],
+        context: PolicyContext[Any, Any] | None = None,
+    ) -> Proposal:
         """What is due on a held buffer. Instructions among the messages stay, and nothing goes before there is a turn.
 
-        `weigh`: tokens of the request with that buffer in it.
+        Args:
+            weigh: tokens of the request with that buffer in it.
+            context: what the policy goes by where the recording is read; None = what the gate knows by itself.
         """
         tokens = hold.tokens if hold.tokens is not None else weigh(buffer)
         if not has_turn(buffer):
             return Proposal(buffer, tokens, why="the model has not answered yet: there is no turn to cut")
-        by = self._policy
-        context = self._learned(hold, without_pinned(buffer), tokens)
-        outcomes = drive(by.run_due(context), self._answer)
-        given, last = context.buffer, outcomes[-1]
-        if last.buffer.messages == given.messages or not last.buffer.messages:
+        if context is None:
+            context = self._learned(hold, buffer, tokens)
+        outcomes = drive(acting(self._policy, context).run_due(context), self._answer)
+        last = outcomes[-1]
+        if last.buffer.messages == buffer.messages or not last.buffer.messages:
             return Proposal(buffer, tokens, why="nothing is due", running=last.running)
-        after = with_pinned(buffer, last.buffer)
-        worse = {one.rule for one in check(after)} - {one.rule for one in check(buffer)}
+        after = buffer.with_messages(last.buffer.messages)
+        worse = {broken.rule for broken in check(after)} - {broken.rule for broken in check(buffer)}
         if worse:
-            why = f"{by.title} would leave a buffer that a provider refuses ({', '.join(sorted(worse))})"
+            why = f"{self._policy.title} would leave a buffer that a provider refuses ({', '.join(sorted(worse))})"
             return Proposal(buffer, tokens, why=why)
         changed = {key: fate for outcome in outcomes for key, fate in outcome.changed.items()}
-        gone = _gone((fate.name, fate.before or fate.after) for fate in fates(given, replace(last, changed=changed)))
-        left = weigh(after)
-        made = Proposal(buffer, tokens, after, left, gone, running=last.running)
-        touchable = {message.id for message in given.messages}
+        gone = _gone((fate.name, fate.before or fate.after) for fate in fates(buffer, replace(last, changed=changed)))
+        made = Proposal(buffer, tokens, after, weigh(after), gone, running=last.running)
+        touchable = {message.id for message in without_instructions(buffer).messages}
         rest = [message for message in buffer.messages if message.id not in touchable]
         why = self._too_small(hold, made, tokens - weigh(buffer.with_messages(rest)))
         return replace(made, why=why, is_small=bool(why))
@@ -144,13 +102,13 @@ class Compactor:
         """
         by = self._policy
         settings = by.settings(self._pairs, hold.window)
-        moment = PolicyInput(step=hold.exchange, model=hold.model, usage=hold.usage)
+        moment = PolicyInput(hold.exchange, hold.model, usage=hold.usage, keeps_instructions=True)
         if by.prompt_estimator is not None:
             tools = prompt_tokens(by.prompt_estimator, buffer.prompt)[1]
             buffer = Buffer(buffer.messages, replace(buffer.prompt, unseen=tools))
         running = self._running.get(hold.thread) or by.fresh(settings)
         context = PolicyContext(buffer, settings, running, moment, hold.window)
-        raw = by.measure(context)[0]
+        raw = acting(by, context).measure(context)[0]
         if by.prompt_estimator is None:
             running = by.learn(running, settings, raw, tokens)
         else:

@@ -80,6 +80,15 @@ class Holds(Gate):
         """Hold by another rule from here on. What waits goes on waiting."""
         self.rule = rule
         self._in_use = self._in_use or rule.kind != "off"
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._measure_windows)
+        self._tell()
+
+    def _measure_windows(self) -> None:
+        """The window may be another one by now: what waits shows it."""
+        for held in self._held.values():
+            window = self._window(held.request.call, held.request.state)
+            held.shown = replace(held.shown, window=window)
         self._tell()
 
     def hold_next(self, wanted: bool = True) -> None:

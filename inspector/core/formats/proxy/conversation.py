@@ -180,8 +180,8 @@ class Conversation:
         self.made.append(ShownCompaction(one, fresh, kept, "summary", calls, trigger))
         self.compacting = []
 
-    def thread(self, name: str, title: str, parent: str, parent_call: str) -> Thread:
-        """The thread so far."""
+    def thread(self, name: str, title: str, parent: str, parent_call: str, *, forwarded: bool = False) -> Thread:
+        """The thread so far. `forwarded`: by a proxy, which may change its requests."""
         about = (name, title, parent, parent_call)
         if self._thread is not None and self._thread[0] == about:
             return self._thread[1]
@@ -199,6 +199,7 @@ class Conversation:
             parent_call=parent_call,
             window=last.window if last else None,
             client=self.key.client,
+            keeps_instructions=forwarded,
         )
         self._thread = about, made
         return made

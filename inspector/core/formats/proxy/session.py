@@ -131,4 +131,4 @@ def _thread(one: Conversation, names: Mapping[int, str], several: bool) -> Threa
     if one.parent is None:
         whose = " ".join(word for word in (one.key.client, one.key.session[:13]) if word)
         title = f"{whose}: {title}".strip(": ") if several else ""
-    return one.thread(names[one.number], title, parent, one.parent_call)
+    return one.thread(names[one.number], title, parent, one.parent_call, forwarded=True)

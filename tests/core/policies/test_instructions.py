@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Role, Text
-from inspector.proxy.holds.compacting import has_turn, with_pinned, without_pinned
+from inspector.core.policies.instructions import with_instructions, without_instructions
+from inspector.proxy.holds.compacting import has_turn
 
 
 def said(id_: str, role: Role = "user", text: str = "") -> Message:
@@ -28,7 +29,7 @@ def ids(buffer: Buffer) -> list[str]:
 
 
 def test_a_policy_reads_them_as_part_of_the_prompt() -> None:
-    given_ = without_pinned(CODEX)
+    given_ = without_instructions(CODEX)
     assert ids(given_) == ["task", "a", "b", "c", "d"]
     assert given_.prompt.system is not None
     for text in ("You are an agent.", "Never leave", "Use tabs", "The rules of the house", "The model was changed"):
@@ -36,26 +37,26 @@ def test_a_policy_reads_them_as_part_of_the_prompt() -> None:
 
 
 def test_they_stand_where_they_stood() -> None:
-    given_ = without_pinned(CODEX)
-    assert with_pinned(CODEX, given_) == CODEX
+    given_ = without_instructions(CODEX)
+    assert with_instructions(CODEX, given_) == CODEX
     one, *_, last = given_.messages
-    assert ids(with_pinned(CODEX, given_.with_messages([SUMMARY, last]))) == [
+    assert ids(with_instructions(CODEX, given_.with_messages([SUMMARY, last]))) == [
         "rules", "agents", "reminder", "s", "late", "d",
     ]  # fmt: skip
-    assert ids(with_pinned(CODEX, given_.with_messages([one, SUMMARY, last]))) == [
+    assert ids(with_instructions(CODEX, given_.with_messages([one, SUMMARY, last]))) == [
         "rules", "agents", "reminder", "task", "late", "s", "d",
     ]  # fmt: skip
 
 
 def test_what_the_client_says_later_in_passing_is_no_instruction() -> None:
     later = Buffer((said("task"), said("a", "assistant"), REMINDER, AGENTS))
-    assert without_pinned(later) is later
+    assert without_instructions(later) is later
 
 
 def test_a_conversation_that_the_user_begins_is_not_begun_by_an_instruction() -> None:
     """Claude Code lays its system item behind the prompt; the prompt goes, the item follows the summary."""
     buffer = Buffer((said("task"), RULES, said("a", "assistant"), said("b")))
-    after = with_pinned(buffer, without_pinned(buffer).with_messages([SUMMARY, said("b")]))
+    after = with_instructions(buffer, without_instructions(buffer).with_messages([SUMMARY, said("b")]))
     assert ids(after) == ["s", "rules", "b"]
 
 
@@ -67,10 +68,10 @@ def test_there_is_a_turn_once_the_model_has_answered() -> None:
 @given(st.lists(st.sampled_from(["system", "user", "assistant"]), max_size=12), st.data())
 def test_every_instruction_stays_in_order(roles: list[Role], data: st.DataObject) -> None:
     buffer = Buffer(tuple(said(str(n), role) for n, role in enumerate(roles)))
-    given_ = without_pinned(buffer)
+    given_ = without_instructions(buffer)
     kept = [message for message in given_.messages if data.draw(st.booleans())]
     made = data.draw(st.sampled_from([[], [SUMMARY]]))
-    after = with_pinned(buffer, given_.with_messages([*made, *kept]))
+    after = with_instructions(buffer, given_.with_messages([*made, *kept]))
     assert [one.id for one in after.messages if one.role == "system"] == ids(
         Buffer(tuple(one for one in buffer.messages if one.role == "system"))
     )
