@@ -16,6 +16,7 @@ from inspector.core.session import Session
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
+from inspector.extensions.policies import find_policy
 from inspector.workbench.editing import Editing
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
@@ -92,6 +93,14 @@ def choices_for(now: State, path: str) -> Choices:
     if run is None or run.plan is None or run.record != path:
         return choices
     return choices.adopt(run.plan.policy, run.plan.all_settings, run.remote)
+
+
+def _carried_over(choices: Choices) -> str:
+    """Say which settings of the user hold for the next session, too; empty where there are none."""
+    if choices.usual is not None or not choices.settings:
+        return ""
+    settings = ", ".join(f"{name} = {value}" for name, value in choices.settings)
+    return f"{find_policy(choices.policy).title} keeps your settings: {settings}."
 
 
 def _nothing_open(now: State) -> State:
@@ -227,8 +236,10 @@ class Workbench:
 
     def _emptied(self, now: State, session: Session) -> State:
         """Prepare the State for a session of another file."""
-        note = self._kept_steps.last_note
-        return replace(_nothing_open(now), following=now.following, choices=choices_for(now, session.path), note=note)
+        choices = choices_for(now, session.path)
+        notes = (self._kept_steps.last_note, _carried_over(choices) if now.session is not None else "")
+        note = " ".join(filter(None, notes))
+        return replace(_nothing_open(now), following=now.following, choices=choices, note=note)
 
     def failed(self, sentence: str) -> None:
         """An expected failure, reported in one sentence; what is shown stays."""

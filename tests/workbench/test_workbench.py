@@ -12,6 +12,7 @@ from inspector.agent.status import Breakpoints, RunStatus
 from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.workbench.live import RunView
 from inspector.workbench.policy_input import start_of
+from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.pressure.scale import watermarks
 from inspector.workbench.state import Choices, State
 from inspector.workbench.stepping import HAND
@@ -162,6 +163,21 @@ def test_policy_that_the_user_chooses_stays_with_its_settings_in_the_next_sessio
     assert (choices.policy, choices.settings) == ("pi", (("reserve_tokens", "4000"),))
     bench.close()
     assert opened(bench, "/c").policy == "pi"
+
+
+def test_line_that_was_moved_is_named_in_the_next_session() -> None:
+    bench = Workbench()
+    opened(bench, "/a")
+    assert bench.state.note == ""
+    bench.stepping.set("mid_ratio", "0.48")
+    opened(bench, "/b")
+    assert bench.state.note == "Roku keeps your settings: mid_ratio = 0.48."
+    now = reading(bench.state)
+    assert now is not None
+    assert now.changed == ("mid_ratio = 0.48, set by you",)
+    bench.stepping.set("mid_ratio", None)
+    opened(bench, "/c")
+    assert bench.state.note == ""
 
 
 def test_options_of_one_session_end_with_it() -> None:

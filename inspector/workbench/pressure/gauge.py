@@ -22,7 +22,7 @@ from inspector.core.tokens.windows import Window
 from inspector.core.words import plural
 from inspector.workbench.policy_input import policy_of, settings_of, sizer_of
 from inspector.workbench.pressure.scale import GaugeLine, assumed_window, gauge_lines, policy_title
-from inspector.workbench.state import PolicyBelief, State
+from inspector.workbench.state import Choices, PolicyBelief, State
 
 RESERVE = 16_384
 """Tokens that a client usually keeps free for the answer (Pi's reserveTokens); a quarter of a small window."""
@@ -163,6 +163,8 @@ class GaugeReading:
     """The tiers that are due; None while that is not worked out."""
     preview: TierEffect | None = None
     """What the tier that is looked at would leave."""
+    changed: tuple[str, ...] = ()
+    """The settings of the policy that the user changed, in words: `mid_ratio = 0.48, set by you`."""
 
     @property
     def ratio(self) -> float | None:
@@ -223,7 +225,13 @@ def reading(state: State) -> GaugeReading | None:
         trigger=client_trigger(session, thread, pressures, window.tokens),
         due=_due(state),
         preview=_preview(state, pressure),
+        changed=() if state.choices.usual else changed_words(state.choices),
     )
+
+
+def changed_words(choices: Choices) -> tuple[str, ...]:
+    """Name each setting of the policy that differs from the policy's own."""
+    return tuple(f"{name} = {value}, set by you" for name, value in choices.settings)
 
 
 def _place(state: State, thread: Thread) -> str:

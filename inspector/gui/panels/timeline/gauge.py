@@ -107,7 +107,7 @@ class Gauge(Panel):
         say(self._policy, f"Policy: {now.policy}" if now is not None and not now.is_default else "")
         self._policy.setToolTip(tip(explain("policy")))
         say(self._warning, "\n".join(now.window.warnings) if now else "")
-        say(self._count, "\n".join((own_count_words(now), *now.late)).strip() if now else "")
+        say(self._count, "\n".join((own_count_words(now), *now.changed, *now.late)).strip() if now else "")
         self._count.setToolTip(tip(explain("own count", _estimate_words(now, self._state.estimator))))
 
     def _show_kind(self, now: GaugeReading | None) -> None:
