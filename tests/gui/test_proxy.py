@@ -498,8 +498,6 @@ def test_hold_box_and_tiers_at_the_same_place_free_the_same(stage: Stage) -> Non
     proposal = stage.status.prospects[box.hold.id].proposal
     assert proposal is not None
     assert proposal.after is not None
-    stage.bench.previews.look()
-    stage.until(lambda: stage.bench.state.previews is not None and not stage.bench.state.previews.missing)
     stage.bench.stepping.step()  # what is due, as the proposal does it
     stage.until(lambda: stage.bench.state.stepped)
     steps, now = stage.bench.state.steps, reading(stage.bench.state)

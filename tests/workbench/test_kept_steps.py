@@ -30,6 +30,7 @@ def bench_with_steps(path: str = "/tmp/a.jsonl", at: int = 7) -> Workbench:
     bench.move(at)
     bench.stepping.step("L0")
     bench.stepping.step("L1")
+    bench.stepping.choose(settings=())  # else the next session says that they hold there, too
     return bench
 
 

@@ -20,6 +20,7 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import BreakerState, Verdicts, Watermark
+from inspector.core.tokens.estimators import buffer_tokens
 
 AnyContext = PolicyContext[Any, Any]
 
@@ -66,40 +67,45 @@ class InstructionKeeper(Policy[Any, Any]):
         return self._inner.watermarks(settings)
 
     def breaker(self, context: AnyContext) -> BreakerState | None:
-        return self._inner.breaker(_bare(context))
+        return self._inner.breaker(self._bare(context))
 
     def measure(self, context: AnyContext) -> tuple[int, int]:
-        return self._inner.measure(_bare(context))
+        return self._inner.measure(self._bare(context))
 
     def due(self, context: AnyContext) -> Verdicts:
-        return self._inner.due(_bare(context))
+        return self._inner.due(self._bare(context))
 
     def tier(self, name: str, context: AnyContext) -> Done[Any]:
-        outcome = yield from self._inner.tier(name, _bare(context))
-        return _completed(context, (outcome,))[0]
+        outcome = yield from self._inner.tier(name, self._bare(context))
+        return self._completed(context, (outcome,))[0]
 
     def before_call(self, context: AnyContext) -> AllDone[Any]:
-        return _completed(context, (yield from self._inner.before_call(_bare(context))))
+        return self._completed(context, (yield from self._inner.before_call(self._bare(context))))
 
     def after_turn(self, context: AnyContext) -> AllDone[Any]:
-        return _completed(context, (yield from self._inner.after_turn(_bare(context))))
+        return self._completed(context, (yield from self._inner.after_turn(self._bare(context))))
 
     def run_due(self, context: AnyContext) -> AllDone[Any]:
-        return _completed(context, (yield from self._inner.run_due(_bare(context))))
+        return self._completed(context, (yield from self._inner.run_due(self._bare(context))))
 
+    def _bare(self, context: AnyContext) -> AnyContext:
+        """The context without the instructions. What a harness that counts its prompt measures does not change."""
+        bare, by = without_instructions(context.buffer), self.prompt_estimator
+        if by is None or bare is context.buffer:
+            return context.with_buffer(bare)
+        whole = buffer_tokens(by, context.messages, context.buffer.prompt)
+        lacking = whole - buffer_tokens(by, bare.messages, bare.prompt)
+        prompt = replace(bare.prompt, unseen=bare.prompt.unseen + lacking)
+        return context.with_buffer(Buffer(bare.messages, prompt))
 
-def _bare(context: AnyContext) -> AnyContext:
-    return context.with_buffer(without_instructions(context.buffer))
-
-
-def _completed(context: AnyContext, outcomes: Sequence[Outcome[Any]]) -> tuple[Outcome[Any], ...]:
-    """The outcomes with the instructions in their buffers; a buffer that was not changed is the one of the context."""
-    bare, found = _bare(context).messages, list[Outcome[Any]]()
-    for outcome in outcomes:
-        is_changed = outcome.buffer.messages != bare
-        buffer = with_instructions(context.buffer, outcome.buffer) if is_changed else context.buffer
-        found.append(replace(outcome, buffer=buffer))
-    return tuple(found)
+    def _completed(self, context: AnyContext, outcomes: Sequence[Outcome[Any]]) -> tuple[Outcome[Any], ...]:
+        """The outcomes with the instructions in their buffers; a buffer that did not change is that of the context."""
+        bare, found = without_instructions(context.buffer).messages, list[Outcome[Any]]()
+        for outcome in outcomes:
+            is_changed = outcome.buffer.messages != bare
+            buffer = with_instructions(context.buffer, outcome.buffer) if is_changed else context.buffer
+            found.append(replace(outcome, buffer=buffer))
+        return tuple(found)
 
 
 def without_instructions(buffer: Buffer) -> Buffer:

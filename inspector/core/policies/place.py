@@ -216,7 +216,7 @@ def believed_at(
 ) -> int:
     """Tokens that the policy would measure before request `at`, by its own formula: what decides which tier fires.
 
-    O(1) for a harness that calibrates an estimator, O(messages) for the others and in a recording of the proxy.
+    O(1) for a harness that calibrates an estimator, O(messages) for the others.
 
     Args:
         pressures: of the thread, by any estimator, where the caller has them.
@@ -224,7 +224,7 @@ def believed_at(
     recorded = recorded_state(policy, thread, at)
     if policy.prompt_estimator is not None and recorded is not None and recorded.believed is not None:
         return recorded.believed
-    if policy.prompt_estimator is not None and recorded is None and not thread.keeps_instructions:
+    if policy.prompt_estimator is not None and recorded is None:
         if pressures is None or pressures.estimator != policy.prompt_estimator.name:
             pressures = known_pressures(thread, policy.prompt_estimator)
         return pressures.at(at).calibrated

@@ -58,8 +58,7 @@ def beliefs(state: State) -> PolicyBelief:
         return PolicyBelief(whose, thread)
     start = _kept(state.believed, whose, thread)
     left = islice(thread.requests, len(start), None)
-    sums_up = by.prompt_estimator is not None and not thread.keeps_instructions
-    if not sums_up and sum(len(request.view) for request in left) > _MOST:
+    if by.prompt_estimator is None and sum(len(request.view) for request in left) > _MOST:
         return PolicyBelief(whose, thread)
     count = len(thread.requests)
     more = [believed_at(by, settings, thread, n) for n in range(len(start), count + 1)]

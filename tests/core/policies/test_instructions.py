@@ -1,12 +1,23 @@
 """Instructions among the messages stay where they stood, whatever a policy does to the rest."""
 
+from itertools import takewhile
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.core.answering import offline
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Role, Text
-from inspector.core.policies.instructions import with_instructions, without_instructions
+from inspector.core.needs import drive
+from inspector.core.policies.catalogue import POLICIES
+from inspector.core.policies.context import PolicyContext
+from inspector.core.policies.instructions import acting, with_instructions, without_instructions
+from inspector.core.policies.roku import POLICY as ROKU
+from inspector.core.policies.verdict import PolicyInput
 from inspector.proxy.holds.compacting import has_turn
+from tests.core.formats.recordings import Recording, body, read, text, user
+from tests.core.formats.recordings import said as reply_of
 
 
 def said(id_: str, role: Role = "user", text: str = "") -> Message:
@@ -32,8 +43,8 @@ def test_a_policy_reads_them_as_part_of_the_prompt() -> None:
     given_ = without_instructions(CODEX)
     assert ids(given_) == ["task", "a", "b", "c", "d"]
     assert given_.prompt.system is not None
-    for text in ("You are an agent.", "Never leave", "Use tabs", "The rules of the house", "The model was changed"):
-        assert text in given_.prompt.system
+    for words in ("You are an agent.", "Never leave", "Use tabs", "The rules of the house", "The model was changed"):
+        assert words in given_.prompt.system
 
 
 def test_they_stand_where_they_stood() -> None:
@@ -77,3 +88,37 @@ def test_every_instruction_stays_in_order(roles: list[Role], data: st.DataObject
     )
     assert [one for one in after.messages if one.role != "system"] == [*made, *kept]
     assert after.prompt == buffer.prompt
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_policy_that_acts_on_a_forwarded_buffer_leaves_the_instructions_where_they_are(name: str) -> None:
+    turns = [said(f"{n}", "user" if n % 2 else "assistant", "word " * 400) for n in range(20)]
+    buffer = Buffer((*CODEX.messages, *turns), CODEX.prompt)
+    policy = POLICIES[name]
+    settings = policy.settings([("window", "3000")], 3_000)
+    forwarded = PolicyContext(buffer, settings, policy.fresh(settings), PolicyInput(keeps_instructions=True))
+    kept = acting(policy, forwarded)
+    for tier in policy.tiers:
+        outcome = drive(kept.tier(tier.name, forwarded), offline)
+        front = takewhile(lambda message: message.id != "task" and not message.summary, outcome.buffer.messages)
+        assert [message.id for message in front][:3] == ["rules", "agents", "reminder"]
+        assert "late" in ids(outcome.buffer)
+    for done in drive(kept.run_due(forwarded), offline):
+        assert {"rules", "agents", "reminder", "late"} <= set(ids(done.buffer))
+
+
+def test_count_of_a_harness_that_counts_its_prompt_is_that_of_the_whole_buffer() -> None:
+    settings = ROKU.settings()
+    forwarded = PolicyContext(CODEX, settings, ROKU.fresh(settings), PolicyInput(keeps_instructions=True))
+    assert acting(ROKU, forwarded).believed(forwarded) == ROKU.believed(forwarded)
+
+
+def test_policy_of_any_other_buffer_acts_as_it_is() -> None:
+    assert acting(ROKU, PolicyContext(CODEX, ROKU.settings(), None)) is ROKU
+
+
+def test_recording_of_the_proxy_alone_keeps_instructions() -> None:
+    recording = Recording()
+    recording.reply(recording.ask(body([user("Go.")])), reply_of(text("Done.")))
+    assert recording.session().main.keeps_instructions
+    assert not read(recording.records[1:]).main.keeps_instructions  # requests of somebody else's log

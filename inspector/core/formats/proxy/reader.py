@@ -76,7 +76,8 @@ class ProxyReader:
 
     def session(self) -> Session:
         """The session so far."""
-        return recorded_session(self._all, self._conversations, self._id, Prefix(self._problems), self._notes)
+        problems, is_ours = Prefix(self._problems), self._runs > 0
+        return recorded_session(self._all, self._conversations, self._id, problems, self._notes, forwarded=is_ours)
 
     def exchange(self, number: int) -> Exchange | None:
         """One exchange of the latest run of the proxy, as it stands; None where it is not known."""

@@ -19,8 +19,10 @@ def recorded_session(
     name: str,
     problems: Sequence[Problem],
     told: Sequence[str],
+    *,
+    forwarded: bool,
 ) -> Session:
-    """Everything so far. `name`: of the recording; `told`: what the proxy wants said."""
+    """Everything so far. `name`: of the recording; `told`: what the proxy wants said; `forwarded`: by our own proxy."""
     steps, singles = steps_and_singles([one for one in conversations.all if one.steps])
     for one in steps:
         conversations.adopt(one)
@@ -29,7 +31,7 @@ def recorded_session(
     clients = dict.fromkeys(one.key.client for one in steps if one.key.client)
     return Session(
         "proxy",
-        tuple(_thread(one, names, several) for one in steps),
+        tuple(_thread(one, names, several, forwarded) for one in steps),
         problems,
         client=", ".join(clients),
         id=(steps[0].key.session if steps and steps[0].key.strong else "") or name,
@@ -125,10 +127,10 @@ def _names(steps: Sequence[Conversation]) -> dict[int, str]:
     return names
 
 
-def _thread(one: Conversation, names: Mapping[int, str], several: bool) -> Thread:
+def _thread(one: Conversation, names: Mapping[int, str], several: bool, forwarded: bool) -> Thread:
     parent = names.get(one.parent.number, "") if one.parent is not None else ""
     title = one.label or one.asked or (f"sub-agent of {parent}" if parent else "")
     if one.parent is None:
         whose = " ".join(word for word in (one.key.client, one.key.session[:13]) if word)
         title = f"{whose}: {title}".strip(": ") if several else ""
-    return one.thread(names[one.number], title, parent, one.parent_call, forwarded=True)
+    return one.thread(names[one.number], title, parent, one.parent_call, forwarded=forwarded)
