@@ -256,10 +256,13 @@ def test_side_calls_are_no_steps() -> None:
     summary = body(
         [*TURNS[:2], said("user", "CRITICAL: Respond with TEXT ONLY ... summary of the conversation so far")]
     )
-    session = read(title, status, probe, body(TURNS[:1]), count, summary, body(TURNS[:3]))
+    search = body([said("user", "Perform a web search for the query: goats")], tools=[{"type": "web_search_20250305"}])
+    session = read(title, status, probe, body(TURNS[:1]), count, search, summary, body(TURNS[:3]))
     assert [len(thread.requests) for thread in session.threads] == [2]
     (note,) = session.notes
-    assert all(word in note for word in ("title", "call without tools", "quota", "token count", "summary"))
+    assert all(
+        word in note for word in ("title", "call without tools", "quota", "token count", "web search", "summary")
+    )
 
 
 def test_a_side_call_alone_is_what_the_file_holds() -> None:

@@ -39,6 +39,33 @@ def test_subagents_by_their_own_keys() -> None:
     assert session.threads[0].compactions == []
 
 
+SEARCH = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
+INNER = [
+    ("web search", body([user("Perform a web search for the query: goats")], system="You search.", tools=[SEARCH])),
+    ("web search", body([user("Suche nach: Ziegen")], system="You search.", tools=[SEARCH])),
+]
+
+
+@pytest.mark.parametrize(("kind", "inner"), INNER, ids=["search", "search in other words"])
+def test_the_inner_call_of_a_web_tool_when_recorded_is_no_turn(kind: str, inner: dict[str, Any]) -> None:
+    recording = Recording()
+    messages = turns(recording, 4, headers=CLAUDE)
+    recording.reply(recording.ask(inner, headers=CLAUDE), said(text("a list of links"), tokens=37_000))
+    recording.reply(recording.ask(body(messages), headers=CLAUDE), said(text("done"), tokens=150))
+    session = recording.session()
+    [main] = session.threads
+    assert [request.usage.prompt for request in main.requests if request.usage] == [100, 110, 120, 130, 150]
+    assert [(side.kind, side.thread, side.usage and side.usage.prompt) for side in session.side_calls] == [
+        (kind, "main", 37_000)
+    ]
+
+
+def test_a_chat_that_offers_only_the_providers_search_when_recorded_is_a_conversation() -> None:
+    recording = Recording()
+    recording.reply(recording.ask(body([user("What is new?")], tools=[SEARCH])), said(text("nothing")))
+    assert len(recording.session().main.requests) == 1
+
+
 def test_subagents_that_are_told_the_same() -> None:
     """Each has its own call: of the thread that it names as its parent, in the order in which they began."""
     recording = Recording()

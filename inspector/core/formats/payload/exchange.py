@@ -10,6 +10,7 @@ from typing import Any
 from inspector.core.dialects.catalogue import event_of
 from inspector.core.dialects.dialect import Dialect, answer_schema
 from inspector.core.formats.proxy.exchange import unwrapped
+from inspector.core.formats.proxy.side import SEARCH_PROMPT, offers_only_search
 from inspector.core.untyped import fields_of, first_of, object_of, text_of
 
 
@@ -88,6 +89,8 @@ def side_reason(dialect: Dialect, one: BodyPair) -> str:
     last = text_of(fields_of(content[-1]).get("text") if isinstance(content, list) and content else content)
     if last.startswith("CRITICAL: Respond with TEXT ONLY") and "summary of the conversation" in last:
         return "call for a summary"
+    if len(items) == 1 and last.startswith(SEARCH_PROMPT) and offers_only_search(body):
+        return "web search"
     return ""
 
 

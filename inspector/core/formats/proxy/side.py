@@ -14,9 +14,9 @@ from typing import Any
 from inspector.core.buffer import Prompt, head
 from inspector.core.dialects.dialect import answer_schema
 from inspector.core.formats.proxy.bodies import Body
-from inspector.core.formats.proxy.keys import turn_metadata
+from inspector.core.formats.proxy.keys import client_of, turn_metadata
 from inspector.core.message import Message, Opaque, Text
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import object_of, objects_of, text_at, text_of
 
 LOOK = 4_000
 """Characters of each text that are looked at, from its beginning and from its end."""
@@ -46,7 +46,7 @@ class RequestSigns:
 
 
 def side_kind(asked: RequestSigns) -> str:
-    """title, prewarm, quota probe, router, compaction, ...; empty for a step of the conversation."""
+    """title, prewarm, quota probe, web search, compaction, ...; empty for a step of the conversation."""
     return next((kind for kind, told in _RULES if told(asked)), "")
 
 
@@ -127,6 +127,22 @@ _AFTER = (
     "The following is a summary",
 )
 
+SEARCH_PROMPT = "Perform a web search for the query:"
+"""How Claude Code's tool WebSearch begins its question to a model of its own."""
+
+
+def offers_only_search(body: Mapping[str, Any]) -> bool:
+    """Is the provider's own web search the only tool that a request offers?"""
+    tools = objects_of(body.get("tools"))
+    return bool(tools) and all(text_at(tool, "type").startswith("web_search_") for tool in tools)
+
+
+def _web_search(asked: RequestSigns) -> bool:
+    if asked.messages != 1 or not offers_only_search(asked.body):
+        return False
+    return asked.last.startswith(SEARCH_PROMPT) or client_of(asked.headers) == "claude-code"
+
+
 _RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (
     ("prewarm", lambda asked: asked.body.get("generate") is False),
     ("prewarm", _codex("prewarm")),
@@ -134,6 +150,7 @@ _RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (
     ("compaction", lambda asked: asked.headers.get("x-openai-subagent") == "compact"),
     ("compaction", _compaction),
     ("title", _title),
+    ("web search", _web_search),
     ("quota probe", lambda asked: asked.limit == asked.messages == 1),
     ("warm-up", lambda asked: asked.messages == 1 and asked.last.strip() == "Warmup"),
     ("router", _schema("complexity_score", "complexity_reasoning", "model_choice")),
