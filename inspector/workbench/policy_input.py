@@ -22,6 +22,8 @@ from inspector.core.policies.place import (
     summary_at,
 )
 from inspector.core.policies.settings import SettingPairs
+from inspector.core.replay.costs import call_place
+from inspector.core.replay.summary_calls import CallPlace
 from inspector.core.session import Request, Thread, additions
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.tokens.windows import Window
@@ -72,6 +74,15 @@ def sizer_at(state: State, at: int) -> Sizer:
         return state.branch.sizes.before
     assert state.pressures is not None
     return sizer(state.pressures, state.at)
+
+
+def call_place_of(state: State, size: Sizer) -> CallPlace:
+    """What measures every buffer where we stand, and prices the model calls. Call it only while something is open."""
+    thread, pressures = state.thread, state.pressures
+    assert thread is not None
+    assert pressures is not None
+    side_calls = state.session.side_calls if state.session is not None else ()
+    return call_place(thread, side_calls, state.place, pressures, size)
 
 
 def step_rows_of(state: State) -> Sequence[StepRow]:

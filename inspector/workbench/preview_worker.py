@@ -1,5 +1,6 @@
 """Works out the previews where we stand, off the side, and keeps the last few. Nothing here takes a step."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from inspector.core.answering import offline
@@ -7,11 +8,10 @@ from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.instructions import acting
 from inspector.core.policies.place import chosen_moment
-from inspector.core.replay.costs import call_place
 from inspector.core.replay.files import with_recorded_files
 from inspector.core.session import Session
-from inspector.workbench.policy_input import context_of, ground_of, policy_of, sizer_of
-from inspector.workbench.previews import Preview, Previews, preview
+from inspector.workbench.policy_input import call_place_of, context_of, ground_of, policy_of, sizer_of
+from inspector.workbench.previews import Preview, Previews, fired_when_due, preview
 from inspector.workbench.state import Bench, State, attempt
 from inspector.workbench.steps import ORIGIN
 
@@ -41,11 +41,7 @@ def previews(state: State) -> Previews:
     verdicts = by.due(context)
     estimated, _ = by.measure(context)
     shown = size.pressure_of(context.buffer).tokens or 0
-    thread, pressures = state.thread, state.pressures
-    assert thread is not None
-    assert pressures is not None
-    calls = state.session.side_calls if state.session is not None else ()
-    place = call_place(thread, calls, state.place, pressures, size)
+    place = call_place_of(state, size)
     return Previews(_key(state), by, context, estimated, by.believed(context, verdicts), place, verdicts, shown)
 
 
@@ -117,18 +113,19 @@ class PreviewWorker:
             self._see(found, state)
 
     def _see(self, found: Previews, state: State) -> None:
-        """The next preview, as long as somebody still stands there."""
+        """Work out what is missing next, while the playhead stays here."""
         if self._underway != found.key:
             return
-        if not found.missing or _key(self._bench.state) != found.key:
+        if found.is_complete or _key(self._bench.state) != found.key:
             self._underway = None
+            return
+        if not found.missing:
+            self._see_due_run(found, state)
             return
         tier = found.missing[0]
 
-        def seen(one: Preview) -> None:
-            grown = self._known.get(found.key, found).with_preview(one)
-            self._keep(grown)
-            self._see(grown, state)
+        def seen(preview: Preview) -> None:
+            self._grow(found, state, lambda known: known.with_preview(preview))
 
         def job() -> Preview:
             forced = chosen_moment(found.policy, state.choices, *ground_of(state), tier)
@@ -136,6 +133,26 @@ class PreviewWorker:
             return preview(found.policy, tier, replace(found.context, moment=forced), found.place, answer)
 
         self._bench.work(job, seen)
+
+    def _see_due_run(self, found: Previews, state: State) -> None:
+        """Find out which of several tiers that are due would still fire, one after the other."""
+
+        def seen(tiers: tuple[str, ...] | InspectorError) -> None:
+            fired = found.due if isinstance(tiers, InspectorError) else tiers
+            self._grow(found, state, lambda known: replace(known, due_run=fired))
+
+        def job() -> tuple[str, ...]:
+            return fired_when_due(found.policy, found.context, with_recorded_files(offline, *ground_of(state)))
+
+        if len(found.due) < 2:
+            seen(found.due)
+        else:
+            self._bench.work(lambda: attempt(job), seen)
+
+    def _grow(self, found: Previews, state: State, change: Callable[[Previews], Previews]) -> None:
+        grown = change(self._known.get(found.key, found))
+        self._keep(grown)
+        self._see(grown, state)
 
     def _keep(self, found: Previews) -> None:
         session = self._bench.state.session

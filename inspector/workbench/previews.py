@@ -6,17 +6,17 @@ first change is still read from the cache, what comes after is written anew. Fro
 tokens less as the step freed. All for a provider that caches prompts; prices are the model's, never guessed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Decimal
 from types import MappingProxyType
 from typing import Any, Literal
 
-from inspector.core.answering import Answerer, AnswerLog, missing_files_words, offline, rehearsed
+from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, missing_files_words, offline, rehearsed
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import drive
-from inspector.core.outcome import Outcome, fates
+from inspector.core.outcome import Fate, Outcome, fates
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.verdict import Verdict
@@ -67,32 +67,59 @@ def preview(
         place: What measures every buffer there, and prices the model calls.
         answer: Who answers; nothing is written.
     """
-    asked, buffer, sizer = AnswerLog(rehearsed(answer)), context.buffer, place.size
+    log = AnswerLog(rehearsed(answer))
     try:
-        outcome: Outcome[Any] = drive(policy.tier(tier, context), asked)
+        outcome: Outcome[Any] = drive(policy.tier(tier, context), log)
     except InspectorError as failure:
         return Preview(tier, 0, 0, NO_CALLS, None, 0, None, None, str(failure))
-    touched = sum(fate.name != "kept" for fate in fates(buffer, outcome))
-    break_at = first_change(buffer, outcome.buffer)
-    rewritten = 0
-    if break_at is not None:
-        rewritten = sizer.rows(outcome.buffer.messages[break_at:])
+    cached_s = context.moment.cache_ttl_s
+    measured = weigh(tier, context.buffer, outcome.buffer, log.asked, place, cached_s)
+    return replace(measured, touched=_touched(fates(context.buffer, outcome)), outcome=outcome)
+
+
+def weigh(
+    name: str, before: Buffer, after: Buffer, needs: Sequence[AnsweredNeed], place: CallPlace, cache_ttl_s: int
+) -> Preview:
+    """Work out what a tier or a step costs and frees.
+
+    Args:
+        name: Of the tier or the step.
+        before: The buffer where it starts.
+        after: The buffer where it ends.
+        needs: What it asked.
+        place: What measures every buffer there, and prices the model calls.
+        cache_ttl_s: How long the provider keeps what is written to its cache.
+    """
+    size, break_at = place.size, first_change(before, after)
+    rewritten = size.rows(after.messages[break_at:]) if break_at is not None else 0
+    written = cache_written(rewritten, cache_ttl_s)
     return Preview(
-        tier,
-        sizer.tokens(buffer) - sizer.tokens(outcome.buffer),
-        touched,
-        place.price(asked.asked, buffer.prompt),
+        name,
+        size.tokens(before) - size.tokens(after),
+        0,
+        place.price(needs, before.prompt),
         break_at,
         rewritten,
-        cost(place.model, cache_written(rewritten, context.moment.cache_ttl_s), place.time) if rewritten else None,
-        outcome,
-        "",
-        context.moment.cache_ttl_s,
-        place.expected,
-        place.model,
-        place.time,
-        missing_files_words(asked.asked),
+        cost(place.model, written, place.time) if rewritten else None,
+        cache_ttl_s=cache_ttl_s,
+        expected=place.expected,
+        model=place.model,
+        time=place.time,
+        missing_files=missing_files_words(needs),
     )
+
+
+def _touched(changes: Iterable[Fate]) -> int:
+    return sum(fate.name != "kept" for fate in changes)
+
+
+def fired_when_due(policy: Policy[Any, Any], context: PolicyContext[Any, Any], answer: Answerer) -> tuple[str, ...]:
+    """Return the tiers that would do something if what is due were run, in their order. Changes nothing.
+
+    Fewer than are due: the first one may free so much that the next is due no more.
+    """
+    outcomes = drive(policy.run_due(context), rehearsed(answer))
+    return tuple(outcome.tier for outcome in outcomes if outcome.changed or outcome.events)
 
 
 def first_change(before: Buffer, after: Buffer) -> int | None:
@@ -124,6 +151,8 @@ class Previews:
     verdicts: tuple[Verdict, ...]
     shown: int = 0
     """Tokens of the buffer by that measure."""
+    due_run: tuple[str, ...] | None = None
+    """The tiers that would do something if what is due were run; None until that is worked out."""
     by_tier: Mapping[str, Preview] = field(default_factory=lambda: MappingProxyType({}))
     """By tier; those that are missing are being worked out."""
 
@@ -131,6 +160,11 @@ class Previews:
     def next(self) -> str:
         """The tier that would fire first; empty where none is due."""
         return next((verdict.tier for verdict in self.verdicts if verdict.due), "")
+
+    @property
+    def due(self) -> tuple[str, ...]:
+        """The tiers that are due, in the policy's order."""
+        return tuple(verdict.tier for verdict in self.verdicts if verdict.due)
 
     @property
     def suggested(self) -> str:
@@ -147,6 +181,11 @@ class Previews:
     def missing(self) -> tuple[str, ...]:
         """Tiers whose preview is not there yet."""
         return tuple(tier.name for tier in self.policy.tiers if tier.name not in self.by_tier)
+
+    @property
+    def is_complete(self) -> bool:
+        """Is everything worked out?"""
+        return not self.missing and self.due_run is not None
 
     def with_preview(self, preview: Preview) -> "Previews":
         """With one more preview."""

@@ -82,7 +82,7 @@ def need(stage: Stage) -> None:
     """L3b waits for the person, an answer is typed."""
     stage.stepping.undo()
     stage.set_up("dark", bottom=330)
-    stage.answer_by("by hand")
+    stage.answer_by("Manually")
     stage.run("L3b")
     stage.paste(WRITTEN)
 
@@ -107,7 +107,7 @@ def remote(stage: Stage) -> None:
     """L3a by the simulated provider: what only the provider can read, its readable summary below."""
     stage.stepping.go(ORIGIN)
     stage.set_up("dark")
-    stage.answer_by("simulated")
+    stage.answer_by("Simulated")
     stage.stepping.choose(remote=True)
     stage.stepping.set("opaque_items", "keep")
     stage.rest()
@@ -125,7 +125,7 @@ def reactive(stage: Stage) -> None:
     stage.stepping.choose(remote=False)
     stage.stepping.set("opaque_items", None)
     stage.set_up("light")
-    stage.answer_by("offline")
+    stage.answer_by("Offline")
     stage.run("L4")
     stage.newest()
     stage.bring("Tiers", "Diff")

@@ -118,7 +118,7 @@ class Stage:
         self.rest(lambda: self.bench.state.asking is None or not self.bench.state.asking.busy)
 
     def answer_by(self, word: str) -> None:
-        """offline, simulated, by hand."""
+        """Offline, Simulated, Manually."""
         self.bring("Tiers")
         self.click(self.tiers.answers.chips.buttons[word])
 

@@ -31,7 +31,7 @@ def test_a_tier_breakpoint_opens_compact_with_that_tiers_preview(stage: Stage, m
     stage.until(lambda: tiers.seen and bench.state.preview is not None)
     assert bench.state.preview is not None
     assert bench.state.preview.tier == tier
-    assert tiers.cost.caption.text() == f"WHAT {tier} WOULD COST"
+    assert tiers.cost.caption.whole == f"COST OF {tier}"
     assert tier in stage.bar.says.toolTip() + stage.bar.says.text()
     docks.choose("Read")  # looked at once: it is not brought again
     bench.select(bench.state.buffer().messages[0].id)

@@ -5,19 +5,23 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QEnterEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QCursor, QEnterEvent
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.core.policies.catalogue import POLICIES
 from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.diff.panel import DiffPanel
+from inspector.gui.panels.lists.events import EventsPanel
 from inspector.gui.panels.tiers.blocks import BY_HAND, GENERATED, NONE, PROVIDER, RECORDED, TYPED
 from inspector.gui.panels.tiers.need_text import FAILURES
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import MainWindow
 from inspector.workbench.steps import Step
+from inspector.workbench.words.step_words import step_words
+from inspector.workbench.words.tier_words import effect_words, verdict_words
 from tests.gui.hands import click, press, write
 from tests.gui.stepping import open_it
 
@@ -43,7 +47,7 @@ def foreseen(window: MainWindow, qtbot: QtBot) -> None:
 
     def ready() -> bool:
         previews = window.workbench.state.previews
-        return previews is not None and not previews.missing and not window.bridge.busy
+        return previews is not None and previews.is_complete and not window.bridge.busy
 
     qtbot.waitUntil(ready)
 
@@ -76,14 +80,14 @@ def test_a_row_a_tier_in_order_with_verdict_and_preview(window: MainWindow, step
     assert list(stepper.rows) == ["L0", "L1", "L2", "L3a", "L3b", "L4"]
     for verdict in previews.verdicts:
         row = stepper.rows[verdict.tier]
-        assert row.why.text() == verdict.why
-        assert row.button.text() == ("Step" if verdict.due else "Force")
+        assert row.why.whole == verdict_words(previews, verdict, 200_000)
+        assert row.button.text() == ("Run" if verdict.due else "Force")
         assert bool(row.name.property("due")) is verdict.due
-        assert f"frees {previews.by_tier[verdict.tier].freed:,}" in row.preview.text()
-    assert stepper.rows["L0"].badge.isVisible()
-    assert [row.tier.name for row in stepper.rows.values() if row.badge.isVisible()] == ["L0"]
-    assert "1 model call, about $" in stepper.rows["L3b"].preview.text()
-    assert "no model call" in stepper.rows["L1"].preview.text()
+        assert row.effect.whole == effect_words(previews.by_tier[verdict.tier])
+    assert stepper.rows["L0"].badge.text() == "Runs first"
+    assert stepper.rows["L4"].badge.text() == "Not due"
+    assert "1 model call, about $" in stepper.rows["L3b"].effect.whole
+    assert "No model call." in stepper.rows["L1"].effect.whole
 
 
 def test_showing_changes_nothing(window: MainWindow, stepper: TierPanel) -> None:
@@ -92,34 +96,49 @@ def test_showing_changes_nothing(window: MainWindow, stepper: TierPanel) -> None
     assert window.workbench.state.buffer() == window.workbench.state.recorded()
 
 
-def test_the_cost_of_what_is_looked_at(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_due_tier_on_entering_is_selected_with_its_preview_cost_and_diff(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
+    assert [name for name, row in stepper.rows.items() if row.property("picked")] == ["L0"]
     shown = stepper.cost.texts()
-    assert shown["model call"] == "none"
-    assert shown["cached prefix broken at"].startswith("message ")
-    assert "cache written anew for 5 min" in shown
-    assert shown["pays for itself after"].endswith(("request", "requests"))
+    assert stepper.cost.caption.whole == "COST OF L0"
+    assert shown["Model call"] == "none"
+    assert shown["Cache miss starts at"].startswith("message ")
+    assert shown["Pays for itself after"].endswith(("request", "requests"))
+    diff = window.docks.panel("Diff")
+    assert isinstance(diff, DiffPanel)
+    qtbot.waitUntil(lambda: diff.model.comparison is not None)
+    assert diff.model.comparison is not None
+    assert diff.model.comparison.sides.preview
+
+
+def test_click_on_another_row_shows_its_preview_until_it_is_clicked_again(
+    window: MainWindow, stepper: TierPanel
+) -> None:
     click(stepper.rows["L3b"].why)
     assert window.workbench.state.preview is not None
     assert window.workbench.state.preview.tier == "L3b"
-    assert stepper.cost.caption.text() == "WHAT L3b WOULD COST"
-    assert re.fullmatch(
-        r"[\d,]+ in · about 2,048 out \(at most 2,048\) · about \$[\d.]+",
-        stepper.cost.texts()["model call"],
-    )
-    assert "Expected output of a model call: 2,600 tokens, typical of" in stepper.cost.toolTip()
-    click(stepper.rows["L3b"].why)  # a second click lets go
-    assert window.workbench.state.preview is None
+    assert [name for name, row in stepper.rows.items() if row.property("picked")] == ["L3b"]
+    assert stepper.cost.caption.whole == "COST OF L3b"
+    assert re.fullmatch(r"about \$[\d.]+( \(at most \$[\d.]+\))?", stepper.cost.texts()["Model call"])
+    assert re.search(r"1 model call: [\d,]+ tokens in.*; about 2,048 out \(at most 2,048\)", stepper.cost.toolTip())
+    assert "Expected output of a call: 2,600 tokens, typical of" in stepper.cost.toolTip()
+    click(stepper.rows["L3b"].why)
+    assert window.workbench.state.preview.tier == "L0", "the suggested one again"
 
 
-def test_the_mouse_on_a_row_shows_its_preview(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
-    row = stepper.rows["L1"]
-    enter(row)
-    qtbot.waitUntil(lambda: window.workbench.state.pointed == "L1")
-    assert window.workbench.state.preview is not None
-    assert window.workbench.state.preview.tier == "L1"
-    assert row.property("picked")
-    row.pointed.emit("")
-    qtbot.waitUntil(lambda: window.workbench.state.pointed is None)
+def test_mouse_over_a_row_or_a_button_changes_no_preview(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+    enter(stepper.rows["L1"])
+    enter(stepper.rows["L1"].button)
+    qtbot.wait(250)
+    assert window.workbench.state.pointed is None
+
+
+def test_key_that_leads_to_a_button_selects_its_tier(window: MainWindow, stepper: TierPanel) -> None:
+    stepper.rows["L1"].button.setFocus(Qt.FocusReason.TabFocusReason)
+    assert window.workbench.state.pointed == "L1"
+    stepper.rows["L3a"].button.setFocus(Qt.FocusReason.OtherFocusReason)
+    assert window.workbench.state.pointed == "L1"
 
 
 def enter(widget: QWidget) -> None:
@@ -127,12 +146,98 @@ def enter(widget: QWidget) -> None:
     QApplication.sendEvent(widget, QEnterEvent(here, here, QPointF(widget.mapToGlobal(here.toPoint()))))
 
 
+def places(stepper: TierPanel) -> dict[str, tuple[int, int, int, int]]:
+    """Where every button of the panel is, and the cost block."""
+    widgets: dict[str, QWidget] = {name: row.button for name, row in stepper.rows.items()}
+    widgets |= {"due": stepper.due, "more": stepper.more, "caption": stepper.caption, "cost": stepper.cost}
+    widgets |= dict(stepper.answers.chips.buttons)
+    window = stepper.window()
+    rooms = {name: QRect(one.mapTo(window, QPoint()), one.size()) for name, one in widgets.items()}
+    return {name: (room.x(), room.y(), room.width(), room.height()) for name, room in rooms.items()}
+
+
+def test_buttons_stay_where_they_are_whatever_is_shown(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+    before = places(stepper)
+    click(stepper.rows["L3b"].why)
+    assert places(stepper) == before
+    stepped(window, qtbot, lambda: click(stepper.rows["L0"].button))
+    assert places(stepper) == before, "right after the step, without previews"
+    foreseen(window, qtbot)
+    assert places(stepper) == before
+    stepped(window, qtbot, lambda: click(stepper.rows["L3b"].button))
+    foreseen(window, qtbot)
+    window.workbench.stepping.choose(settings=(("context_window_tokens", "900000"),))
+    foreseen(window, qtbot)
+    assert stepper.due.text() == "Nothing is due"
+    assert places(stepper) == before
+    window.workbench.stepping.undo()
+    window.workbench.previous()
+    foreseen(window, qtbot)
+    assert places(stepper) == before
+    heights = {row.height() for row in stepper.rows.values()}
+    assert len(heights) == 1
+
+
+def test_run_button_when_nothing_is_due_says_so_and_is_disabled(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
+    assert stepper.due.isEnabled()
+    assert stepper.status.text().startswith("L0")
+    settings = (("context_window_tokens", "900000"), ("microcompact_retain_recent", "50"))
+    window.workbench.stepping.choose(settings=settings)
+    foreseen(window, qtbot)
+    assert stepper.due.text() == "Nothing is due"
+    assert not stepper.due.isEnabled()
+    assert stepper.status.text().startswith("No tier is due: L1 and L2 in ")
+    assert "No tier is due" in stepper.due.toolTip()
+    press(window, Qt.Key.Key_D)
+    qtbot.waitUntil(lambda: bool(window.workbench.state.failure))
+    assert not taken(window)
+    assert "no step was taken" in window.notice.words.text()
+
+
+def test_panels_after_a_step_show_the_step_and_not_the_next_preview(
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
+) -> None:
+    diff, events = window.docks.panel("Diff"), window.docks.panel("Events")
+    assert isinstance(diff, DiffPanel)
+    assert isinstance(events, EventsPanel)
+    button = stepper.rows["L3b"].button
+    QCursor.setPos(button.mapToGlobal(button.rect().center()))
+    enter(stepper.rows["L3b"])
+    step = stepped(window, qtbot, lambda: click(button))
+    foreseen(window, qtbot)
+    qtbot.wait(300)
+    assert window.workbench.state.preview is None
+    assert not any(row.property("picked") for row in stepper.rows.values())
+    assert diff.model.comparison is not None
+    sides = diff.model.comparison.sides
+    assert (sides.preview, sides.name) == (False, "L3b")
+    assert sides.after is step.buffer
+    assert stepper.cost.caption.whole == "COST OF L3b"
+    assert stepper.cost.kind.text() == "this step, estimated"
+    assert stepper.status.text() == f"L3b: {step_words(step)}"
+    assert events.counted(window.workbench.state) == len(step.events)
+    assert window.docks.panel("Model calls").counted(window.workbench.state) == 1
+
+
+def test_cost_of_a_step_is_what_its_preview_foresaw(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
+    for tier in ("L0", "L3b"):
+        window.workbench.previews.point(tier)
+        foretold = stepper.cost.texts()
+        stepped(window, qtbot, lambda: click(stepper.rows[tier].button))  # noqa: B023
+        foreseen(window, qtbot)
+        qtbot.waitUntil(lambda: stepper.cost.kind.text() == "this step, estimated")
+        assert stepper.cost.texts() == foretold
+        anew(window, qtbot)
+
+
 def test_walking_on_the_verdicts_follow(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
-    before = stepper.rows["L1"].why.text()
+    before = stepper.rows["L1"].why.whole
     press(window.docks.panel("Buffer").focusProxy() or window, Qt.Key.Key_Left)
     assert stepper.rows["L1"].property("stale")
     foreseen(window, qtbot)
-    assert stepper.rows["L1"].why.text() != before
+    assert stepper.rows["L1"].why.whole != before
     assert not stepper.rows["L1"].property("stale")
 
 
@@ -156,9 +261,9 @@ def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: 
         assert outcome is not None
         assert [message.parts for message in step.buffer.messages] == [m.parts for m in outcome.buffer.messages]
         foreseen(window, qtbot)
-        assert "last: " in stepper.rows[step.outcomes[-1].tier].last.text()
+        assert stepper.status.text() == f"{step.name}: {step_words(step)}"
         anew(window, qtbot)
-        assert not stepper.rows[step.outcomes[-1].tier].last.text()
+        assert stepper.status.text().startswith("L0")
 
 
 def test_each_tier_by_its_key(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
@@ -193,7 +298,7 @@ def test_what_is_due_undo_redo(window: MainWindow, stepper: TierPanel, qtbot: Qt
     assert isinstance(gauge, Gauge)
     assert isinstance(panel, BufferPanel)
     window.docks.bring("Buffer")
-    assert [line.text() for line in gauge.findChildren(type(stepper.here)) if line.text() == "estimated"]
+    assert [line.text() for line in gauge.findChildren(QLabel) if line.text() == "estimated"]
     assert panel._buffer == step.buffer.messages
     assert "after 1 step" in panel.count.text()
     assert {panel.model.row_at(n).fate for n in range(panel.model.rowCount())} != {"kept"}
@@ -235,7 +340,7 @@ def test_the_breaker_opens_at_the_third_failure_and_is_reset_by_hand(
         foreseen(window, qtbot)
         assert stepper.breaker.words.text().endswith(f"{n} of 3 failures")
     assert stepper.breaker.words.text().startswith("open")
-    assert "mechanical" in stepper.rows["L3b"].why.text()
+    assert "The breaker is open, so a digest is made." in stepper.rows["L3b"].why.whole
     assert "ours" in stepper.breaker.button.text()
     assert "not Roku's" in stepper.breaker.button.accessibleDescription()
     click(stepper.breaker.button)
@@ -278,7 +383,7 @@ def test_nobody_who_answers_is_told_calmly(window: MainWindow, stepper: TierPane
     assert not stepper.due.isEnabled()
     press(window, Qt.Key.Key_Period, CONTROL)
     assert waits(window) == ""
-    assert [stepper.due.isEnabled(), stepper.turn.isEnabled()] == [True, True]
+    assert [stepper.due.isEnabled(), stepper.more.isEnabled()] == [True, True]
 
 
 def test_session_memory_typed_makes_another_tier_due(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
@@ -290,7 +395,7 @@ def test_session_memory_typed_makes_another_tier_due(window: MainWindow, stepper
     write(memory.text, "We mend the reader.")
     foreseen(window, qtbot)
     assert window.workbench.state.choices.summary == "We mend the reader."
-    assert stepper.rows["L2"].button.text() == "Step"
+    assert stepper.rows["L2"].button.text() == "Run"
     step = stepped(window, qtbot, lambda: click(stepper.rows["L2"].button))
     assert any("We mend the reader." in message.text for message in step.buffer.messages)
     click(memory.chips.buttons[NONE])

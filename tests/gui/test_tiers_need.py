@@ -260,7 +260,7 @@ def test_who_answers_is_told_by_name_and_the_cost_is_of_the_tier_that_waits(
     waiting.show_panel("Model calls")
     qtbot.waitUntil(lambda: panel.note.text() == "slow is answering…")
     waiting.show_panel("Tiers")
-    qtbot.waitUntil(lambda: tiers.cost.isVisible() and tiers.cost.caption.text() == "WHAT L3b WOULD COST")
+    qtbot.waitUntil(lambda: tiers.cost.isVisible() and tiers.cost.caption.whole == "COST OF L3b")
     slow.go.set()
     ended(waiting, qtbot)
 

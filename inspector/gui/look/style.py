@@ -1,10 +1,15 @@
 """The one style sheet, made from the colours. Letters scale with the system's font."""
 
-from inspector.gui.look.colours import Colours
+from inspector.gui.look.colours import Colours, mixed
 from inspector.resources import resource
 
 SMALL, LARGE = 0.88, 1.9
 """Captions and titles, as shares of the system's font."""
+
+
+def tint(c: Colours) -> str:
+    """The ground of a badge that says that something is due."""
+    return mixed(c.window, c.low, 0.18).name()
 
 
 def style_sheet(c: Colours, points: float) -> str:
@@ -55,6 +60,11 @@ QPushButton[role="primary"] {{
   background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; font-weight: 600;
 }}
 QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
+QToolButton[role="primary"] {{
+  background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; padding: 4px 6px; font-weight: 600;
+}}
+QToolButton[role="primary"]:focus {{ border-color: {c.text}; }}
+QToolButton[role="primary"]:disabled {{ background: {c.raised}; border-color: {c.raised}; color: {c.missing}; }}
 QPushButton[role="flat"], QToolButton[role="flat"] {{
   background: transparent; border-color: transparent; color: {c.quiet}; padding: 3px 6px;
 }}
@@ -139,19 +149,27 @@ QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 #DropArea {{ border: 1px dashed {c.missing}; border-radius: 10px; }}
 #DropArea[over="true"] {{ border-color: {c.accent}; background: {c.selected}; }}
 
-#TierRow {{ border-bottom: 1px solid {c.line}; background: {c.window}; }}
-#TierRow:hover {{ background: {c.faint}; }}
-#TierRow[picked="true"] {{ background: {c.selected}; }}
+#TierRow {{
+  border: 0; border-bottom: 1px solid {c.line}; border-left: 3px solid {c.window}; background: {c.window};
+}}
+#TierRow:hover {{ background: {c.faint}; border-left-color: {c.faint}; }}
+#TierRow[picked="true"] {{ background: {c.selected}; border-left-color: {c.accent}; }}
 #TierRow[stale="true"] QLabel {{ color: {c.missing}; }}
 #TierRow QPushButton {{ padding: 3px 10px; }}
 #TierRow:hover QPushButton, #TierRow[picked="true"] QPushButton {{ background: {c.hover}; border-color: {c.hover}; }}
 #TierRow QPushButton:focus {{ border-color: {c.accent}; }}
+#CostBlock {{ border-top: 1px solid {c.line}; }}
+#CostBlock QPushButton[role="chip"] {{ padding: 3px 8px; }}
 QLabel[role="tier"] {{ font-weight: 600; color: {c.quiet}; }}
 QLabel[role="tier"][due="true"] {{ color: {c.good}; }}
 QLabel[role="small"] {{ color: {c.quiet}; font-size: {small:.1f}pt; }}
-QLabel[role="next"] {{
-  color: {c.on_accent}; background: {c.accent}; border-radius: 7px; padding: 0 7px; font-size: {small:.1f}pt;
+QLabel[role="due"], QLabel[role="not due"] {{
+  color: {c.low}; background: {tint(c)}; border-radius: 8px; padding: 1px 8px; font-size: {small:.1f}pt;
 }}
+QLabel[role="not due"] {{ color: {c.quiet}; background: {c.raised}; }}
+#TierRow[picked="true"] QLabel[role="not due"] {{ background: {c.hover}; }}
+#TierRow QPushButton[role="outline"] {{ color: {c.accent}; border-color: {c.accent}; background: transparent; }}
+#TierRow QPushButton[role="outline"]:disabled {{ color: {c.missing}; border-color: {c.missing}; }}
 QLabel[role="dot"] {{ color: {c.good}; }}
 QLabel[role="dot"][open="true"] {{ color: {c.high}; }}
 QPushButton[role="primary"]:disabled {{ background: {c.raised}; border-color: {c.raised}; color: {c.missing}; }}

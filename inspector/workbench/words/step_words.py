@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inspector.core.answering import AnsweredNeed
-from inspector.core.needs import Answer, Failure, Need, ReadFile, RemoteCompact, SaveText, SaveTranscript, Summarize
+from inspector.core.answering import AnsweredNeed, missing_files_words
+from inspector.core.needs import Answer, Failure, Need, RemoteCompact, SaveText, SaveTranscript, Summarize
 from inspector.core.outcome import FateName, Outcome
 from inspector.core.words import plural
 from inspector.workbench.steps import Step
@@ -122,15 +122,9 @@ def answerer_words(by: str) -> str:
 
 def files_words(needs: Sequence[AnsweredNeed]) -> Iterator[str]:
     """Say which files could not be re-attached, and what could not be saved."""
-    files = [need.reply for need in needs if isinstance(need.need, ReadFile)]
-    missing = sum(isinstance(reply, Failure) for reply in files)
-    if missing:
-        yield f"{missing:,} of {plural(len(files), 'file')} to re-attach {_is_or_are(missing)} not in the recording."
+    if missing := missing_files_words(needs):
+        yield f"{missing}."
     saved = [need.reply for need in needs if isinstance(need.need, SaveTranscript | SaveText)]
     failed = [reply for reply in saved if isinstance(reply, Failure)]
     if failed:
         yield f"{plural(len(failed), 'file')} could not be written ({failed[-1]})."
-
-
-def _is_or_are(count: int) -> str:
-    return "is" if count == 1 else "are"

@@ -121,7 +121,7 @@ def _micro(context: LearnContext) -> Verdict:
         newest = f"the newest {settings.keep_recent}"
         why = f"no compactable tool result over {settings.micro_min_tokens:,} tokens is older than {newest}"
     else:
-        why = plural(len(indices), "old tool result")
+        why = f"{plural(len(indices), 'old tool result')} can be cleared"
     if agent:
         why += " · the list of a sub-agent is compacted as a whole only"
     return Verdict(layers.MICRO, bool(indices) and not agent, why, layers.freed(context.messages, indices))

@@ -114,19 +114,19 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         memory = compaction.has_memory(context)
         path = compaction.choose_path(context)
         if path == "mechanical":
-            remote = f" · {'breaker open' if moment.router else 'no model'}: mechanical"
-            local = f" · {'breaker open' if running.breaker.open else 'no model'}: mechanical digest"
+            remote = f" · {'the breaker is open' if moment.router else 'there is no model'}, so a digest is made"
+            local = f" · {'the breaker is open' if running.breaker.open else 'there is no model'}, so a digest is made"
         else:
             remote = "" if moment.remote else " · this provider cannot compact remotely"
-            local = " · the provider compacts remotely: L3a" if path == "L3a" else ""
+            local = " · the provider compacts remotely, so L3a runs" if path == "L3a" else ""
         at_mid, at_high = settings.mid_line.tokens, settings.high_line.tokens
         old = clearable(context.messages, settings)
         freed = running.calibration.apply(freed_raw(context.messages, old))
         none = f"no tool result older than the newest {settings.microcompact_retain_recent} would shrink"
         return (
-            Verdict("L0", bool(old), plural(len(old), "old tool result") if old else none, freed),
-            Verdict("L1", mid_due and not memory, mid + memory * " · a summary is at hand: L2", total, at_mid),
-            Verdict("L2", mid_due and memory, mid + (not memory) * " · no summary at hand: L1", total, at_mid),
+            Verdict("L0", bool(old), f"{plural(len(old), 'old tool result')} can be cleared" if old else none, freed),
+            Verdict("L1", mid_due and not memory, mid + memory * " · session memory exists: L2 runs", total, at_mid),
+            Verdict("L2", mid_due and memory, mid + (not memory) * " · no session memory: L1 runs", total, at_mid),
             Verdict("L3a", high_due and path == "L3a", high + remote, total, at_high),
             Verdict("L3b", high_due and path != "L3a", high + local, total, at_high),
             Verdict("L4", bool(moment.overflow), moment.overflow or "only after the model refuses the buffer", total),

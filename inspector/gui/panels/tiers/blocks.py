@@ -14,7 +14,7 @@ from inspector.gui.calling import model_of
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.key_dialog import ask_key
 from inspector.gui.dialogs.setting_row import SettingRows
-from inspector.gui.look.build import button, choice, column, holding, line_field, mark, row
+from inspector.gui.look.build import button, choice, column, holding, keep, line_field, mark, row
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.chips import Chips
@@ -23,7 +23,7 @@ from inspector.workbench.policy_input import policy_of, preset_of, settings_of, 
 from inspector.workbench.state import State
 from inspector.workbench.stepping import HAND
 
-OFFLINE, SIMULATED, PROVIDER, BY_HAND = "offline", "simulated", "provider", "by hand"
+OFFLINE, SIMULATED, PROVIDER, BY_HAND = "Offline", "Simulated", "Provider", "Manually"
 ANSWERERS = (
     (OFFLINE, "A deterministic extractive summary, made here: no model, no key, no network."),
     (SIMULATED, "A provider that runs on this machine and speaks the real protocols."),
@@ -32,16 +32,18 @@ ANSWERERS = (
 )
 PROVIDERS = ("anthropic", "openai")
 """Known by name; any other is an address."""
+_NAMES = {OFFLINE: "offline", SIMULATED: "simulated", BY_HAND: HAND}
+"""Of who answers, by the word of the chip."""
 
 
 class AnswerBlock(QWidget):
-    """Chips, and for a provider which one and whether its key is there."""
+    """Chips, which stand elsewhere; and for a provider which one it is and whether its key is there."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self._desk = desk
         self._asked_for = self._key_words = ""
-        self.chips = Chips("Answer model calls with", ANSWERERS)
+        self.chips = Chips("Model calls by", ANSWERERS)
         self.chips.chosen.connect(self._chosen)
         about = (
             "anthropic, openai, or an address: http://host/v1 speaks OpenAI Chat,\n"
@@ -62,11 +64,12 @@ class AnswerBlock(QWidget):
         self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))
         self.note = label(role="small", wrap=True)
         self._which = holding(row((self.provider, 1), self.key))
-        column(self.chips, self._which, self.model, self.note, self.remote, of=self, gap=6)
+        keep(self, self.chips)
+        column(self.note, self._which, self.model, self.remote, of=self, gap=6)
 
     def show_state(self, state: State) -> None:
         who = state.choices.answer_by
-        kind = {HAND: BY_HAND, OFFLINE: OFFLINE, SIMULATED: SIMULATED}.get(who, PROVIDER)
+        kind = next((word for word, name in _NAMES.items() if name == who), PROVIDER)
         self.chips.take(kind)
         self._which.setVisible(kind == PROVIDER)
         if kind == PROVIDER and self.provider.currentText() != who:
@@ -105,7 +108,7 @@ class AnswerBlock(QWidget):
     def _chosen(self, word: str) -> None:
         named = self.provider.currentText().strip()
         named = PROVIDERS[0] if not named or address_trouble(named) else named
-        self._desk.workbench.stepping.choose(answer_by={BY_HAND: HAND, PROVIDER: named}.get(word, word))
+        self._desk.workbench.stepping.choose(answer_by=_NAMES.get(word, named))
 
     def _name_model(self) -> None:
         model = self.model.text().strip()

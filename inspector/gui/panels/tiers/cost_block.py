@@ -1,0 +1,142 @@
+"""What the tier that is selected would cost, or what the step that is shown cost.
+
+The block is always there, with the same lines: its content changes in place, so nothing around it moves.
+"""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from inspector.core.usage import MINUTES
+from inspector.core.words import plural, priced_words
+from inspector.gui.look.build import column, row
+from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import dollars, grouped, lifetime
+from inspector.gui.widgets.small import Elided
+from inspector.workbench.previews import Payback, Preview, payback
+
+if TYPE_CHECKING:
+    from inspector.core.replay.economics import Economics
+
+NOTHING = "–"
+LINES = ("Model call", "Cache miss starts at", "Re-sent at the next request", "Saved by each later request")
+PAYBACK = "Pays for itself after"
+_TIP = (
+    "For a provider that caches prompts: what precedes the first change is still read from its cache, the rest is "
+    "sent and written again. Each later request then reads less. Prices are the model's."
+)
+
+
+class CostBlock(QWidget):
+    """Five lines: what, how much."""
+
+    def __init__(self, *below: QWidget) -> None:
+        super().__init__()
+        self.setObjectName("CostBlock")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.caption = Elided("caption")
+        self.kind = label("", role="small")
+        self._values: dict[str, Elided] = {}
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(6)
+        grid.setHorizontalSpacing(10)
+        grid.setColumnStretch(1, 1)
+        for place, name in enumerate((*LINES, PAYBACK)):
+            value = Elided("strong")
+            value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(label(name, role="quiet"), place, 0)
+            grid.addWidget(value, place, 1)
+            self._values[name] = value
+        head = row((self.caption, 1), self.kind)
+        column(head, 2, grid, 4, *below, of=self, margins=(16, 10, 16, 10), gap=6)
+        self.setToolTip(tip(_TIP))
+
+    def show_cost(self, preview: Preview | None, is_step: bool) -> None:
+        """Show what a tier would cost, or a step did; None: there is nothing to show."""
+        is_empty = preview is None or bool(preview.failure)
+        self.caption.show_text(f"COST OF {preview.tier}" if preview is not None else "COST")
+        self.kind.setText("" if is_empty else "this step, estimated" if is_step else "estimated")
+        values = {} if preview is None or is_empty else cost_values(preview)
+        for name, value in self._values.items():
+            value.show_text(values.get(name, NOTHING))
+        calls = call_words(preview) if preview is not None else ""
+        self._values[LINES[0]].setToolTip(tip(calls))
+        self.setToolTip(tip(f"{_TIP}\n{calls}".rstrip()))
+
+    def show_recorded(self, economics: "Economics") -> None:
+        """Show what a recorded compaction cost, as far as that is known."""
+        self.caption.show_text("COST OF THE RECORDED COMPACTION")
+        once, saved = economics.cost_usd, economics.saved_per_request_usd
+        self.kind.setText("" if once is None else f"{dollars(once)} once")
+        for value in self._values.values():
+            value.show_text(NOTHING)
+        self._values[LINES[3]].show_text("unknown" if saved is None else dollars(saved))
+        self._values[PAYBACK].show_text(_recorded_payback(economics))
+
+    def texts(self) -> dict[str, str]:
+        """What is shown, by its name."""
+        return {name: value.whole for name, value in self._values.items()}
+
+
+def cost_values(preview: Preview) -> dict[str, str]:
+    """The value of each line."""
+    back = payback(preview)
+    return {
+        LINES[0]: _call(preview),
+        LINES[1]: "nowhere" if preview.break_at is None else f"message {grouped(preview.break_at)}",
+        LINES[2]: _rewrite(preview),
+        LINES[3]: "unknown" if back.saved is None else dollars(back.saved),
+        PAYBACK: payback_words(back, preview.model),
+    }
+
+
+def payback_words(back: Payback, model: str) -> str:
+    """`5 requests`, `at once`, `never`, `unknown: no price for my-model`."""
+    match back.verdict:
+        case "pays":
+            return plural(back.requests, "request") if back.requests else "at once"
+        case "never":
+            return "never"
+        case "unknown":
+            return f"unknown: no price for {model}" if model else "unknown: no model named"
+
+
+def _recorded_payback(economics: "Economics") -> str:
+    if economics.cost_usd is None:
+        return "unknown"
+    after = economics.paid_after_requests
+    if after is None:
+        return "never"
+    return plural(after, "request") if after else "at once"
+
+
+def _call(preview: Preview) -> str:
+    """`about $0.12 (at most $0.55)`: what is sent and written is in the tooltip."""
+    calls = preview.calls
+    if not calls.together.count:
+        return "none"
+    return "price unknown" if calls.cost is None else priced_words(calls.cost, calls.most_cost)
+
+
+def call_words(preview: Preview) -> str:
+    """Say what the model calls send and are expected to write, and where that comes from; empty without a call."""
+    calls = preview.calls.together
+    if not calls.count:
+        return ""
+    cached = f", {grouped(calls.usage.cache_read)} of them cached" if calls.usage.cache_read else ""
+    most = "no limit" if calls.most_output is None else f"at most {grouped(calls.most_output)}"
+    return (
+        f"{plural(calls.count, 'model call')}: {grouped(calls.usage.prompt)} tokens in{cached}; about "
+        f"{grouped(calls.usage.output)} out ({most}). What was sent before is read from the cache. Expected output of "
+        f"a call: {grouped(preview.expected.tokens)} tokens, {preview.expected.source}."
+    )
+
+
+def _rewrite(preview: Preview) -> str:
+    if not preview.rewritten:
+        return "nothing"
+    price = f", {dollars(preview.rewrite_cost)}" if preview.rewrite_cost is not None else ""
+    kept = f" for {lifetime(preview.cache_ttl_s)}" if preview.cache_ttl_s > MINUTES else ""
+    return f"{plural(preview.rewritten, 'token')}{price}{kept}"

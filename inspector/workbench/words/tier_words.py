@@ -1,0 +1,117 @@
+"""What a tier would do and why, and what is due where the playhead is, in sentences."""
+
+from collections.abc import Sequence
+
+from inspector.core.policies.verdict import Verdict, Watermark
+from inspector.core.words import about, per_cent, plural, priced_words
+from inspector.workbench.previews import Preview, Previews
+from inspector.workbench.state import State
+from inspector.workbench.step_cost import shown_step
+from inspector.workbench.words.step_words import step_words
+
+
+def badge_words(previews: Previews, tier: str) -> str:
+    """`Runs first`, `Due`, `Not due`."""
+    if previews.next == tier:
+        return "Runs first" if len(previews.due) > 1 else "Due"
+    return "Due" if tier in previews.due else "Not due"
+
+
+def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> str:
+    """Say why a tier is due or not: `122,966 is over 120,000 (60%). Not due after L0.`"""
+    line = _line_of(previews, verdict)
+    why, *notes = verdict.why.split(" · ")
+    if line is not None and verdict.tokens is not None:
+        why = line_words(line, verdict.tokens, window)
+    sentences = [_sentence(text) for text in (why, *notes)]
+    if verdict.due and previews.due_run is not None and verdict.tier not in previews.due_run:
+        sentences.append(f"Not due after {_joined(previews.due_run)}.")
+    return " ".join(sentences)
+
+
+def line_words(line: Watermark, tokens: int, window: int | None) -> str:
+    """`122,966 is over 120,000 (60%)`, `27,035 tokens below 150,000 (75%)`."""
+    share = f" ({per_cent(line.tokens / window, _places(line.tokens / window))})" if window else ""
+    if line.fires(tokens):
+        return f"{tokens:,} is over {line.tokens:,}{share}"
+    return f"{line.to_go(tokens):,} tokens below {line.tokens:,}{share}"
+
+
+def effect_words(preview: Preview | None) -> str:
+    """Say what a tier would do: `Frees about 69,400 tokens. No model call.`"""
+    if preview is None:
+        return "…"
+    if preview.failure:
+        return _sentence(f"cannot run here: {preview.failure}")
+    if preview.break_at is None:
+        return "Would change nothing."
+    verb = "frees" if preview.freed >= 0 else "adds"
+    size = f"{verb} {about(abs(preview.freed))} tokens"
+    done_by = preview.outcome.tier if preview.outcome is not None else preview.tier
+    if done_by.lower() != preview.tier.lower():
+        size = f"would run as {done_by}: {size}"
+    return f"{_sentence(size)} {_calls(preview)}"
+
+
+def _calls(preview: Preview) -> str:
+    calls = preview.calls
+    if not calls.together.count:
+        return "No model call."
+    price = f", {priced_words(calls.cost, calls.most_cost)}" if calls.cost is not None else ""
+    return f"{plural(calls.together.count, 'model call')}{price}."
+
+
+def status_words(state: State) -> str:
+    """Say what is shown: the tier that waits, the step that was taken, or what is due here; empty while unknown."""
+    if state.asking is not None:
+        who = {"": "What is due", "turn": "The turn"}.get(state.asking.tier, state.asking.tier)
+        return f"{who} waits for an answer: see Model calls."
+    step = shown_step(state)
+    if step is not None:
+        return f"{step.name}: {step_words(step)}"
+    return due_words(state.previews) if state.previews is not None else ""
+
+
+def due_words(previews: Previews) -> str:
+    """`L0 and L1 are due. Running what is due runs L0 alone.`, or why nothing is due."""
+    due, fired = previews.due, previews.due_run
+    if not due:
+        return f"No tier is due{_nearest(previews)}."
+    is_or_are = "is" if len(due) == 1 else "are"
+    words = f"{_joined(due)} {is_or_are} due."
+    if fired is None or set(due) <= set(fired) or not fired:
+        return words
+    return f"{words} Running what is due runs {_joined(fired)} alone."
+
+
+def _nearest(previews: Previews) -> str:
+    lines = previews.policy.watermarks(previews.context.settings)
+    ahead = [line for line in lines if not line.fires(previews.tokens)]
+    if not ahead:
+        return ""
+    line = min(ahead, key=lambda line: line.to_go(previews.tokens))
+    return f": {_joined(line.tiers)} in {line.to_go(previews.tokens):,} tokens"
+
+
+def _line_of(previews: Previews, verdict: Verdict) -> Watermark | None:
+    """The watermark that the verdict compared with."""
+    if verdict.limit is None:
+        return None
+    lines = previews.policy.watermarks(previews.context.settings)
+    return next((line for line in lines if verdict.tier in line.tiers and line.tokens == verdict.limit), None)
+
+
+def _places(share: float) -> int:
+    return 0 if abs(share * 100 - round(share * 100)) < 0.05 else 1
+
+
+def _sentence(text: str) -> str:
+    """With a capital, where that does not spell a name otherwise, and a period."""
+    first = text.split(" ", 1)[0]
+    begun = text[:1].upper() + text[1:] if first.islower() else text
+    return begun if begun.endswith((".", "!", "?")) else f"{begun}."
+
+
+def _joined(names: Sequence[str]) -> str:
+    """`L0`, `L0 and L1`, `L0, L1 and L2`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
