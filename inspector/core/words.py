@@ -28,12 +28,6 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 86_400)} days"
 
 
-def about(number: int) -> str:
-    """`about 69,400`: a predicted number, to three figures."""
-    size = 10 ** max(0, len(str(abs(number))) - 3)
-    return f"about {round(number / size) * size:,}"
-
-
 def per_cent(part: float, places: int = 0, sign: str = "") -> str:
     """`60%`; with the sign `+` `+8%`, `-3%`."""
     return f"{part * 100:{sign}.{places}f}%"

@@ -156,24 +156,34 @@ def places(stepper: TierPanel) -> dict[str, tuple[int, int, int, int]]:
     return {name: (room.x(), room.y(), room.width(), room.height()) for name, room in rooms.items()}
 
 
+SLACK = 2
+"""Pixels by which Qt may round the width of a dock when a tab gets another title."""
+
+
+def moved(stepper: TierPanel, before: dict[str, tuple[int, int, int, int]]) -> int:
+    """The most pixels by which anything has moved or grown."""
+    pairs = [(now, before[name]) for name, now in places(stepper).items()]
+    return max(abs(new - old) for now, then in pairs for new, old in zip(now, then, strict=True))
+
+
 def test_buttons_stay_where_they_are_whatever_is_shown(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     before = places(stepper)
     click(stepper.rows["L3b"].why)
-    assert places(stepper) == before
+    assert moved(stepper, before) <= SLACK
     stepped(window, qtbot, lambda: click(stepper.rows["L0"].button))
-    assert places(stepper) == before, "right after the step, without previews"
+    assert moved(stepper, before) <= SLACK, "right after the step, without previews"
     foreseen(window, qtbot)
-    assert places(stepper) == before
+    assert moved(stepper, before) <= SLACK
     stepped(window, qtbot, lambda: click(stepper.rows["L3b"].button))
     foreseen(window, qtbot)
     window.workbench.stepping.choose(settings=(("context_window_tokens", "900000"),))
     foreseen(window, qtbot)
     assert stepper.due.text() == "Nothing is due"
-    assert places(stepper) == before
+    assert moved(stepper, before) <= SLACK
     window.workbench.stepping.undo()
     window.workbench.previous()
     foreseen(window, qtbot)
-    assert places(stepper) == before
+    assert moved(stepper, before) <= SLACK
     heights = {row.height() for row in stepper.rows.values()}
     assert len(heights) == 1
 
@@ -215,7 +225,7 @@ def test_panels_after_a_step_show_the_step_and_not_the_next_preview(
     assert (sides.preview, sides.name) == (False, "L3b")
     assert sides.after is step.buffer
     assert stepper.cost.caption.whole == "COST OF L3b"
-    assert stepper.cost.kind.text() == "this step, estimated"
+    assert stepper.cost.kind.text().startswith("freed about ")
     assert stepper.status.text() == f"L3b: {step_words(step)}"
     assert events.counted(window.workbench.state) == len(step.events)
     assert window.docks.panel("Model calls").counted(window.workbench.state) == 1
@@ -225,9 +235,12 @@ def test_cost_of_a_step_is_what_its_preview_foresaw(window: MainWindow, stepper:
     for tier in ("L0", "L3b"):
         window.workbench.previews.point(tier)
         foretold = stepper.cost.texts()
+        preview = window.workbench.state.preview
+        assert preview is not None
         stepped(window, qtbot, lambda: click(stepper.rows[tier].button))  # noqa: B023
         foreseen(window, qtbot)
-        qtbot.waitUntil(lambda: stepper.cost.kind.text() == "this step, estimated")
+        freed = f"freed about {preview.freed:,} tokens"
+        qtbot.waitUntil(lambda: stepper.cost.kind.text() == freed)  # noqa: B023
         assert stepper.cost.texts() == foretold
         anew(window, qtbot)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from inspector.core.policies.verdict import Verdict, Watermark
-from inspector.core.words import about, per_cent, plural, priced_words
+from inspector.core.words import per_cent, plural, priced_words
 from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.state import State
 from inspector.workbench.step_cost import shown_step
@@ -17,28 +17,31 @@ def badge_words(previews: Previews, tier: str) -> str:
     return "Due" if tier in previews.due else "Not due"
 
 
-def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> str:
-    """Say why a tier is due or not: `122,966 is over 120,000 (60%). Not due after L0.`"""
+def verdict_words(previews: Previews, verdict: Verdict, window: int | None, brief: bool = False) -> str:
+    """Say why a tier is due or not: `122,966 is over 120,000 (60%). Not due after L0.`
+
+    `brief`: for a narrow panel, `122,966 > 120,000 (60%). Not due after L0.`
+    """
     line = _line_of(previews, verdict)
     why, *notes = verdict.why.split(" · ")
     if line is not None and verdict.tokens is not None:
-        why = line_words(line, verdict.tokens, window)
+        why = line_words(line, verdict.tokens, window, brief)
     sentences = [_sentence(text) for text in (why, *notes)]
     if verdict.due and previews.due_run is not None and verdict.tier not in previews.due_run:
         sentences.append(f"Not due after {_joined(previews.due_run)}.")
     return " ".join(sentences)
 
 
-def line_words(line: Watermark, tokens: int, window: int | None) -> str:
+def line_words(line: Watermark, tokens: int, window: int | None, brief: bool = False) -> str:
     """`122,966 is over 120,000 (60%)`, `27,035 tokens below 150,000 (75%)`."""
     share = f" ({per_cent(line.tokens / window, _places(line.tokens / window))})" if window else ""
     if line.fires(tokens):
-        return f"{tokens:,} is over {line.tokens:,}{share}"
-    return f"{line.to_go(tokens):,} tokens below {line.tokens:,}{share}"
+        return f"{tokens:,} {'>' if brief else 'is over'} {line.tokens:,}{share}"
+    return f"{line.to_go(tokens):,}{'' if brief else ' tokens'} below {line.tokens:,}{share}"
 
 
-def effect_words(preview: Preview | None) -> str:
-    """Say what a tier would do: `Frees about 69,400 tokens. No model call.`"""
+def effect_words(preview: Preview | None, brief: bool = False) -> str:
+    """Say what a tier would do: `Frees about 69,443 tokens. No model call.`; `brief`: without its model calls."""
     if preview is None:
         return "…"
     if preview.failure:
@@ -46,11 +49,11 @@ def effect_words(preview: Preview | None) -> str:
     if preview.break_at is None:
         return "Would change nothing."
     verb = "frees" if preview.freed >= 0 else "adds"
-    size = f"{verb} {about(abs(preview.freed))} tokens"
+    size = f"{verb} about {abs(preview.freed):,} tokens"
     done_by = preview.outcome.tier if preview.outcome is not None else preview.tier
     if done_by.lower() != preview.tier.lower():
-        size = f"would run as {done_by}: {size}"
-    return f"{_sentence(size)} {_calls(preview)}"
+        size = f"as {done_by}: {size}" if brief else f"would run as {done_by}: {size}"
+    return _sentence(size) if brief else f"{_sentence(size)} {_calls(preview)}"
 
 
 def _calls(preview: Preview) -> str:

@@ -122,7 +122,8 @@ class CompareOverlay(Overlay):
         painter.setPen(QPen(ink(self._theme.colours.quiet), 1))
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
         size = label_size(painter, words := f"window {grouped(window)}")
-        room = QRectF(QPointF(area.left() + 4, y - size.height() - 1), size)
+        above = y - size.height() - 1
+        room = QRectF(QPointF(area.left() + 4, above if above >= area.top() else y + 1), size)
         self._paint_on_ground(painter, room, words, self._theme.colours.quiet)
 
     def _paint_letters(self, painter: QPainter, area: QRectF) -> None:

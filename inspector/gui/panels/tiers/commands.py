@@ -21,22 +21,22 @@ def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
         stepping.choose(remote=not bench.state.choices.remote)
 
     numbered = (
-        Command(f"Step tier {number}", partial(step, bench, number), (str(number),), GROUP, typed=True)
+        Command(f"Run tier {number}", partial(step, bench, number), (str(number),), GROUP, typed=True)
         for number in NUMBERS
     )
     return (
-        Command("Step what is due", partial(step, bench), ("D",), GROUP, typed=True),
-        Command("Step to the end of the turn", partial(step, bench, "turn"), ("E",), GROUP, typed=True),
+        Command("Run due tiers", partial(step, bench), ("D",), GROUP, typed=True),
+        Command("Run to the end of the turn", partial(step, bench, "turn"), ("E",), GROUP, typed=True),
         *numbered,
         Command("Undo the step", stepping.undo, ("Ctrl+Z",), GROUP),
         Command("Redo the step", stepping.redo, ("Ctrl+Shift+Z", "Ctrl+Y"), GROUP),
         Command("Forget all steps here", stepping.forget, (), GROUP),
-        Command("Give up the tier that waits", stepping.give_up, ("Ctrl+.",), GROUP),
+        Command("Cancel the waiting tier", stepping.give_up, ("Ctrl+.",), GROUP),
         Command("Reset the breaker (ours)", stepping.reset_breaker, (), GROUP),
         Command("The provider can compact remotely: on or off", toggle_remote, (), GROUP),
         *(
             Command(f"Answer model calls {words}", partial(stepping.choose, answer_by=who), (), GROUP)
-            for words, who in (("offline", "offline"), ("by the simulated provider", "simulated"), ("by hand", HAND))
+            for words, who in (("offline", "offline"), ("by the simulated provider", "simulated"), ("manually", HAND))
         ),
     )
 
@@ -56,7 +56,7 @@ def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
         return ()
     wanted, by = typed.lower(), policy_of(bench.state)
     found = [
-        Command(f"Step {tier.name}: {tier.title}", partial(step, bench, tier.name))
+        Command(f"Run {tier.name}: {tier.title}", partial(step, bench, tier.name))
         for tier in by.tiers
         if wanted in f"{tier.name} {tier.title}".lower()
     ]

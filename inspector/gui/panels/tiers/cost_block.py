@@ -57,8 +57,8 @@ class CostBlock(QWidget):
         """Show what a tier would cost, or a step did; None: there is nothing to show."""
         is_empty = preview is None or bool(preview.failure)
         self.caption.show_text(f"COST OF {preview.tier}" if preview is not None else "COST")
-        self.kind.setText("" if is_empty else "this step, estimated" if is_step else "estimated")
         values = {} if preview is None or is_empty else cost_values(preview)
+        self.kind.setText(_kind(preview, is_step) if preview is not None and not is_empty else "")
         for name, value in self._values.items():
             value.show_text(values.get(name, NOTHING))
         calls = call_words(preview) if preview is not None else ""
@@ -78,6 +78,13 @@ class CostBlock(QWidget):
     def texts(self) -> dict[str, str]:
         """What is shown, by its name."""
         return {name: value.whole for name, value in self._values.items()}
+
+
+def _kind(preview: Preview, is_step: bool) -> str:
+    """`estimated` for a tier; of a step what it freed."""
+    if not is_step:
+        return "estimated"
+    return f"{'freed' if preview.freed >= 0 else 'added'} about {plural(abs(preview.freed), 'token')}"
 
 
 def cost_values(preview: Preview) -> dict[str, str]:

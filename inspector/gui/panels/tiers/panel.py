@@ -33,6 +33,8 @@ RUN_DUE, NOTHING_DUE = "Run due tiers", "Nothing is due"
 LOW = 2.5
 """Rows of tiers that the panel shows at least; in a lower one the cost block is scrolled with them."""
 STATUS_LINES = 2
+MOST = 16_777_215
+"""Qt's word for a height without a limit."""
 BESIDE = 36
 """Pixels of the panel's width that the chips do not have."""
 
@@ -87,7 +89,7 @@ class TierPanel(Panel):
         self.area.setAccessibleName("Tiers, and who answers them")
         head = row(self.caption, ..., row(self.due, self.more, gap=1), margins=(8, 8, 12, 4))
         below = row((self.status, 1), margins=(16, 2, 12, 6))
-        self._whole = column(head, below, (self.area, 1), self.cost, of=self, gap=0)
+        self._whole = column(head, below, (self.area, 1_000), ..., self.cost, of=self, gap=0)
         self._measure()
 
     def _measure(self) -> None:
@@ -117,10 +119,13 @@ class TierPanel(Panel):
             self._measure()
 
     def fit(self) -> None:
-        """Keep the cost in sight below the tiers; in a low panel scroll it with them."""
+        """Keep the cost in sight below the tiers; in a low panel scroll it with them. No row is cut in half."""
         height = max((tier_row.height() for tier_row in self.rows.values()), default=0)
-        rest = self.height() - self.cost.sizeHint().height() - self.area.y()
-        is_low = rest < LOW * height
+        room = self.height() - self.area.y()
+        is_low = room - self.cost.sizeHint().height() < LOW * height
+        rest = room if is_low else room - self.cost.sizeHint().height()
+        whole = rest // max(1, height) * height
+        self.area.setMaximumHeight(whole if 0 < whole < len(self.rows) * height else MOST)
         if is_low == (self.cost.parentWidget() is self):
             layout = self._scrolled if is_low else self._whole
             layout.insertWidget(1 if is_low else layout.count(), self.cost)
@@ -170,6 +175,7 @@ class TierPanel(Panel):
             self._tiers.addWidget(tier_row)
             tier_row.name.ensurePolished()
         self._measure_rows()
+        self.fit()
 
     def _show_breaker(self, previews: Previews | None) -> None:
         if previews is not None:

@@ -4,7 +4,7 @@ A row keeps its height whatever it says, and its button its place: pressing the 
 """
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QMouseEvent
+from PySide6.QtGui import QFocusEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel
 
 from inspector.core.policies.verdict import TierName
@@ -17,6 +17,8 @@ from inspector.workbench.words.tier_words import badge_words, effect_words, verd
 
 BESIDE = 32
 """Pixels of a row's height besides its three lines: 76 with letters of the usual size."""
+EDGE, GAP = 12, 8
+"""Pixels beside the row's content, and between its parts."""
 RUN, FORCE = "Run", "Force"
 
 
@@ -38,11 +40,13 @@ class TierRow(Guarded, QFrame):
         self.button.installEventFilter(self)
         for text in (self.name, self.title):
             text.setToolTip(tip(tier.what))
-        head = row(self.title, self.badge, ..., gap=8)
+        for text in (self.title, self.badge):
+            text.setMinimumWidth(1)  # `_fit` gives them what room there is
+        head = row(self.title, self.badge, ..., gap=GAP)
         head.setAlignment(self.badge, Qt.AlignmentFlag.AlignVCenter)
         grid = QGridLayout(self)
-        grid.setContentsMargins(12, 8, 12, 8)
-        grid.setHorizontalSpacing(8)
+        grid.setContentsMargins(EDGE, 8, EDGE, 8)
+        grid.setHorizontalSpacing(GAP)
         grid.setVerticalSpacing(1)
         grid.setColumnStretch(1, 1)
         grid.addWidget(self.name, 0, 0)
@@ -62,6 +66,20 @@ class TierRow(Guarded, QFrame):
             widths.append(self.button.sizeHint().width())
         self.button.setText(shown)
         self.button.setFixedWidth(max(widths))
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """In a narrow panel the badge gives way, then the end of the title."""
+        edges = self.contentsMargins().left() + self.contentsMargins().right() + 2 * EDGE + 2 * GAP
+        room = self.width() - edges - self.name.width() - self.button.width()
+        metrics = self.title.fontMetrics()
+        badge = self.badge.sizeHint().width() + GAP
+        self.badge.setVisible(bool(self.badge.text()) and metrics.horizontalAdvance(self.tier.title) + badge <= room)
+        self.title.setText(metrics.elidedText(self.tier.title, Qt.TextElideMode.ElideRight, room))
 
     def show_previews(self, previews: Previews | None, window: int | None) -> None:
         """Show verdict and preview. Without previews the row keeps what it shows, greyed."""
@@ -70,10 +88,14 @@ class TierRow(Guarded, QFrame):
             return
         verdict = next((verdict for verdict in previews.verdicts if verdict.tier == self.tier.name), None)
         is_due = verdict is not None and verdict.due
-        why = verdict_words(previews, verdict, window) if verdict is not None else ""
-        self.why.show_text(why)
-        self.effect.show_text(effect_words(previews.by_tier.get(self.tier.name)))
+        why = ""
+        if verdict is not None:
+            why = verdict_words(previews, verdict, window)
+            self.why.show_text(why, verdict_words(previews, verdict, window, brief=True))
+        preview = previews.by_tier.get(self.tier.name)
+        self.effect.show_text(effect_words(preview), effect_words(preview, brief=True))
         self.badge.setText(badge_words(previews, self.tier.name))
+        self._fit()
         mark(self.badge, "role", "due" if is_due else "not due")
         mark(self.name, "due", is_due)
         self._show_button(is_due, why)
