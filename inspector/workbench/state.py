@@ -17,7 +17,7 @@ from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
 from inspector.workbench.previews import Preview, Previews
-from inspector.workbench.steps import Origin, RecordedBranch, Steps
+from inspector.workbench.steps import Origin, RecordedBranch, Step, Steps
 
 if TYPE_CHECKING:
     from inspector.core.drops import Drops
@@ -224,6 +224,14 @@ class State:
         """Do we look at the buffer of a step, rather than at the recorded one?"""
         steps = self.steps
         return steps is not None and steps.stepped
+
+    @property
+    def shown_step(self) -> Step | None:
+        """The user's step that is shown; None if it is the recorded buffer, or what the recording did itself."""
+        steps = self.steps
+        if steps is None or steps.step is None or not steps.stepped or steps.step.recorded is not None:
+            return None
+        return steps.step
 
     @property
     def stepped_buffer(self) -> Buffer | None:

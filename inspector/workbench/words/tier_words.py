@@ -6,7 +6,6 @@ from inspector.core.policies.verdict import Verdict, Watermark
 from inspector.core.words import per_cent, plural, priced_words
 from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.state import State
-from inspector.workbench.step_cost import shown_step
 from inspector.workbench.words.step_words import step_words
 
 
@@ -69,7 +68,7 @@ def status_words(state: State) -> str:
     if state.asking is not None:
         who = {"": "What is due", "turn": "The turn"}.get(state.asking.tier, state.asking.tier)
         return f"{who} waits for an answer: see Model calls."
-    step = shown_step(state)
+    step = state.shown_step
     if step is not None:
         return f"{step.name}: {step_words(step)}"
     return due_words(state.previews) if state.previews is not None else ""

@@ -84,7 +84,7 @@ class EventsPanel(ListPanel[EventRow]):
     def _says(self, state: State, rows: Sequence[EventRow], only_step: bool) -> str:
         if not only_step:
             return plural(len(rows), "event") if rows else NONE
-        name = state.steps.step.name if state.steps is not None and state.steps.step is not None else "this step"
+        name = state.shown_step.name if state.shown_step is not None else "this step"
         return f"{plural(len(rows), 'event')} of {name}" if rows else f"{name} sent no events."
 
     def choose(self, place: int, column: int = -1) -> None:
@@ -97,8 +97,7 @@ class EventsPanel(ListPanel[EventRow]):
 
 def _own_step(state: State) -> int | None:
     """Index of the user's step that is shown; None if it is the recorded buffer."""
-    steps = state.steps
-    return steps.at if steps is not None and steps.step is not None and steps.stepped else None
+    return state.steps.at if state.steps is not None and state.shown_step is not None else None
 
 
 def _own(state: State) -> list[EventRow]:

@@ -138,7 +138,7 @@ class NeedPanel(Panel):
             self._moment.start()
 
     def counted(self, state: State) -> int:
-        step = _own_step(state)
+        step = state.shown_step
         return len(step.asked) if step is not None else 0
 
     def _come(self) -> None:
@@ -164,7 +164,7 @@ class NeedPanel(Panel):
         """What the step asked and got, while no need waits."""
         if state.asking is not None:
             return
-        step = _own_step(state)
+        step = state.shown_step
         calls = step.asked if step is not None else ()
         self.log.show_calls(calls)
         self.log.setVisible(bool(calls))
@@ -236,12 +236,6 @@ class NeedPanel(Panel):
     def _fail(self, reply: Callable[[Need], Answer | Failure], checked: bool = False) -> None:
         if self._need is not None:
             self._stepping.answer(reply(self._need))
-
-
-def _own_step(state: State) -> Step | None:
-    """The user's step that is shown; None if it is the recorded buffer."""
-    steps = state.steps
-    return steps.step if steps is not None and steps.stepped else None
 
 
 def _log_words(state: State, step: Step | None) -> str:

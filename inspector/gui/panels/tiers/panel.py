@@ -26,7 +26,7 @@ from inspector.workbench.policy_input import policy_of
 from inspector.workbench.preview_worker import looked_at
 from inspector.workbench.previews import Previews
 from inspector.workbench.state import State
-from inspector.workbench.step_cost import shown_step, step_cost
+from inspector.workbench.step_cost import step_cost
 from inspector.workbench.words.tier_words import due_words, status_words
 
 RUN_DUE, NOTHING_DUE = "Run due tiers", "Nothing is due"
@@ -187,7 +187,7 @@ class TierPanel(Panel):
         """What was done, else what is due; the former text stays until it is known."""
         words = status_words(state)
         if words:
-            step = shown_step(state)
+            step = state.shown_step
             self.status.setText(words)
             self.status.setToolTip(tip(words))
             mark(self.status, "role", "bad" if step is not None and not step.succeeded else "quiet")
@@ -220,7 +220,7 @@ class TierPanel(Panel):
         self._cost_job.cancel()
         if state.preview is not None or state.asking is not None:
             self.cost.show_cost(state.preview, is_step=False)
-        elif shown_step(state) is not None:
+        elif state.shown_step is not None:
             self._cost_job.run(lambda task: step_cost(state), lambda cost: self.cost.show_cost(cost, is_step=True))
         elif state.steps is not None and state.steps.step is not None and economics is not None:
             self.cost.show_recorded(economics)
