@@ -8,6 +8,7 @@ that stay word for word, which lie before the boundary (2.1.197 on); with such r
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -122,10 +123,21 @@ def take_user(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> N
     )
     if summary:
         return _take_summary(chain, record, messages)
+    if record.parent is None and chain.calls and _is_accepted_plan(value, content):
+        _cut(chain, _compaction({"trigger": "plan"}, record))
+        return _take_summary(chain, record, tuple(replace(message, summary=True) for message in messages))
     said = [message for message in messages if not _take_result(chain, record, message)]
     if said:
         _take_words(chain, record, ChainNode(said), typed=not meta and len(said) == len(messages))
     return None
+
+
+def _is_accepted_plan(value: Mapping[str, Any], content: str | list[Any]) -> bool:
+    """Was a plan accepted with the context cleared? All that the model reads then is the plan, and what is attached."""
+    return bool(text_at(value, "planContent")) or (isinstance(content, str) and content.startswith(_PLAN))
+
+
+_PLAN = "Implement the following plan:"
 
 
 def _take_words(chain: ChainState, record: ChainRecord, node: ChainNode, *, typed: bool) -> None:
