@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import TypeAlias
 
-from inspector.core.message import Message, ToolResult
+from inspector.core.dialects.anthropic import wire_groups
+from inspector.core.dialects.gemini import write_contents
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, Thinking, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, SaveText, Summarize
 from inspector.core.outcome import Event, FateName
 from inspector.core.policies.context import PolicyContext
@@ -29,13 +32,11 @@ from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark
-from inspector.core.tokens.estimators import buffer_tokens, weight
-from inspector.core.tokens.harnesses import Chars4, u16
+from inspector.core.tokens.estimators import buffer_tokens
+from inspector.core.tokens.harnesses import u16
 from inspector.core.words import per_cent
 
 TRUNCATE, COMPRESS = "truncate", "compress"
-JSON_CHARACTERS = Chars4()
-"""Its weight of a message is characters: of the role, and of the content as JSON."""
 SPARE_TOKENS = 20_000
 CHARS_PER_TOKEN = 4
 HEAD_SHARE = 0.2
@@ -237,18 +238,30 @@ def head_and_tail(text: str, path: str, room: int) -> str:
 
 
 def split_point(messages: Sequence[Message], share: float) -> int:
-    """How many messages go: up to the first user message after `share` of the characters; 0 = none can."""
-    sizes = [weight(JSON_CHARACTERS, message) for message in messages]
-    target, passed, last = sum(sizes) * share, 0, 0
-    for at, message in enumerate(messages):
-        if message.role == "user":
+    """How many messages go: up to the first content of the user after `share` of the characters; 0 = none can.
+
+    findCompressSplitPoint: it looks at contents, each weighed by the length of its JSON. What travelled together, and the
+    responses of parallel calls, are one content.
+    """
+    groups = wire_groups(messages)
+    contents = write_contents([_without_thoughts(message) for message in messages])
+    sizes = [u16(dumps(content)) for content in contents]
+    target, passed, at, last = sum(sizes) * share, 0, 0, 0
+    for group, size in zip(groups, sizes, strict=True):
+        if group[0].role != "assistant" and all(message.result is None for message in group):
             if passed >= target:
                 return at
             last = at
-        passed += sizes[at]
-    if messages and messages[-1].role == "assistant" and not messages[-1].calls:
-        return len(messages)
-    return last
+        passed += size
+        at += len(group)
+    is_over = bool(groups) and groups[-1][0].role == "assistant" and not any(message.calls for message in groups[-1])
+    return len(messages) if is_over else last
+
+
+def _without_thoughts(message: Message) -> Message:
+    """As the history of the client has it: what was thought is shown and not kept, its signature stays."""
+    parts = tuple(part for part in message.parts if not (isinstance(part, Thinking) and part.text))
+    return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 
 
 POLICY = GeminiPolicy()

@@ -1,9 +1,13 @@
 """Gemini CLI: cut outputs, and a snapshot that a second call checks (spec Part 3, grade A)."""
 
+import json
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
 
+from inspector.core.dialects.gemini import GEMINI
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ProviderFailure, SaveText, Summarize, drive
 from inspector.core.policies import gemini
@@ -147,3 +151,48 @@ def test_gemini_cuts_the_middle_out_of_older_responses() -> None:
 def test_gemini_head_and_tail(text: str, room: int, first: str, last: str, omitted: str) -> None:
     cut = gemini.head_and_tail(text, "f", room)
     assert cut.partition("\n")[2] == f"{first}\n\n... [{omitted} characters omitted] ...\n\n{last}"
+
+
+def upstream_split(contents: list[dict[str, Any]], share: float) -> int:
+    """findCompressSplitPoint of gemini-cli's chatCompressionService.ts, told in Python: an index of contents."""
+    counts = [len(json.dumps(content, ensure_ascii=False, separators=(",", ":"))) for content in contents]
+    target, passed, last = sum(counts) * share, 0, 0
+    for at, content in enumerate(contents):
+        if content["role"] == "user" and not any("functionResponse" in part for part in content["parts"]):
+            if passed >= target:
+                return at
+            last = at
+        passed += counts[at]
+    done = bool(contents) and contents[-1]["role"] == "model"
+    return len(contents) if done and not any("functionCall" in part for part in contents[-1]["parts"]) else last
+
+
+def contents_of(random: Random) -> list[dict[str, Any]]:
+    """A history as the client keeps it: prompts, answers, calls and the responses to them."""
+    contents: list[dict[str, Any]] = []
+    for turn in range(random.randint(1, 8)):
+        contents.append({"role": "user", "parts": [{"text": "ask " * random.randint(1, 60)}]})
+        for step in range(random.randint(0, 4)):
+            ids = [f"c{turn}-{step}-{n}" for n in range(random.randint(1, 3))]
+            calls = [{"functionCall": {"id": name, "name": "read", "args": {"path": "a\nb"}}} for name in ids]
+            contents.append({"role": "model", "parts": [{"text": 'I "look".'}, *calls]})
+            said = [{"output": "line\n" * random.randint(1, 80)} for _ in ids]
+            responses = [
+                {"functionResponse": {"id": name, "name": "read", "response": response}}
+                for name, response in zip(ids, said, strict=True)
+            ]
+            contents.append({"role": "user", "parts": responses})
+        if random.random() < 0.8:
+            contents.append({"role": "model", "parts": [{"text": "done " * random.randint(1, 40)}]})
+    return contents
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_gemini_splits_where_its_client_does(seed: int) -> None:
+    random = Random(seed)
+    contents = contents_of(random)
+    units = list(GEMINI.units(contents, 1, ""))
+    messages = [replace(message, id=f"{at}.{n}") for at, unit in enumerate(units) for n, message in enumerate(unit)]
+    share = random.choice([0.3, 0.5, 0.7])
+    split = upstream_split(contents, share)
+    assert gemini.split_point(messages, share) == sum(len(unit) for unit in units[:split])

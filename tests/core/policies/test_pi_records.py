@@ -113,6 +113,17 @@ def test_a_command_that_the_user_kept_to_himself_counts_and_is_not_told(steps: S
     assert len(told["after"]["messages"]) == 3
 
 
+def test_a_command_that_the_user_kept_to_himself_when_summarised_is_one_of_the_messages(steps: Steps) -> None:
+    """Upstream leaves it out of the text only: a turn that begins with nothing else is asked for by a call of its own."""
+    private = bash(excludeFromContext=True)
+    assert steps.prepared(user(), private, answer(), user(), answer()) == ("e3", 3, 0, False)
+    records = (user(), answer(), private, answer())
+    assert steps.prepared(*records, keep=100) == ("e3", 2, 1, True)
+    history, prefix = steps(*records, keep=100)["needs"]
+    assert (history["request"]["purpose"], prefix["request"]["purpose"]) == ("history", "turn prefix")
+    assert prefix["request"]["text"].startswith("<conversation>\n\n</conversation>")
+
+
 def test_a_branch_that_was_left_counts_nothing(steps: Steps) -> None:
     branch = {"type": "branch_summary", "summary": "s" * 400, "fromId": "e1"}
     assert steps.prepared(user(), answer(), branch, answer(), answer(), keep=250) == ("e1", 0, 1, True)

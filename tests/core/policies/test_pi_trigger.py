@@ -1,6 +1,7 @@
 """Pi's conformance cases P-USE, P-TRG, P-EST by ID, and the trigger around them."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 
@@ -21,6 +22,7 @@ from inspector.core.policies.pi.usage import (
     estimates,
     should_compact,
     should_compact_by_cost,
+    tokens_before,
 )
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage
@@ -51,6 +53,31 @@ def test_p_use_2_what_follows_is_not_counted() -> None:
     messages = [user("go"), assistant("", ("c", "read", {})), result("c", "x" * 40_000)]
     assert filled(messages, said(messages[1], 1000, 50)) == 1000
     assert filled(messages, said(messages[1], 1000, 50), settings=UPSTREAM) == 1050 + 10_000
+
+
+ZERO_COUNTS = [("seed", 0 + 100), ("upstream", 0 + 100), ("newest", 1_050 + 10 + 100)]
+
+
+@pytest.mark.parametrize(("profile", "tokens"), ZERO_COUNTS)
+def test_tokens_before_when_the_last_usage_is_all_zero_is_by_the_usage_before_it_for_the_newest(
+    profile: Literal["seed", "upstream", "newest"], tokens: int
+) -> None:
+    messages = [user("go"), assistant("a" * 40), assistant("b" * 40), user("x" * 400)]
+    reports = said(messages[1], 1_000, 50), said(messages[2], 0)
+    context = PolicyContext(buffer(*messages), PiSettings(profile=profile), PiState(), PolicyInput(reports=reports))
+    assert tokens_before(context) == tokens
+
+
+def test_tokens_before_when_the_last_compaction_kept_the_last_usage_is_by_that_usage() -> None:
+    """Upstream looks at all that the model would read; only its trigger passes over what is older than the compaction."""
+    start = plain(6)
+    moment = PolicyInput(reports=(said(start.messages[-1], 190_000),))
+    settings = POLICY.settings([("keep_recent_tokens", "200")])
+    (done,) = drive(POLICY.run_due(PolicyContext(start, settings, PiState(), moment)), Script("S"))
+    again = Buffer((*done.buffer.messages, user("x" * 400)))
+    context = PolicyContext(again, settings, done.running, moment)
+    assert not judge(context).over
+    assert tokens_before(context) == 190_000 + 100
 
 
 def test_p_use_3_without_usage() -> None:

@@ -216,7 +216,7 @@ def compact(job: Job, context: PiContext) -> Done[PiState]:
 def _prepared(job: Job, context: PiContext) -> Preparation | None:
     settings = context.settings
     owed = {message.result.call_id for message in job.rest if message.result is not None}
-    before = usage.tokens_before(context, border_of(context))
+    before = usage.tokens_before(context)
     rules = Rules(settings.is_newest, settings.safe)
     keep = settings.keep_recent_tokens
     return prepare(entries_at(context), keep, before, settings.legacy_start, owed, rules)
@@ -225,10 +225,11 @@ def _prepared(job: Job, context: PiContext) -> Preparation | None:
 def _before(prepared: Preparation, context: PiContext) -> Event:
     """The design's fields and the code's."""
     judgement = judge(context)
+    to_summarise, turn_prefix = prepared.counts
     preparation: dict[str, Json] = {
         "firstKeptEntryId": prepared.first_kept,
-        "messagesToSummarize": len(prepared.to_summarise),
-        "turnPrefixMessages": len(prepared.turn_prefix),
+        "messagesToSummarize": to_summarise,
+        "turnPrefixMessages": turn_prefix,
         "isSplitTurn": prepared.split,
         "tokensBefore": prepared.tokens_before,
         "previousSummary": prepared.previous_summary is not None,
@@ -296,9 +297,10 @@ class SummarizationFailed(Exception):
 
 def summarise(prepared: Preparation, settings: PiSettings, reserve: int, focus: str = "") -> Conversation[str]:
     """compact(): one call, or two where a turn is split; then the file lists. Raises SummarizationFailed."""
-    if prepared.split and prepared.turn_prefix:
+    to_summarise, turn_prefix = prepared.counts
+    if prepared.split and turn_prefix:
         before = NO_HISTORY
-        if prepared.to_summarise:
+        if to_summarise:
             before = yield from _history(prepared, settings, reserve, focus)
         elif (settings.safe or settings.is_newest) and prepared.previous_summary:
             before = prepared.previous_summary  # older ones lose it here

@@ -318,6 +318,8 @@ class Preparation:
     first_kept: str
     to_summarise: tuple[Message, ...]
     turn_prefix: tuple[Message, ...]
+    counts: tuple[int, int]
+    """How many both were for Pi: with commands that the user kept to himself, of which the summariser reads nothing."""
     kept: tuple[Message, ...]
     split: bool
     tokens_before: int
@@ -346,9 +348,8 @@ def prepare(
     if not entries[cut.first_kept].id:
         return None
     end = cut.turn_start if cut.split else cut.first_kept
-    to_summarise = _messages(entries[start:end])
-    prefix = _messages(entries[end : cut.first_kept])
-    gone = entries[start : cut.first_kept]
+    history, turn, gone = entries[start:end], entries[end : cut.first_kept], entries[start : cut.first_kept]
+    to_summarise, prefix = _messages(history), _messages(turn)
     if not (legacy_start or any(entry.is_message or entry.kind in _BETWEEN for entry in gone)):
         return None
     before = None if previous is None or previous.message is None else summary_of(previous.message)
@@ -356,6 +357,7 @@ def prepare(
         entries[cut.first_kept].id,
         to_summarise,
         prefix,
+        (len(to_summarise) + _private(history), len(prefix) + _private(turn)),
         _standing(entries[cut.first_kept :]),
         cut.split,
         tokens_before,
@@ -380,6 +382,11 @@ def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
     """What the summariser reads of them: answers that failed, too. An earlier summary goes its own way."""
     said = (entry.said for entry in entries if entry.kind != "compaction")
     return tuple(message for message in said if message is not None and not is_made_up(message))
+
+
+def _private(entries: Sequence[Entry]) -> int:
+    """How many commands the user kept to himself."""
+    return sum(entry.kind == "bashExecution" and entry.said is None for entry in entries)
 
 
 def _standing(entries: Sequence[Entry]) -> tuple[Message, ...]:

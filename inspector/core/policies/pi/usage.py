@@ -163,8 +163,8 @@ def reports_of(context: PiContext) -> tuple[CallReport, ...]:
 
 
 def needed(reports: tuple[CallReport, ...]) -> tuple[CallReport, ...]:
-    """The reports from the newest good one on."""
-    good = [n for n, one in enumerate(reports) if one.usage is not None and one.finish not in FAILED]
+    """The reports from the newest good one on: one that is not all zero, of an answer that did not fail."""
+    good = [n for n, report in enumerate(reports) if _is_good(report, zero=False)]
     return reports[good[-1] :] if good else reports[-RECENT_REPORTS:]
 
 
@@ -192,18 +192,19 @@ def calculate_tokens(usage: Usage, total: int = 0) -> int:
 
 
 def last_usage(
-    messages: Sequence[Message], reports: Sequence[CallReport], upstream: bool, border: str = ""
+    messages: Sequence[Message], reports: Sequence[CallReport], settings: PiSettings | None, border: str = ""
 ) -> tuple[int, Usage] | None:
     """(messages that it speaks of, usage) of the newest answer with usage after `border`; None where there is none.
 
-    `upstream` passes over answers that failed or were aborted, and over usage that is all zero. O(messages after it).
+    `settings`: by whose code answers are passed over that failed or were aborted, and (by the newest Pi's) usage that is
+    all zero; None = none are. O(messages after it).
     """
-
-    by_id: dict[str, Usage] = {}
-    for report in reports:
-        usage = report.usage
-        if usage is not None and not (upstream and (report.finish in FAILED or not calculate_tokens(usage))):
-            by_id[report.upto] = usage
+    zero = settings is None or not settings.is_newest
+    by_id = {
+        report.upto: report.usage
+        for report in reports
+        if report.usage is not None and (settings is None or _is_good(report, zero=zero))
+    }
     if not by_id:
         return None
     for at in range(len(messages) - 1, -1, -1):
@@ -212,6 +213,12 @@ def last_usage(
         if found := by_id.get(messages[at].id):
             return at + 1, found
     return None
+
+
+def _is_good(report: CallReport, *, zero: bool) -> bool:
+    """Does a report tell the size of the context? `zero`: also one that is all zero."""
+    usage = report.usage
+    return usage is not None and report.finish not in FAILED and (zero or calculate_tokens(usage) > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +234,7 @@ class Fill:
 def context_tokens(context: PiContext, border: str = "") -> Fill:
     """contextTokens by the profile. The design's `input_tokens` is the whole prompt, cached or not."""
     buffer, settings, filed = context.buffer, context.settings, context.moment.filed
-    last = last_usage(buffer.messages, reports_of(context), settings.is_code, border)
+    last = last_usage(buffer.messages, reports_of(context), settings if settings.is_code else None, border)
     if last is None:
         return Fill(estimated_tokens(buffer, settings, filed))
     upto, usage = last
@@ -238,13 +245,15 @@ def context_tokens(context: PiContext, border: str = "") -> Fill:
     return Fill(reported + since, reported, len(buffer.messages) - upto)
 
 
-def tokens_before(context: PiContext, border: str = "") -> int:
-    """tokensBefore of a compaction: upstream's contextTokens, whatever the profile (spec 3.6)."""
-    messages, newest, filed = context.messages, context.settings.is_newest, context.moment.filed
-    last = last_usage(messages, reports_of(context), True, border)
+def tokens_before(context: PiContext) -> int:
+    """tokensBefore of a compaction: the code's contextTokens of all that the model would read, whatever the profile
+    (spec 3.6). What was reported for an answer that the latest compaction kept counts, too: only the trigger passes over
+    it."""
+    messages, settings, filed = context.messages, context.settings, context.moment.filed
+    last = last_usage(messages, reports_of(context), settings)
     if last is None:
-        return estimates(messages, newest, filed)
-    return calculate_tokens(last[1]) + estimates(messages[last[0] :], newest, filed)
+        return estimates(messages, settings.is_newest, filed)
+    return calculate_tokens(last[1]) + estimates(messages[last[0] :], settings.is_newest, filed)
 
 
 def should_compact(tokens: int, window: int, reserve: int, enabled: bool = True) -> bool:
