@@ -35,7 +35,6 @@ REQUEST = (
     "every name, path, number or example that is needed to go on. Be brief and orderly."
 )
 WARNING = {"message": "Long conversations and repeated compactions make the model less accurate."}
-NO_SUMMARY = "(no summary available)"
 SNAPSHOT = "ghost_snapshot"
 
 
@@ -95,7 +94,7 @@ def _compact(context: CodexContext) -> Done[SimpleState]:
         return failed(TIER, context, "provider_failure")
     first = initial_context(messages)
     users = newest_user_messages(messages, context.settings.user_message_tokens)
-    summary = inserted("codex", "user", f"{PREFIX}\n{text or NO_SUMMARY}", messages)
+    summary = inserted("codex", "user", f"{PREFIX}\n{text or _last_words(messages)}", messages)
     snapshots = [
         message
         for message in messages
@@ -126,6 +125,12 @@ def _summary(context: CodexContext) -> Conversation[tuple[str, int]]:
             shorter = tuple(m for m in history[1:] if not (m.result and m.result.call_id in calls))
             trimmed += len(history) - len(shorter)
             history = shorter
+
+
+def _last_words(messages: Sequence[Message]) -> str:
+    """What Codex takes for the summary where the model wrote none: it looks for the last words of the model, and finds
+    those of the last answer. Empty where there are none; its "(no summary available)" is never reached."""
+    return next((message.text for message in reversed(messages) if message.role == "assistant" and message.text), "")
 
 
 def initial_context(messages: Sequence[Message]) -> list[Message]:

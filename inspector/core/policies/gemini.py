@@ -1,7 +1,7 @@
 """Gemini CLI: from half of the window on the older part becomes a snapshot, which a second call checks (spec Part 3).
 
 docs/policies.md says where that is silent and what is done here. Besides: the share kept is of the characters of each
-message as JSON; where no user message (one of the client's among them) stands after the cut, everything goes if the
+content as JSON; where no user message (one of the client's among them) stands after the cut, everything goes if the
 model has just finished; responses are cut before the split, and only those of more characters than stay; the summariser
 reads the uncut messages unless they would not fit its window with 20,000 tokens to spare; sizes are characters over 4;
 the wording of the requests is ours.

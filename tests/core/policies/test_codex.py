@@ -59,12 +59,19 @@ def test_codex_cuts_the_oldest_user_message_that_still_has_room() -> None:
     assert kept[1] is before.messages[2]
 
 
-@pytest.mark.parametrize(
-    ("answer", "text"), [("", "(no summary available)"), ("  \n", "  \n"), ("\n## Done\n- a\n", "\n## Done\n- a\n")]
-)
+@pytest.mark.parametrize(("answer", "text"), [("  \n", "  \n"), ("\n## Done\n- a\n", "\n## Done\n- a\n")])
 def test_codex_takes_the_summary_as_it_came(answer: str, text: str) -> None:
     after = run(codex.POLICY, "compact", build(3, "x"), Script(answer))
     assert after.buffer.messages[-1].text == f"{codex.PREFIX}\n{text}"
+
+
+def test_codex_when_the_summary_is_empty_takes_the_last_words_of_the_model() -> None:
+    """Upstream looks for the newest answer with text, also before the request for a summary."""
+    asked = (user("go"), assistant("I look."), assistant("", ("c", "Read", {})), result("c", "text"), user("and?"))
+    after = run(codex.POLICY, "compact", buffer(*asked), Script(""))
+    assert after.buffer.messages[-1].text == f"{codex.PREFIX}\nI look."
+    after = run(codex.POLICY, "compact", buffer(user("go")), Script(""))
+    assert after.buffer.messages[-1].text == f"{codex.PREFIX}\n"
 
 
 def test_codex_keeps_the_words_of_a_user_message_and_not_its_images() -> None:
