@@ -240,8 +240,8 @@ def head_and_tail(text: str, path: str, room: int) -> str:
 def split_point(messages: Sequence[Message], share: float) -> int:
     """How many messages go: up to the first content of the user after `share` of the characters; 0 = none can.
 
-    findCompressSplitPoint: it looks at contents, each weighed by the length of its JSON. What travelled together, and the
-    responses of parallel calls, are one content.
+    findCompressSplitPoint: it looks at contents, each weighed by the length of its JSON. What travelled together is one
+    content, and so are the responses of parallel calls.
     """
     groups = wire_groups(messages)
     contents = write_contents([_without_thoughts(message) for message in messages])

@@ -114,7 +114,7 @@ def test_a_command_that_the_user_kept_to_himself_counts_and_is_not_told(steps: S
 
 
 def test_a_command_that_the_user_kept_to_himself_when_summarised_is_one_of_the_messages(steps: Steps) -> None:
-    """Upstream leaves it out of the text only: a turn that begins with nothing else is asked for by a call of its own."""
+    """Upstream leaves it out of the text only: a turn that begins with nothing else has a call of its own."""
     private = bash(excludeFromContext=True)
     assert steps.prepared(user(), private, answer(), user(), answer()) == ("e3", 3, 0, False)
     records = (user(), answer(), private, answer())

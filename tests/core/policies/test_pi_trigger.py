@@ -69,7 +69,7 @@ def test_tokens_before_when_the_last_usage_is_all_zero_is_by_the_usage_before_it
 
 
 def test_tokens_before_when_the_last_compaction_kept_the_last_usage_is_by_that_usage() -> None:
-    """Upstream looks at all that the model would read; only its trigger passes over what is older than the compaction."""
+    """Upstream looks at all that the model would read; its trigger passes over what is older than the compaction."""
     start = plain(6)
     moment = PolicyInput(reports=(said(start.messages[-1], 190_000),))
     settings = POLICY.settings([("keep_recent_tokens", "200")])

@@ -196,8 +196,8 @@ def last_usage(
 ) -> tuple[int, Usage] | None:
     """(messages that it speaks of, usage) of the newest answer with usage after `border`; None where there is none.
 
-    `settings`: by whose code answers are passed over that failed or were aborted, and (by the newest Pi's) usage that is
-    all zero; None = none are. O(messages after it).
+    `settings`: by whose code answers are passed over that failed or were aborted, and (by the newest Pi's) usage that
+    is all zero; None = none are. O(messages after it).
     """
     zero = settings is None or not settings.is_newest
     by_id = {
@@ -247,8 +247,7 @@ def context_tokens(context: PiContext, border: str = "") -> Fill:
 
 def tokens_before(context: PiContext) -> int:
     """tokensBefore of a compaction: the code's contextTokens of all that the model would read, whatever the profile
-    (spec 3.6). What was reported for an answer that the latest compaction kept counts, too: only the trigger passes over
-    it."""
+    (spec 3.6). What was reported for an answer that the latest compaction kept counts, too, unlike for the trigger."""
     messages, settings, filed = context.messages, context.settings, context.moment.filed
     last = last_usage(messages, reports_of(context), settings)
     if last is None:
