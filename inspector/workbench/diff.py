@@ -11,6 +11,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow, rows
 from inspector.core.message import Message
 from inspector.core.outcome import Fate, FateName, Outcome, fates
+from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.sizing import Sizer, rounded
 from inspector.workbench.message_rows import tool_names
 from inspector.workbench.policy_input import sizer_at, sizer_of
@@ -120,6 +121,10 @@ class Diff:
     before: Sequence[int]
     after: Sequence[int]
     counts: Mapping[FateName, int]
+    before_size: Pressure
+    """Of the whole buffer before ..."""
+    after_size: Pressure
+    """... and after."""
     delta: int
     """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows that changed ..."""
     rest: int = 0
@@ -151,6 +156,8 @@ def compared(sides: Sides) -> Diff:
         [before[n] for n in order],
         [after[n] for n in order],
         {name: counts[name] for name in FATES if counts[name]},
+        _size_of(sides.before, sides.sizer),
+        _size_of(sides.after, sides.later or sides.sizer),
         delta,
         rest,
         prompt,
@@ -158,6 +165,12 @@ def compared(sides: Sides) -> Diff:
         {row.fate.id: n for n, row in enumerate(found)},
         tool_names((*sides.before.messages, *sides.after.messages)),
     )
+
+
+def _size_of(buffer: Buffer, size: Sizer) -> Pressure:
+    """What was reported for the buffer, else what is predicted. O(messages)."""
+    predicted = size.pressure_of(buffer)
+    return size.pressure if predicted.tokens == size.pressure.tokens else predicted
 
 
 def _prompt_delta(sides: Sides) -> int:

@@ -315,7 +315,9 @@ def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sam
     now = reading(desk.workbench.state)
     assert now is not None
     assert headline(comparison).endswith(f"{now.unseen:,} not recorded stay")
-    assert in_short(comparison) == f"L0: −{-comparison.delta:,} · {now.unseen:,} not recorded"
+    before = now.before or 0
+    sizes = f"{before:,} → about {before + comparison.delta:,}"
+    assert in_short(comparison) == f"L0: {sizes} · {now.unseen:,} not recorded"
 
 
 def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) -> None:

@@ -90,8 +90,8 @@ def test_one_buffer_is_compacted_three_ways_and_exported(opened: MainWindow, qtb
     steps = panel(opened, "Steps", StepsPanel)
     for name, tier in (("Claude Code", "auto"), ("Roku", "L1")):
         choose(qtbot, tiers.caption, name)
-        qtbot.waitUntil(lambda: diff.model.comparison is not None and diff.bar.accept.text() == "Go before")
-        click(diff.bar.accept)
+        qtbot.waitUntil(lambda: diff.model.comparison is not None and diff.bar.undo.text() == "Go before")
+        click(diff.bar.undo)
         step(opened, qtbot, tier)
         click_tab(opened.docks.dock("Steps"))
         qtbot.waitUntil(lambda tier=tier: steps.seen and [row.name for row in steps.model.rows[2:]] == [tier])  # type: ignore[misc]

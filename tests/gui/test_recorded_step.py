@@ -56,10 +56,10 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     press(buffer.view, Qt.Key.Key_C)
     assert window.workbench.state.at == 4
     text = headline_at(diff, qtbot, "as recorded: auto compaction")
-    assert "≈1,382 → 500 tokens, 7 summarised" in text  # what came after the last report is predicted
+    assert "about 1,382 → 500 tokens, 7 summarised" in text  # what came after the last report is predicted
     assert "→ 500 tokens" in text
     assert "2 inserted" in text
-    assert diff.bar.accept.text() == "Go before"
+    assert diff.bar.undo.text() == "Go before"
     qtbot.waitUntil(lambda: "a request: " in diff.bar.headline.toolTip())  # whether it paid
     assert set(changed_since(window.workbench.state).values()) == {"summarised", "inserted"}
     qtbot.waitUntil(lambda: steps.model.rowCount() == 2)
@@ -83,7 +83,7 @@ def test_a_tier_of_ones_own_beside_it_by_clicks(window: MainWindow, qtbot: QtBot
     press(buffer.view, Qt.Key.Key_C)
     headline_at(diff, qtbot, "as recorded: auto compaction")
     qtbot.waitUntil(lambda: steps.model.rowCount() == 2)
-    click(diff.bar.accept)
+    click(diff.bar.undo)
     found = window.workbench.state.steps
     assert found is not None
     assert found.at == ORIGIN

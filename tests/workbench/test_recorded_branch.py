@@ -112,7 +112,7 @@ def test_size_before_in_the_diff_where_it_is_predicted_is_that_of_the_lists(benc
     assert chosen is not None
     sizes = compaction_sizes(thread, pressures, thread.compactions[0])
     assert (chosen.whole, chosen.sizer.pressure.kind) == (sizes.tokens, "predicted")
-    assert f": ≈{sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in headline(compared(chosen))
+    assert f": about {sizes.before.tokens:,} → {sizes.after.tokens:,} tokens" in headline(compared(chosen))
 
 
 @pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"])

@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QComboBox, QToolButton, QWidget
 
 from inspector.core.outcome import FateName
+from inspector.core.tokens.pressure import Pressure
 from inspector.core.words import plural
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import choice, mark, row, small_button
+from inspector.gui.look.build import choice, row, small_button
 from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, signed
@@ -18,7 +19,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
-from inspector.workbench.diff import FATES, LETTERS, Diff, Sides
+from inspector.workbench.diff import FATES, LETTERS, Diff
 from inspector.workbench.step_rows import drawn
 from inspector.workbench.steps import ORIGIN, Steps
 
@@ -29,6 +30,8 @@ CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
 _APART = 2
 _ROUNDING = 20
 """Tokens that rows may lack because each is a whole number; so little, or a percent, is not worth a word."""
+UNDO, GO_BEFORE = "Undo", "Go before"
+_GO_BEFORE = "Go to the buffer before the recorded compaction, to run a tier of your choice on that instead"
 START = "the step's start"
 AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
@@ -39,7 +42,9 @@ class DiffBar(Guarded, QWidget):
     filtered = Signal()
     against = Signal(object)
 
-    def __init__(self, theme: Theme, walk: Callable[[int], None], accept: Callable[[], None]) -> None:
+    def __init__(
+        self, theme: Theme, walk: Callable[[int], None], run: Callable[[], None], undo: Callable[[], None]
+    ) -> None:
         super().__init__()
         self._theme = theme
         self.wanted: frozenset[FateName] = CHANGED
@@ -52,14 +57,15 @@ class DiffBar(Guarded, QWidget):
         self.previous = _flat("↑", "Previous change (Shift+F7)", lambda: walk(-1))
         self.next = _flat("↓", "Next change (F7)", lambda: walk(1))
         self.text = _flat("text", "Show the text of the message (Enter)", checkable=True)
-        self.accept = small_button("", accept, role="")
-        self.headline = Elided()
+        self.undo = small_button(UNDO, undo, role="")
+        self.run = small_button("Run", run, about="Run the tier whose preview this is", role="")
+        self.headline = Elided("strong")
         self.headline.setContentsMargins(8, 0, 8, 0)
-        self.headline.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
         self._tools, walks = (self.choice, *self.chips.values()), (self.previous, self.next, self.text)
-        self._beside = (*walks, self.accept)
-        says = row((self.headline, 1), *walks, 2, self.accept, gap=_APART)
-        self._lines = row(flow(*self._tools, gap=_APART), (says, 1), of=self, margins=(8, 4, 8, 4), gap=2)
+        self._beside = (*walks, self.undo, self.run)
+        tools = row((flow(*self._tools, gap=_APART), 1), *walks, 4, self.undo, self.run, gap=_APART)
+        tools.addStrut(self.choice.sizeHint().height())  # nothing moves when the choice comes or goes
+        self._lines = row((self.headline, 1), tools, of=self, margins=(8, 4, 8, 4), gap=2)
         self.restyle()
 
     def restyle(self) -> None:
@@ -67,26 +73,43 @@ class DiffBar(Guarded, QWidget):
             chip.setStyleSheet(f"QToolButton:checked {{ color: {fate_colour(self._theme.colours, name)}; }}")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Two lines where one is too narrow."""
+        """Letters instead of names on the chips in a narrow panel, and two lines in a narrower one."""
         super().resizeEvent(event)
         self._fit()
 
     def _fit(self) -> None:
-        shown = (one for one in (*self._tools, *self._beside) if not one.isHidden())
-        least = sum(one.sizeHint().width() + _APART for one in shown) + self.headline.least + 30
-        way = QBoxLayout.Direction.LeftToRight if self.width() >= least else QBoxLayout.Direction.TopToBottom
+        self._name_chips(brief=False)
+        if not self._is_roomy:
+            self._name_chips(brief=True)
+        way = QBoxLayout.Direction.LeftToRight if self._is_roomy else QBoxLayout.Direction.TopToBottom
+        if way == QBoxLayout.Direction.TopToBottom:
+            self._name_chips(brief=False)
         if way != self._lines.direction():
             self._lines.setDirection(way)
 
+    @property
+    def _is_roomy(self) -> bool:
+        """Has everything room in one line?"""
+        visible = [widget for widget in (*self._tools, *self._beside) if not widget.isHidden()]
+        return self.width() >= sum(widget.sizeHint().width() + _APART for widget in visible) + self.headline.least + 30
+
+    def _name_chips(self, brief: bool) -> None:
+        """`Cleared 74`, or `C 74`. Across branches the names of fates would say something else."""
+        if self._comparison is None:
+            return
+        for name, chip in self.chips.items():
+            count = grouped(self._comparison.counts.get(name, 0))
+            is_short = brief or self._comparison.sides.is_across
+            chip.setText(f"{LETTERS[name] if is_short else name.capitalize()} {count}")
+
     def show_choices(self, steps: Steps | None, preview: bool) -> None:
-        """What may be compared with: of a preview nothing but where we stand."""
+        """What a step may be compared with; a preview only with the buffer that it starts from."""
         with QSignalBlocker(self.choice):
             self.choice.clear()
+            self._enable(steps, preview)
+            self.choice.setVisible(steps is not None and not preview)
             if preview or steps is None:
-                self.choice.addItem("now", None)
-                self.choice.setEnabled(False)
                 return
-            self.choice.setEnabled(True)
             self.choice.addItem(START, None)
             self.choice.addItem(AS_RECORDED if steps.recorded is None else BEFORE, ORIGIN)
             for _, at in drawn(steps):
@@ -95,22 +118,24 @@ class DiffBar(Guarded, QWidget):
             chosen = self.choice.findData(steps.against) if steps.against is not None else 0
             self.choice.setCurrentIndex(max(0, chosen) if steps.against != steps.at else 0)
 
+    def _enable(self, steps: Steps | None, preview: bool) -> None:
+        """Both buttons keep their places: pressing one twice never presses the other."""
+        self.run.setEnabled(preview)
+        self.undo.setEnabled(steps is not None and steps.step is not None)
+        is_recorded = steps is not None and steps.step is not None and not steps.stepped
+        self.undo.setText(GO_BEFORE if is_recorded else UNDO)
+        self.undo.setToolTip(tip(_GO_BEFORE if is_recorded else "Undo this step (Ctrl+Z)"))
+
     def show_comparison(self, comparison: Diff) -> None:
         """Counts on the chips, the sum in the headline."""
         for name, chip in self.chips.items():
             count = comparison.counts.get(name, 0)
-            chip.setText(f"{LETTERS[name]} {grouped(count)}")
             words = comparison.sides.words[name]
             chip.setToolTip(tip(f"{count:,} {words}"))
             chip.setAccessibleName(f"{words}, {count:,}")
             chip.setVisible(bool(count))
         self._comparison = comparison
         self._say()
-        mark(self.headline, "role", "good" if _change(comparison) < 0 else "quiet")
-        words, about = _offer(comparison.sides)
-        self.accept.setText(words)
-        self.accept.setToolTip(about)
-        self.accept.setVisible(bool(words))
 
     def show_payback(self, economics: "Economics | None") -> None:
         """Whether what was recorded paid; None where nobody knows yet, or it is not what is shown."""
@@ -138,21 +163,10 @@ class DiffBar(Guarded, QWidget):
         self.filtered.emit()
 
 
-def _offer(sides: Sides) -> tuple[str, str]:
-    """What the button does where we stand, in a word and in a sentence; empty for nothing."""
-    if sides.steps is None:
-        return "Step", "Take this step"
-    if sides.steps.step is None:
-        return "", ""
-    if sides.steps.stepped:
-        return "Undo", "Undo this step"
-    return "Go before", "Stand at the buffer before it, to run a tier of your choice on that instead"
-
-
 def headline(comparison: Diff) -> str:
-    """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not recorded stay`: the sum of the rows below.
+    """`Preview of L0: 122,765 → about 53,322 tokens (46,904 to 59,740), 74 cleared, 19,368 not recorded stay`.
 
-    Of what was recorded the whole: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not recorded`.
+    Of what was recorded: `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not recorded`.
     """
     words = comparison.sides.words
     parts = [f"{count:,} {words[fate]}" for fate, count in comparison.counts.items() if fate != "kept"]
@@ -167,18 +181,20 @@ def headline(comparison: Diff) -> str:
         return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
     unseen = comparison.sides.sizer.scale.unseen
     stays = f", {grouped(unseen)} not recorded stay" if unseen else ""
-    return f"{_name(comparison)}: {signed(comparison.delta)} tokens, {', '.join(parts)}{stays}"
+    band = comparison.after_size.band
+    likely = f" ({grouped(band[0])} to {grouped(band[1])})" if band is not None else ""
+    return f"{_name(comparison)}: {_sizes(comparison)} tokens{likely}, {', '.join(parts)}{stays}"
 
 
 def in_short(comparison: Diff) -> str:
-    """`L0 preview: −73,815 · 36,015 not recorded`: where the room is narrow. The chips say how many of each fate."""
+    """`Preview of L0: 122,765 → about 53,322 · 19,368 not recorded`: the chips say how many of each fate."""
     if comparison.sides.whole is not None:
         return _sizes(comparison)
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen
     stays = f" · {grouped(unseen)} not recorded" if unseen else ""
-    return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
+    return f"{_name(comparison)}: {_sizes(comparison)}{stays}"
 
 
 def payback_words(economics: "Economics | None") -> str:
@@ -196,14 +212,22 @@ def _change(comparison: Diff) -> int:
 
 
 def _sizes(comparison: Diff) -> str:
-    """With ≈ where the answer and what came after the last report are predicted."""
-    before, after = comparison.sides.whole or (0, 0)
-    about = "≈" if comparison.sides.sizer.pressure.kind == "predicted" else ""
-    return f"{about}{grouped(before)} → {grouped(after)}"
+    """`122,765 → about 53,322`: what was reported as it is, what is predicted with its "about"."""
+    if comparison.sides.whole is not None:
+        before, after = comparison.sides.whole
+        about = "about " if comparison.sides.sizer.pressure.kind == "predicted" else ""
+        return f"{about}{grouped(before)} → {grouped(after)}"
+    return f"{_size(comparison.before_size)} → {_size(comparison.after_size)}"
+
+
+def _size(pressure: Pressure) -> str:
+    about = "about " if pressure.kind in ("predicted", "estimated") else ""
+    return f"{about}{grouped(pressure.tokens or 0)}"
 
 
 def _name(comparison: Diff) -> str:
-    return line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
+    name = line(comparison.sides.name, 60)
+    return f"Preview of {name}" if comparison.sides.preview else name
 
 
 def _flat(text: str, about: str, run: Callable[[], None] | None = None, checkable: bool = False) -> QToolButton:

@@ -72,7 +72,7 @@ class DiffPanel(Panel):
         self.delegate = DiffDelegate(desk.theme)
         self.view = PaintedList("Messages before and after", self.model, self.delegate)
         self.reading = DiffReading(desk)
-        self.bar = DiffBar(desk.theme, self.walk, self._accept)
+        self.bar = DiffBar(desk.theme, self.walk, self._run, desk.workbench.stepping.undo)
         self.bar.filtered.connect(self._filter)
         self.bar.against.connect(desk.workbench.stepping.compare)
         self.bar.text.clicked.connect(self._want_text)
@@ -245,12 +245,10 @@ class DiffPanel(Panel):
         if turned:
             self._splitter.setSizes([4_000, 2_000])  # what it had the other way says nothing here
 
-    def _accept(self) -> None:
-        """Take the step whose preview this is, or undo the one that was taken."""
+    def _run(self) -> None:
+        """Run the tier whose preview this is."""
         if self._sides is not None and self._sides.preview:
             self.desk.workbench.stepping.step(self._sides.name)
-        else:
-            self.desk.workbench.stepping.undo()
 
 
 AROUND = 3
