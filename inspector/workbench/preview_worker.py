@@ -11,7 +11,7 @@ from inspector.core.policies.place import chosen_moment
 from inspector.core.replay.files import with_recorded_files
 from inspector.core.session import Session
 from inspector.workbench.policy_input import call_place_of, context_of, ground_of, policy_of, sizer_of
-from inspector.workbench.previews import Preview, Previews, fired_when_due, preview
+from inspector.workbench.previews import Preview, Previews, fired_when_due, preview, weigh
 from inspector.workbench.state import Bench, State, attempt
 from inspector.workbench.steps import ORIGIN
 
@@ -58,6 +58,16 @@ def looked_at(state: State, known: Previews | None) -> str:
     steps = state.steps
     shows_step = steps is not None and steps.at != ORIGIN
     return "" if known is None or shows_step else known.suggested
+
+
+def step_cost(state: State) -> Preview | None:
+    """Weigh the step that is shown, as the tiers are weighed; None if there is none. O(messages)."""
+    step, steps = state.shown_step, state.steps
+    if step is None or steps is None:
+        return None
+    place = call_place_of(state, sizer_of(state))
+    before = steps.buffer_of(step.parent)
+    return weigh(step.name, before, step.buffer, step.asked, place, step.moment.cache_ttl_s)
 
 
 class PreviewWorker:

@@ -23,10 +23,9 @@ from inspector.gui.panels.tiers.cost_block import CostBlock
 from inspector.gui.panels.tiers.tier_row import TierRow
 from inspector.gui.widgets.chips import flow
 from inspector.workbench.policy_input import policy_of
-from inspector.workbench.preview_worker import looked_at
+from inspector.workbench.preview_worker import looked_at, step_cost
 from inspector.workbench.previews import Previews
 from inspector.workbench.state import State
-from inspector.workbench.step_cost import step_cost
 from inspector.workbench.words.tier_words import due_words, status_words
 
 RUN_DUE, NOTHING_DUE = "Run due tiers", "Nothing is due"
