@@ -26,6 +26,7 @@ from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
     from inspector.transcripts.files import TranscriptReading
+    from inspector.transcripts.follow import FollowNews, TellNews
 
 FIRST = 1.0
 """Seconds that the reading rests at most for the panels, and for the first picture."""
@@ -161,6 +162,8 @@ class Follow:
         self._workbench, self._bridge, self._opener = workbench, bridge, opener
         self._task: Task | None = None
         self._what: Following = ""
+        self._loss = ""
+        """The sentence that says that the followed file cannot be read; empty while it can."""
         workbench.subscribe(self._seen)
 
     def toggle(self, what: Following) -> None:
@@ -187,24 +190,35 @@ class Follow:
         latest, opened = _Latest(), self._opener.hand_over(path)
 
         def job(task: Task) -> None:
-            def tell(session: Session) -> None:
+            def publish(session: Session) -> None:
                 latest.session = session
                 if not latest.sent:
                     latest.sent = True
                     task.report(latest)
 
-            follow(what, path, tell, task, opened, task.report)
+            follow(what, path, publish, task, opened, task.report)
 
         fell = partial(self._fell, path)
         self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported, fell, lane="wait")
 
-    def _reported(self, latest: _Latest | str) -> None:
-        if isinstance(latest, str):  # the file is gone, or nothing that can be read; it may come back
-            self._workbench.failed(latest)
+    def _reported(self, report: "_Latest | FollowNews") -> None:
+        if not isinstance(report, _Latest):
+            self._show_news(report)
             return
-        latest.sent = False  # before it is looked at: what comes now is sent again
-        if latest.session is not None:
-            self._workbench.open(latest.session)
+        report.sent = False  # before it is looked at: what comes now is sent again
+        if report.session is not None:
+            self._workbench.open(report.session)
+
+    def _show_news(self, news: "FollowNews") -> None:
+        """A loss stays until the file is back; anything else is a note."""
+        if news.is_lost:
+            self._loss = news.sentence
+            self._workbench.failed(news.sentence)
+            return
+        if self._loss and self._workbench.state.failure == self._loss:
+            self._workbench.dismiss()
+        self._loss = ""
+        self._workbench.note(news.sentence)
 
     def _failed(self, error: InspectorError) -> None:
         self._task = None
@@ -230,22 +244,22 @@ class Follow:
 def follow(
     what: Following,
     path: Path,
-    tell: Callable[[Session], None],
+    publish: Callable[[Session], None],
     task: Task,
     opened: "TranscriptReading | None",
-    lost: Callable[[str], None],
+    tell: "TellNews",
 ) -> None:
     """On the worker, until the task is cancelled. All formats hang on what it needs, so that is loaded here."""
     from inspector.transcripts import follow as live
     from inspector.transcripts.discover import project_folder
 
     if what == "file":
-        live.follow(path, tell, task.rest, opened=opened, lost=lost)
+        live.follow(path, publish, task.rest, opened=opened, tell=tell)
         return
     folder = project_folder(path)
     if not folder:
         raise InspectorError(f"{path} does not say which folder the agent worked in")
-    live.follow_newest(folder, tell, task.rest, opened=opened, lost=lost)
+    live.follow_newest(folder, publish, task.rest, opened=opened, tell=tell)
 
 
 class FileDrop(Guarded, QObject):

@@ -7,6 +7,7 @@ file that was truncated, replaced or rewritten is read anew; companions (sub-age
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -37,6 +38,22 @@ Rest = Callable[[float], bool]
 """Rests so many seconds, or until it is time to stop; True = stop. `threading.Event().wait` is one."""
 
 
+@dataclass(frozen=True, slots=True)
+class FollowNews:
+    """Something that happened to the followed file, in one sentence."""
+
+    sentence: str
+    is_lost: bool = False
+    """The file cannot be read for now. True until the next news."""
+
+
+TellNews = Callable[[FollowNews], None]
+
+
+def _tell_nobody(news: FollowNews) -> None:
+    pass
+
+
 class PackedFile(InspectorError):
     """A packed file cannot be followed."""
 
@@ -48,15 +65,15 @@ def follow(
     *,
     format: str | None = None,  # noqa: A002
     opened: TranscriptReading | None = None,
-    lost: Callable[[str], None] = lambda sentence: None,
+    tell: TellNews = _tell_nobody,
 ) -> None:
     """Publish the session as it is, and again whenever it has grown, until `rest` says stop.
 
-    Where it was `opened` before, nothing is read twice, and only what has come since is published. `lost` is
-    called with one sentence when the file is gone, or nothing that can be read; it is followed again when it is back.
+    Where it was `opened` before, nothing is read twice, and only what has come since is published. `tell` hears when
+    the file no longer exists or cannot be read, when it is back (it is followed again), and when it was exchanged.
     Raises NothingToRead, UnknownFormat and PackedFile where there never was anything to follow.
     """
-    follower = Follower(path, publish, format=format, cancelled=lambda: rest(0), opened=opened, lost=lost)
+    follower = Follower(path, publish, format=format, cancelled=lambda: rest(0), opened=opened, tell=tell)
     try:
         took = follower.look()
         while not rest(max(OFTEN, took)):
@@ -73,14 +90,14 @@ def follow_newest(
     home: Path | None = None,
     switched: Callable[[Path], None] | None = None,
     opened: TranscriptReading | None = None,
-    lost: Callable[[str], None] = lambda sentence: None,
+    tell: TellNews = _tell_nobody,
 ) -> None:
     """Follow the newest session of a project's folder, and the next as soon as one starts. It may start later."""
     newest, follower, took = NewestSession(Path(folder), home), None, 0.0
     try:
         while not rest(max(OFTEN, took)):
             if (path := newest.look()) is not None:
-                follower = Follower(path, publish, cancelled=lambda: rest(0), opened=opened, lost=lost)
+                follower = Follower(path, publish, cancelled=lambda: rest(0), opened=opened, tell=tell)
                 opened = None
                 if switched is not None:
                     switched(path)
@@ -101,13 +118,16 @@ class Follower:
         format: str | None = None,  # noqa: A002
         cancelled: Callable[[], bool] | None = None,
         opened: TranscriptReading | None = None,
-        lost: Callable[[str], None] = lambda sentence: None,
+        tell: TellNews = _tell_nobody,
     ) -> None:
-        self.path, self._publish, self._format, self._lost = Path(path), publish, format, lost
+        self.path, self._publish, self._format, self._tell = Path(path), publish, format, tell
         self._why = ""
         """Why what was there cannot be read any more; empty as long as it can."""
         self._missed: tuple[str, float] | None = None
         """Such a reason, and when it is reported."""
+        self._told_lost = False
+        self._rewritten = ""
+        """How the file was exchanged, until it has been read again."""
         self._progress = ReadProgress(cancelled=cancelled)
         self._transcript: TranscriptReading | None = None
         self._due = 0.0
@@ -128,8 +148,9 @@ class Follower:
         begun = monotonic()
         try:
             fed = self._begin() if self._transcript is None else self._continue(self._transcript)
-        except Rewritten:
+        except Rewritten as change:
             self._transcript = None
+            self._rewritten = str(change)
             fed = self._begin()
         session = self._transcript.session() if fed and self._transcript is not None else None
         took = monotonic() - begun
@@ -137,19 +158,32 @@ class Follower:
             self._ever = True
             self._publish(session)
         if self._ever:
-            self._report_loss()
+            self._report()
         return took
 
-    def _report_loss(self) -> None:
-        """What was followed and cannot be read any more is reported once, when it has not come back for a while."""
-        why = "it is gone" if transcript_stat(self.path) is None else self._why
-        if not why:
-            self._missed = None
-        elif self._missed is None or self._missed[0] != why:
+    def _report(self) -> None:
+        """Tell what happened to the file, each once: a loss only when the file has not come back for a while."""
+        why = self._why if transcript_stat(self.path) is not None else f"{self.path} no longer exists"
+        if why:
+            self._report_loss(why)
+            return
+        self._missed = None
+        if self._transcript is None:
+            return
+        if self._told_lost:
+            self._tell(FollowNews(f"{self.path} is back and is followed again."))
+        elif self._rewritten:
+            self._tell(FollowNews(f"{self._rewritten}: it was read again from the beginning."))
+        self._told_lost, self._rewritten = False, ""
+
+    def _report_loss(self, why: str) -> None:
+        if self._missed is None or self._missed[0] != why:
             self._missed = why, monotonic() + PATIENCE
         elif self._missed[1] < monotonic():
             self._missed = why, inf
-            self._lost(f"{self.path} cannot be followed for now: {why}. What is shown is what was read before.")
+            self._told_lost = True
+            later = "What was read before is still shown, and the file is followed again when it is back."
+            self._tell(FollowNews(f"{why}. {later}", is_lost=True))
 
     def _begin(self) -> bool:
         """Read all there is. A file that cannot be read yet is tried again as soon as it has changed."""
@@ -164,14 +198,16 @@ class Follower:
         except (NothingToRead, UnknownFormat) as failure:
             self._transcript = None
             empty = now is not None and now.size == 0
-            self._why = "it is empty" if empty else str(failure).removeprefix(f"{self.path}: ")
+            self._why = f"{self.path} is empty" if empty else self._named(str(failure)).rstrip(".")
             if self._ever or now is None or now.size == 0 or self._since + PATIENCE > monotonic():
                 return False
-            path = f"{self.path}: "
-            bare = isinstance(failure, UnknownFormat) and not str(failure).startswith(path)
-            raise type(failure)(f"{path if bare else ''}{failure}") from None
+            raise type(failure)(self._named(str(failure))) from None
         self._why = ""
         return True
+
+    def _named(self, failure: str) -> str:
+        """The sentence of a failure, which says which file it is about."""
+        return failure if str(self.path) in failure else f"{self.path}: {failure}"
 
     def _read(self) -> None:
         if os.path.isdir(self.path):

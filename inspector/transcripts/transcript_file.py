@@ -36,7 +36,11 @@ _TABLE = re.compile(rb'(?:\xef\xbb\xbf)?"?\w+"?(?:,"?[\w.]+"?){3,}\r?\n')
 
 
 class Rewritten(Exception):
-    """What was read is no longer what the file begins with: it must be read anew."""
+    """The file no longer begins with what was read, so it must be read again from the beginning.
+
+    The text says which file and how it changed; it is empty for files that are rewritten with every change (documents,
+    databases).
+    """
 
 
 @dataclass(slots=True)
@@ -284,12 +288,16 @@ class TranscriptFile:
         if now == self._stat or now is None:
             return self._rest_of_line()
         former, self._stat, self._quiet = self._stat, now, False
-        if self._whole or now.size < self._done or (former is not None and now[:2] != former[:2]):
+        if self._whole:
             raise Rewritten
+        if former is not None and (now.device, now.inode) != (former.device, former.inode):
+            raise Rewritten(f"{self.path} was replaced by another file")
+        if now.size < self._done:
+            raise Rewritten(f"{self.path} was truncated")
         try:
             with self.path.open("rb", buffering=0) as file:
                 if file.read(len(self._first)) != self._first or self._before(file.fileno()) != self._last:
-                    raise Rewritten
+                    raise Rewritten(f"{self.path} was rewritten")
                 return self._feed_from(file.fileno())
         except OSError as error:  # it went away this moment, or is no longer for us to see
             raise Rewritten from error

@@ -245,6 +245,10 @@ class Workbench:
         """An expected failure, reported in one sentence; what is shown stays."""
         self.show(replace(self._state, opening=None, failure=sentence))
 
+    def note(self, sentence: str) -> None:
+        """Say something that is no failure. It leaves without being dismissed."""
+        self.show(replace(self._state, note=sentence))
+
     def fell(self, path: str, failure: BaseException) -> None:
         """A failure that nobody expected while `path` was read or analysed; what is shown stays."""
         kind = type(failure).__name__

@@ -137,3 +137,30 @@ def test_the_file_is_not_read_a_second_time(window: MainWindow, opened: Path, un
     window.follow_session()  # once more: that reader has been used, so it is read anew
     append(opened, record(10), record(11))
     until(lambda: requests(window) == 6)
+
+
+def test_notice_when_the_followed_file_is_back_goes_away(window: MainWindow, opened: Path, until: Until) -> None:
+    window.follow_session()
+    append(opened, record(8), record(9))
+    until(lambda: requests(window) == 5)
+    data = opened.read_bytes()
+    opened.unlink()
+    until(lambda: "no longer exists" in window.notice.words.text() and window.notice.isVisible())
+    assert requests(window) == 5
+    opened.write_bytes(data)
+    until(lambda: window.notice.words.text() == f"{opened} is back and is followed again.")
+    assert window.workbench.state.failure == ""
+    append(opened, record(10), record(11))
+    until(lambda: requests(window) == 6)
+    assert following(window) == "file"
+    assert "no longer exists" not in window.notice.words.text()
+
+
+def test_notice_when_the_followed_file_is_truncated_says_so(window: MainWindow, opened: Path, until: Until) -> None:
+    window.follow_session()
+    append(opened, record(8), record(9))
+    until(lambda: requests(window) == 5)
+    opened.write_bytes(record(0) + record(1))
+    until(lambda: requests(window) == 1)
+    until(lambda: window.notice.isVisible() and f"{opened} was truncated" in window.notice.words.text())
+    assert window.workbench.state.failure == ""

@@ -16,7 +16,7 @@ from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.session import Session
 from inspector.transcripts import follow as following
 from inspector.transcripts.files import TranscriptReading, open_transcript
-from inspector.transcripts.follow import Follower, PackedFile, follow
+from inspector.transcripts.follow import Follower, FollowNews, PackedFile, follow
 from tests.shared import transcripts
 from tests.transcripts.made import lines_of, record, write
 
@@ -226,6 +226,62 @@ def test_replaced_by_a_longer_one_with_the_same_beginning(tmp_path: Path) -> Non
     os.replace(tmp_path / "new.jsonl", path)
     follower.look()
     assert picture(told[-1]) == picture(open_transcript(path))
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ("truncated", "was truncated: it was read again from the beginning."),
+        ("rewritten", "was rewritten: it was read again from the beginning."),
+        ("replaced", "was replaced by another file: it was read again from the beginning."),
+    ],
+)
+def test_follower_when_a_file_is_exchanged_says_so_once(tmp_path: Path, how: str, sentence: str) -> None:
+    path, news = write(tmp_path, lines_of(8)), list[FollowNews]()
+    told, follower = told_of(path, tell=news.append)
+    if how == "truncated":
+        path.write_bytes(record(0) + record(1))
+    elif how == "rewritten":
+        path.write_bytes(b"".join(record(n, session="other") for n in range(12)))
+    else:
+        write(tmp_path, lines_of(4), "new.jsonl")
+        os.replace(tmp_path / "new.jsonl", path)
+    for _ in range(3):
+        follower.look()
+    assert told.requests != 4
+    assert news == [FollowNews(f"{path} {sentence}")]
+
+
+def test_follower_when_a_document_is_written_anew_says_nothing(tmp_path: Path) -> None:
+    path, news = tmp_path / "body.json", list[FollowNews]()
+    body = '{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"%s"}]}'
+    path.write_text(body % "hello")
+    told, follower = told_of(path, tell=news.append)
+    path.write_text(body % "hello again")
+    follower.look()
+    assert len(told) == 2
+    assert news == []
+
+
+def test_follower_when_a_file_is_gone_and_comes_back_says_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "PATIENCE", 0.0)
+    path, news = write(tmp_path, lines_of(8)), list[FollowNews]()
+    told, follower = told_of(path, tell=news.append)
+    data = path.read_bytes()
+    path.unlink()
+    for _ in range(3):
+        follower.look()
+    (lost,) = news
+    assert lost.is_lost
+    assert lost.sentence.startswith(f"{path} no longer exists. ")
+    path.write_bytes(data)
+    for _ in range(3):
+        follower.look()
+    assert news[1:] == [FollowNews(f"{path} is back and is followed again.")]
+    append(path, record(8) + record(9))
+    follower.look()
+    assert told.requests == 5
+    assert len(news) == 2
 
 
 def test_an_empty_file_is_waited_for(tmp_path: Path) -> None:
