@@ -226,3 +226,17 @@ def _recorded(state: State, message: Message) -> tuple[Message, ...]:
         kept = {one.id for one in thread.place(at).view.messages()}
         return tuple(one for one in before.messages if one.id not in kept)
     return ()
+
+
+_REASONS = 3
+"""Notes of a session that say why it is empty; more would hide the first."""
+
+
+def no_messages_words(state: State) -> str:
+    """Say why the buffer that is looked at has no messages, in the words of the file's reader where it knows."""
+    session, thread = state.session, state.thread
+    if session is None or thread is None:
+        return "Nothing is open."
+    if thread.messages:
+        return "This buffer has no messages."
+    return " ".join(["The file records no messages.", *session.notes[:_REASONS]])

@@ -1,5 +1,6 @@
 """The window as a user meets it: opening, walking, choosing, by mouse and keys."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, Q
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.glance.panel import AnswerCard
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.window import MainWindow
@@ -273,3 +275,21 @@ def test_error_when_it_begins_with_a_file_name_keeps_its_spelling(
     assert window.notice.words.text().startswith("empty.jsonl is empty")
     window.open_path(str(tmp_path / "none.jsonl"))
     qtbot.waitUntil(lambda: window.notice.words.text().startswith("There is no file"))
+
+
+def test_read_when_a_trace_has_no_model_call_says_why_it_is_empty(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    span = {"name": "search", "parent_id": None, "start_time": 1, "end_time": 2, "attributes": {"agent": "A"}}
+    spans = [{**span, "context": {"trace_id": "t" * 32, "span_id": f"{n:016x}"}} for n in range(3)]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"spans": spans}))
+    window.open_path(str(path))
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
+    reason = "None of the 3 spans is a call of a model"
+    assert reason in buffer_of(window).view.empty
+    message = window.docks.panel("Message")
+    assert any(reason in words.text() for words in message.findChildren(QLabel) if words.isVisible())
+    cards = window.docks.panel("At a glance").findChildren(AnswerCard)
+    assert len(cards) == 3
+    assert all(card.answer is not None for card in cards)

@@ -27,7 +27,7 @@ from inspector.gui.look.visible import line
 from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, BufferModel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.painted import PaintedList
-from inspector.workbench.message_rows import KINDS, of_kind, tool_names, with_text
+from inspector.workbench.message_rows import KINDS, no_messages_words, of_kind, tool_names, with_text
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
@@ -64,6 +64,7 @@ class BufferPanel(Panel):
         self._kind = KINDS[0]
         self._filtering = LatestJob(desk.bridge)
         self._looking = LatestJob(desk.bridge)
+        self._why_empty = ""
         self._timer = delayed(self, 120, self._filter)
         self.setFocusProxy(self.view)
         self._lay_out()
@@ -94,6 +95,7 @@ class BufferPanel(Panel):
         """The buffer at the playhead. The view hears only of what changed."""
         if another := self.is_new("thread", state.thread, state.estimator):
             self._begin(state.thread, state.estimator)
+        self._why_empty = no_messages_words(state)
         self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
         view, stepped, self._among, self._steps = state.view, state.stepped_buffer, state.among, state.steps
         if not self.is_new("rows", stepped, state.steps, (view, state.at, state.among)) and not another:
@@ -182,7 +184,7 @@ class BufferPanel(Panel):
         )
 
     def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
-        self.view.empty = "No message of this buffer is like that." if buffer else "This buffer holds no messages."
+        self.view.empty = "No message of this buffer matches the filter." if buffer else self._why_empty
         before = self.model.size()
         self.model.show(buffer, picked, self._fresh_from, self._fates)
         total = plural(len(buffer), "message")

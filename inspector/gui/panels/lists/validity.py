@@ -10,6 +10,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, delayed, small_button
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
+from inspector.workbench.message_rows import no_messages_words
 from inspector.workbench.state import State
 
 MENDED = ("result-without-call", "call-without-result", "duplicate-answer")
@@ -60,7 +61,7 @@ class ValidityPanel(ListPanel[Invalid]):
             return
         if stepped is None and not state.view.length:
             self._job.cancel()
-            self.show_rows((), "This buffer holds no messages.")
+            self.show_rows((), no_messages_words(state))
             self.mend.hide()
             self.setWindowTitle(self.TITLE)
             return

@@ -31,7 +31,7 @@ from inspector.gui.widgets.images import HEIGHT, ImageStrip
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
 from inspector.gui.widgets.small import Elided
-from inspector.workbench.message_rows import NAME, readable_summary
+from inspector.workbench.message_rows import NAME, no_messages_words, readable_summary
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.tool_pairs import PairedPart, ToolPairs
@@ -292,6 +292,7 @@ class MessageView(Panel):
         self._splitter = splitter(self.reader, self.images, down=True, shares=(3, 2))
         page = holding(column(self.header, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
+        self._empty.setContentsMargins(16, 16, 16, 16)
         self._stack = pages(self, self._empty, page)
 
     def _wrap(self, on: bool) -> None:
@@ -339,7 +340,7 @@ def _why_empty(state: State) -> str:
     if state.selected:
         return "The selected message does not stand in this thread."
     if state.thread is not None and not state.thread.messages:
-        return "This file holds no messages, only what is told of them."
+        return no_messages_words(state)
     return "Select a message in the buffer to read it in full."
 
 
