@@ -1,6 +1,7 @@
 """What a tool call is about, by the names that harnesses give to arguments: files, commands, patches."""
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from inspector.core.heavy import pattern
@@ -9,6 +10,9 @@ from inspector.core.message import Message, ToolCall
 FILE_KEYS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
 PATH_KEYS = (*FILE_KEYS, "url", "uri")
 COMMAND_KEYS = ("command", "cmd", "script")
+_SUBJECT_KEYS = ("pattern", "query", "skill", "description", "title", "name", "id", "prompt")
+LONGEST_SUBJECT = 200
+"""Characters of a subject; a longer one is cut."""
 _WRITERS = ("edit", "write", "patch", "create", "replace", "insert", "delete", "move")
 _READERS = ("cat", "head", "tail", "sed", "nl", "less", "more", "bat", "type", "get-content")
 _WRAPPERS = ("bash", "sh", "zsh", "-c", "-lc", "-l")
@@ -82,3 +86,73 @@ def patched(call: ToolCall) -> list[str]:
         said = [call.arguments.get(key) for key in ("input", "patch", *COMMAND_KEYS)]
         said = [one for value in said for one in (value if isinstance(value, list) else [value])]
     return [path for one in said if isinstance(one, str) for path in patched_files(one)]
+
+
+def subject_of(call: ToolCall) -> str:
+    """Return the file, else the command, else whatever the call is about, on one line; empty if nothing says it."""
+    arguments = call.arguments
+    if isinstance(arguments, str):
+        return _one_line(next(iter(patched_files(arguments)), arguments))
+    if not isinstance(arguments, Mapping):
+        return ""
+    subject = path_of(call) or command_of(call) or first_text(arguments, _SUBJECT_KEYS)
+    if not subject:
+        text = first_text(arguments, arguments)
+        subject = next(iter(patched_files(text)), text)
+    return _one_line(subject)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text[: 4 * LONGEST_SUBJECT].split())
+    return line if len(line) <= LONGEST_SUBJECT else line[: LONGEST_SUBJECT - 1] + "…"
+
+
+_MOSTLY = 0.7
+"""Least share of the files that lie in the folder from which paths are shown."""
+
+
+class CallIndex:
+    """The calls of some messages by id, and how their subjects are shown: files from the folder that most are in."""
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._calls = {call.id: call for message in messages for call in message.calls}
+        self._folder = _common_folder({path_of(call) for call in self._calls.values()})
+
+    @property
+    def tool_names(self) -> set[str]:
+        """The names of the tools that are called."""
+        return {call.name for call in self._calls.values()}
+
+    def call_of(self, message: Message) -> ToolCall | None:
+        """Return the call whose result the message holds; None if it holds none, or its call is not there."""
+        result = message.result
+        return self._calls.get(result.call_id) if result is not None else None
+
+    def subject_of(self, message: Message) -> str:
+        """Return what a message with calls, or with the result of a call, is about; empty for any other."""
+        calls = message.calls
+        answered = self.call_of(message)
+        if answered is not None and not calls:
+            calls = (answered,)
+        subjects = dict.fromkeys(self.shown_subject(call) for call in calls)
+        return ", ".join(filter(None, subjects))
+
+    def shown_subject(self, call: ToolCall) -> str:
+        """Return the subject of a call, a path from the folder that most files are in."""
+        subject = subject_of(call)
+        return subject.removeprefix(self._folder) if subject == path_of(call) else subject
+
+
+def _common_folder(paths: Iterable[str]) -> str:
+    """Return the deepest folder that holds most of these absolute paths, with its last slash; empty if none does."""
+    files = [path for path in paths if path.startswith("/") and not path.endswith("/")]
+    counts = Counter(folder for path in files for folder in _folders(path))
+    deep = [folder for folder, count in counts.items() if count >= _MOSTLY * len(files)]
+    return max(deep, key=len, default="")
+
+
+def _folders(path: str) -> Iterator[str]:
+    end = path.find("/", 1)
+    while end > 0:
+        yield path[: end + 1]
+        end = path.find("/", end + 1)

@@ -163,7 +163,7 @@ class Docks(WorkspacePage):
             "Breakdown": max(110, height * 15 // 100),
             "Message": width * 42 // 100,
             "Tiers": max(min(33 * figure, width * 44 // 100), width * 32 // 100),
-            "Lost": max(height * 27 // 100, 10 * high),
+            "Lost": max(height * 30 // 100, 10 * high),
             "Run": width * 45 // 100,
         }
 

@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import get_args
 
 from inspector.core.buffer import Buffer
+from inspector.core.calls import CallIndex
 from inspector.core.diff import DiffRow, rows
 from inspector.core.message import Message
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.sizing import Sizer, rounded
-from inspector.workbench.message_rows import tool_names
 from inspector.workbench.policy_input import sizer_at, sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, Steps
@@ -135,7 +135,7 @@ class Diff:
     """... and what was kept counts so much more by the measure of the buffer after."""
     places: Mapping[str, int] = field(default_factory=dict)
     """Row by message id."""
-    tools: Mapping[str, str] = field(default_factory=dict)
+    calls: CallIndex = field(default_factory=CallIndex)
     """Name of the tool by call id."""
 
 
@@ -163,7 +163,7 @@ def compared(sides: Sides) -> Diff:
         prompt,
         sides.whole[1] - sides.whole[0] - delta - rest - prompt if sides.whole else 0,
         {row.fate.id: n for n, row in enumerate(found)},
-        tool_names((*sides.before.messages, *sides.after.messages)),
+        CallIndex((*sides.before.messages, *sides.after.messages)),
     )
 
 

@@ -3,15 +3,16 @@ what a readable summary would have kept where a provider compacted into somethin
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
+from inspector.core.calls import LONGEST_SUBJECT, CallIndex, subject_of
 from inspector.core.errors import Cancelled
 from inspector.core.findings.composition import Category, message_category
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolResult, part_text
+from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall, ToolResult, part_text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
 from inspector.workbench.state import State
@@ -21,8 +22,6 @@ FIRST_LINE = 400
 """Characters of a first line that are kept."""
 _LOOK = 4000
 """Characters that are searched for the first line."""
-_TELLING = ("command", "cmd", "file_path", "path", "pattern", "query", "url")
-"""Arguments that say by themselves what a call does: they come first, without their names."""
 _SAYS_LITTLE = re.compile(
     r"(chunk id|wall time|exit code|original token count|total output lines|duration|session id)\b.*|output:|stdout:"
     r"|process (exited with code|running with session id) .*|[.sxFEX]+ *\[ *\d+%\]|</?[\w-]+>|```\w*|[\W_]*",
@@ -39,34 +38,42 @@ _TAG = re.compile(r"<[\w:-]+>")
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """`line` is text of the transcript: never markup, may hold anything but line breaks."""
+    """`subject` and `line` are text of the transcript: never markup, may hold anything but line breaks."""
 
     role: str
     tool: str
+    subject: str
+    """The files, commands or queries of its calls, or of the call whose result it is; empty for other messages."""
     line: str
+    """What it says besides."""
     badges: tuple[Badge, ...]
     category: Category
 
+    @property
+    def text(self) -> str:
+        """Subject and line."""
+        return f"{self.subject}  {self.line}".strip()
 
-def row(message: Message, tools: Mapping[str, str]) -> MessageRow:
-    """The row of a message. `tools`: name of the tool by call id."""
+
+NO_CALLS = CallIndex()
+
+
+def row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
+    """Return the row of a message; `index` knows the calls of its thread."""
     calls = message.calls
+    subject = index.subject_of(message)
     if calls:
         tool = calls[0].name + (f" +{len(calls) - 1}" if len(calls) > 1 else "")
     else:
-        result = message.result
-        tool = tools.get(result.call_id, "") if result else ""
-    return MessageRow(message.role, tool, first_line(message), badges(message), message_category(message))
-
-
-def tool_names(messages: Iterable[Message]) -> dict[str, str]:
-    """Name of the tool by call id."""
-    return {call.id: call.name for message in messages for call in message.calls}
+        call = index.call_of(message)
+        tool = call.name if call is not None else ""
+    line = first_line(message)
+    return MessageRow(message.role, tool, subject, line, badges(message), message_category(message))
 
 
 def first_line(message: Message) -> str:
     """The first line with something on it: of text, the first telling one of a result, else a call's arguments, else
-    of thinking."""
+    of thinking. Of arguments, what the subject does not say already."""
     for part in message.parts:
         match part:
             case Text(text) | Opaque(text=text) if found := _tagged(text):
@@ -76,7 +83,7 @@ def first_line(message: Message) -> str:
             case _:
                 pass
     if message.calls:
-        return _arguments(message.calls[0].arguments)
+        return _arguments(message.calls[0])
     for part in message.parts:
         match part:
             case Thinking(text) if found := _line(text):
@@ -90,14 +97,18 @@ def first_line(message: Message) -> str:
     return "(no output)" if message.result is not None else ""
 
 
-def _arguments(arguments: Json) -> str:
-    """What a call asks for, without the brackets: `ls -l  timeout: 5`."""
-    if not isinstance(arguments, Mapping):
-        return _line(arguments if isinstance(arguments, str) else dumps(arguments))
-    told = [name for name in _TELLING if arguments.get(name)][:1]
-    words = [_value(arguments[name]) for name in told]
-    words += [f"{_line(name)}: {_value(value)}" for name, value in arguments.items() if name not in told]
+def _arguments(call: ToolCall) -> str:
+    """What a call asks for besides its subject, without the brackets: `timeout: 5  background: true`."""
+    subject = subject_of(call)
+    if not isinstance(call.arguments, Mapping):
+        return "" if subject else _line(dumps(call.arguments))
+    shown = {_line(name): _value(value) for name, value in call.arguments.items()}
+    words = [f"{name}: {value}" for name, value in shown.items() if not _repeats(value, subject)]
     return "  ".join(words)[:FIRST_LINE]
+
+
+def _repeats(value: str, subject: str) -> bool:
+    return bool(value) and subject.startswith(value[:LONGEST_SUBJECT].rstrip())
 
 
 def _value(value: Json) -> str:

@@ -19,6 +19,8 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QStackedWidget,
+    QStyle,
+    QStyleOptionComboBox,
     QTabBar,
     QTableView,
     QTextEdit,
@@ -36,6 +38,10 @@ from inspector.gui.widgets.table import TableModel
 SLACK = 1
 LEAST = 6
 """Letters that a text which is cut shows at least."""
+WORD = 12
+"""Letters of a word that a cell shows whole."""
+CELL_PADDING = 12
+"""Pixels of a cell that its text does not have."""
 _RIGHT = int(Qt.AlignmentFlag.AlignRight)
 _WRAPS = int(Qt.TextFlag.TextWordWrap)
 """Pixels that rounding may take."""
@@ -121,8 +127,7 @@ def _cut(one: QWidget) -> Iterator[str]:
         if not one.text() and one.width() < one.fontMetrics().horizontalAdvance(one.placeholderText()) + 16:
             yield f"hint {one.placeholderText()!r} in {one.width()}"
     elif isinstance(one, QComboBox):
-        if one.width() + SLACK < one.fontMetrics().horizontalAdvance(one.currentText()) + 30:
-            yield f"choice {one.currentText()!r}"
+        yield from _choice(one)
     elif isinstance(one, QTabBar):
         for at in range(one.count()):
             room = one.tabRect(at)
@@ -140,6 +145,32 @@ def _cut(one: QWidget) -> Iterator[str]:
         yield f"is scrolled sideways by {one.horizontalScrollBar().maximum()}"
     if isinstance(one, QTableView):
         yield from _figures(one)
+        yield from _words_of_cells(one)
+
+
+def _choice(one: QComboBox) -> Iterator[str]:
+    """Every entry can be read when it is the chosen one."""
+    option = QStyleOptionComboBox()
+    one.initStyleOption(option)
+    edit = QStyle.SubControl.SC_ComboBoxEditField
+    room = one.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, edit, one).width()
+    longest = max((one.itemText(n) for n in range(one.count())), key=one.fontMetrics().horizontalAdvance, default="")
+    if room + SLACK < one.fontMetrics().horizontalAdvance(longest):
+        yield f"choice {longest!r} in {room}"
+
+
+def _words_of_cells(view: QTableView) -> Iterator[str]:
+    """A single word in a cell, as of a kind or a fate, is never cut."""
+    model, metrics = view.model(), view.fontMetrics()
+    if not isinstance(model, TableModel):
+        return
+    for column in range(model.columnCount()):
+        words = {str(model.index(row, column).data()) for row in range(min(model.rowCount(), 200))}
+        short = [text for text in words if text.isalpha() and len(text) <= WORD]
+        longest = max(short, key=metrics.horizontalAdvance, default="")
+        room = view.columnWidth(column) - CELL_PADDING
+        if not view.isColumnHidden(column) and room + SLACK < metrics.horizontalAdvance(longest):
+            yield f"word {longest!r} in {room}"
 
 
 def _elided(one: Elided) -> Iterator[str]:

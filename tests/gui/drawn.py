@@ -116,17 +116,17 @@ def painted_over(window: QWidget, patch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def _said(view: PaintedList, place: int) -> list[str]:
-    """First lines of the messages that a row stands for."""
+    """What the messages that a row stands for are about, else their first lines."""
     row = view.model().index(place, 0).data(PaintedModel.ROW)
     sides = [row] if isinstance(row, BufferRow) else [row.after, row.before] if isinstance(row, DiffLine) else []
-    return [visible(side.row.line).text for side in sides if side is not None]
+    return [visible(side.row.subject or side.row.line).text for side in sides if side is not None]
 
 
 def _unseen(found: list[DrawnText], view: PaintedList, place: int) -> Iterator[str]:
     """What a message of that row says: enough of it to tell it from others must be painted."""
     for text in _said(view, place)[:1]:
-        shown = [one.words.removesuffix("…") for one in found]
-        if text and not any(text.startswith(words) and len(words) >= min(LEAST, len(text)) for words in shown):
+        shown = [one.words.strip("…") for one in found if len(one.words.strip("…")) >= min(LEAST, len(text))]
+        if text and not any(text.startswith(words) or text.endswith(words) for words in shown):  # of a path its end
             yield text
 
 

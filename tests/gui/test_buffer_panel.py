@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
+from inspector.core.calls import CallIndex
 from inspector.core.tokens.estimators import estimator
 from inspector.gui.desk import Desk
 from inspector.gui.panels.buffer.panel import BufferPanel
@@ -69,9 +70,9 @@ def test_a_row_says_what_it_is(panel: BufferPanel) -> None:
     panel.desk.workbench.move(5)
     line = panel.model.row_at(0)
     assert (line.row.role, line.row.tool, line.row.badges) == ("tool", "Bash", ("error",))
-    assert line.row.line == "needle-4 found"
+    assert (line.row.subject, line.row.line) == ("pytest -q tests/4.py", "needle-4 found")
     words = panel.model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert words == f"10 tool Bash error needle-4 found, {line.tokens:,} tokens"
+    assert words == f"10 tool Bash error pytest -q tests/4.py  needle-4 found, {line.tokens:,} tokens"
     assert panel.model.row_at(1).row.badges == ("thinking",)
 
 
@@ -125,7 +126,7 @@ def test_the_model_keeps_qts_rules(panel: BufferPanel, qtmodeltester: ModelTeste
 
 def test_an_empty_model_has_nothing() -> None:
     model = BufferModel()
-    model.forget({}, estimator("roku"))
+    model.forget(CallIndex(), estimator("roku"))
     model.show((), None, 0)
     assert model.rowCount() == 0
     assert model.place_of("x") == -1

@@ -81,6 +81,12 @@ def compared(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(is_complete)
 
 
+def _show_sweep(window: MainWindow) -> None:
+    compare: Any = window.docks.panel("Compare")
+    if not compare.sweeping.isChecked():
+        click(compare.sweeping)
+
+
 def cramped(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> list[str]:
     """What cannot be read, in whichever workspace and panel: as each opens, and where a compaction is looked at."""
     found = list[str]()
@@ -94,6 +100,8 @@ def cramped(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> list
                 window.show_panel(title)
                 if title == "Search":
                     window.ask_panel("Search", "test")  # a word that is found often
+                if title == "Compare":
+                    _show_sweep(window)
                 part = None if title == titles[0] else window.docks.current  # gauge and timeline stay as they are
                 found += (f"{name}, {title}, {place}: {line}" for line in unreadable(window, qtbot, patch, part))
         if not window.workbench.state.thread or not window.workbench.state.thread.compactions:

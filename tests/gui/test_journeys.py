@@ -16,6 +16,7 @@ from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.glance.panel import GlancePanel
 from inspector.gui.panels.lists.lost import AGAIN, LostPanel
+from inspector.gui.panels.message.view import MessageView
 from inspector.gui.panels.proxy.panel import EACH, ProxyPanel
 from inspector.gui.panels.steps.panel import StepsPanel
 from inspector.gui.panels.tiers.panel import TierPanel
@@ -24,7 +25,7 @@ from inspector.gui.window import MainWindow
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import SimulatedServerState
 from inspector.transcripts.files import open_transcript
-from tests.gui.hands import choose, click, click_name, click_tab, press
+from tests.gui.hands import choose, click, click_name, click_tab, double_click, press
 from tests.gui.test_edit import in_dialog, typed
 from tests.proxy.holding import Later
 
@@ -59,7 +60,7 @@ def step(window: MainWindow, qtbot: QtBot, tier: str) -> None:
 
 
 def test_a_full_session_is_understood(opened: MainWindow, qtbot: QtBot) -> None:
-    """What was lost is said before the first click; two clicks lead to a request that needed it again, and its text."""
+    """What was lost is said before the first click; a click and a double click lead to a call that needed it again."""
     cards = panel(opened, "At a glance", GlancePanel).cards
     qtbot.waitUntil(lambda: all(card.answer is not None for card in cards.values()))
     click(cards["lost"])
@@ -70,8 +71,11 @@ def test_a_full_session_is_understood(opened: MainWindow, qtbot: QtBot) -> None:
     use = lost.table.rows[row].lost.needed[0]
     index = lost.table.model().index(row, AGAIN)
     lost.table.scrollTo(index)
-    click(lost.table.viewport(), lost.table.visualRect(index).center())
+    qtbot.wait(10)
+    double_click(lost.table.viewport(), lost.table.visualRect(index).center())
     qtbot.waitUntil(lambda: opened.workbench.state.at == use.request)
+    assert panel(opened, "Message", MessageView).seen
+    assert opened.workbench.state.selected == use.message
     press(opened, Qt.Key.Key_1, CONTROL)
     click(cards["cost"])
     cost = panel(opened, "Cost", CostPanel)

@@ -17,7 +17,7 @@ from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.look.fonts import mono_font, ui_font
 from inspector.gui.panels.lists.recorded import CompactionsPanel, ProblemsPanel
-from inspector.gui.panels.lists.search import SearchPanel
+from inspector.gui.panels.lists.search import LAST, REMOVED, SearchPanel
 from inspector.gui.panels.lists.sessions import SessionsPanel, distinct_names
 from inspector.gui.panels.lists.validity import ValidityPanel
 from inspector.gui.panels.panel import Panel
@@ -201,7 +201,7 @@ def test_search_finds_where_a_text_comes_and_goes(place: Place, desk: Desk, qtbo
     write(panel.field, "needle")
     qtbot.waitUntil(lambda: panel.says.text() == "2 messages")
     assert cells(panel.table) == [
-        ["user", "alpha needle", "0", "2", "auto compaction (summary)", "main"],
+        ["user", "alpha needle", "0", "1", "auto compaction", "main"],
         ["user", "delta NEEDLE", "2", "", "", "main"],
     ]
     press(panel.field, Qt.Key.Key_Return)
@@ -210,8 +210,23 @@ def test_search_finds_where_a_text_comes_and_goes(place: Place, desk: Desk, qtbo
     assert (desk.workbench.state.at, desk.workbench.state.selected) == (2, "d")
     press(panel.table, Qt.Key.Key_Return)
     assert asked.shown == ["Message"]
-    click_cell(panel.table, 0, column=3)
+    click_cell(panel.table, 0, column=LAST)
+    assert (desk.workbench.state.at, desk.workbench.state.selected) == (1, "a")
+    click_cell(panel.table, 0, column=REMOVED)
     assert (desk.workbench.state.at, desk.workbench.state.selected) == (2, "a")
+
+
+def test_search_when_its_panel_is_as_wide_as_usual_shows_most_of_a_line(place: Place, desk: Desk, qtbot: QtBot) -> None:
+    panel = place(SearchPanel)
+    assert isinstance(panel, SearchPanel)
+    panel.resize(560, 400)
+    write(panel.field, "needle")
+    qtbot.waitUntil(lambda: bool(panel.table.rows))
+    figure = panel.fontMetrics().horizontalAdvance("0")
+    assert panel.table.columnWidth(1) >= 32 * figure
+    by = panel.table.model().index(0, 4)
+    shown = panel.table.columnWidth(4) - 18
+    assert panel.table.fontMetrics().horizontalAdvance(by.data()) <= shown, by.data()
 
 
 def test_search_minds_case_and_scope(place: Place, desk: Desk, qtbot: QtBot) -> None:

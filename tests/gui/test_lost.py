@@ -10,11 +10,12 @@ from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.session import Session
 from inspector.gui.desk import Desk
 from inspector.gui.panels.lists.lost import AGAIN, LostPanel
+from inspector.gui.window import MainWindow
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from tests.core.findings.test_lost import thread as sealed
 from tests.gui.conftest import Asked
-from tests.gui.hands import click, press
+from tests.gui.hands import click, double_click, press
 from tests.gui.stepping import open_it
 from tests.gui.test_lists import cells, click_cell
 
@@ -46,7 +47,14 @@ def test_what_a_step_loses_is_listed_with_where_it_stood(desk: Desk, panel: Lost
     assert panel.kinds[None].text() == "all"
     assert panel.kinds["error"].text() == "7 errors"
     assert not panel.kinds["path"].isVisible(), "the calls still name the paths"
-    assert cells(panel.table)[0] == ["error", "2", "Bash", "gone", "ValueError: bad part 0 of <b>it</b>", ""]
+    assert cells(panel.table)[0] == [
+        "error",
+        "2",
+        "Bash cat src/part_0.py",
+        "ValueError: bad part 0 of <b>it</b>",
+        "",
+        "lost",
+    ]
     click_cell(panel.table, 1)
     assert desk.workbench.state.selected == desk.workbench.state.recorded().messages[4].id
     press(panel.table, Qt.Key.Key_Down)
@@ -64,7 +72,7 @@ def test_what_an_unreadable_summary_lost_is_at_most_so_much(desk: Desk, panel: L
     desk.workbench.open(Session("test", (sealed(""),), path="sealed.jsonl"))
     desk.workbench.move(2)
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (9)")
-    assert panel.says.text() == ("At most 9 gone: the summary cannot be read here. What was needed again is unknown.")
+    assert panel.says.text() == ("At most 9 lost: the summary cannot be read here. What was needed again is unknown.")
 
 
 def test_enter_shows_it_in_the_diff(desk: Desk, panel: LostPanel, qtbot: QtBot, asked: Asked) -> None:
@@ -91,7 +99,9 @@ def test_one_kind_alone_and_all_of_it_copied(desk: Desk, panel: LostPanel, qtbot
     assert len(panel.table.rows) == total
 
 
-def test_a_recorded_compaction_tells_what_was_needed_again(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+def test_a_recorded_compaction_tells_what_was_needed_again(
+    desk: Desk, panel: LostPanel, qtbot: QtBot, asked: Asked
+) -> None:
     session = open_transcript(resource("sample.jsonl"))
     (known,) = lost_by_compactions(session, session.main)
     desk.workbench.open(session)
@@ -105,7 +115,10 @@ def test_a_recorded_compaction_tells_what_was_needed_again(desk: Desk, panel: Lo
     assert desk.workbench.state.selected == known.rows[place].message
     assert not panel.table.isColumnHidden(AGAIN)
     click_cell(panel.table, place, AGAIN)
+    assert desk.workbench.state.at == known.before_request, "a click selects; it leads nowhere"
+    click_cell(panel.table, place, AGAIN, double=True)
     assert (desk.workbench.state.at, desk.workbench.state.selected) == (use.request, use.message)
+    assert asked.shown == ["Message"]
 
 
 def test_undo_clears_the_list(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
@@ -122,4 +135,44 @@ def test_a_preview_tells_what_it_would_lose(desk: Desk, panel: LostPanel, qtbot:
     desk.workbench.stepping.choose(settings=(("context_window_tokens", "3000"), ("microcompact_retain_recent", "50")))
     desk.workbench.previews.look()
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (0)")
-    assert panel.says.text() == "Nothing would be lost: every fact still stands somewhere."
+    assert panel.says.text() == "Nothing would be lost: every fact is still in context."
+
+
+@pytest.mark.parametrize(("size", "rows"), [((1280, 800), 5), ((1440, 900), 6), ((1600, 1000), 7)])
+def test_lost_when_a_compaction_is_looked_at_shows_several_rows_in_compact(
+    window: MainWindow, qtbot: QtBot, size: tuple[int, int], rows: int
+) -> None:
+    window.resize(*size)
+    window.open_sample()
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.drops is not None and bench.state.opening is None and window.docks.ready)
+    bench.previous_compaction()
+    window.show_panel("Lost")
+    lost = window.docks.panel("Lost")
+    assert isinstance(lost, LostPanel)
+    qtbot.waitUntil(lambda: len(lost.table.rows) > 100 and not window.bridge.busy)
+    seen = lost.table.viewport().height() / lost.table.verticalHeader().defaultSectionSize()
+    assert seen >= rows
+    assert all(lost.table.rowHeight(n) == lost.table.rowHeight(0) for n in range(20))
+
+
+def test_need_when_it_is_double_clicked_is_shown_and_back_leads_to_the_list(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(1440, 900)
+    window.open_sample()
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.drops is not None and bench.state.opening is None and window.docks.ready)
+    bench.previous_compaction()
+    window.show_panel("Lost")
+    lost = window.docks.panel("Lost")
+    assert isinstance(lost, LostPanel)
+    qtbot.waitUntil(lambda: any(row.lost.needed for row in lost.table.rows) and not window.bridge.busy)
+    place = next(n for n, row in enumerate(lost.table.rows) if row.lost.needed)
+    use, count = lost.table.rows[place].lost.needed[0], len(lost.table.rows)
+    lost.table.scrollTo(lost.table.model().index(place, AGAIN))
+    qtbot.wait(10)
+    double_click(lost.table.viewport(), lost.table.visualRect(lost.table.model().index(place, AGAIN)).center())
+    qtbot.waitUntil(lambda: window.docks.panel("Message").seen)
+    assert (bench.state.at, bench.state.selected) == (use.request, use.message)
+    qtbot.wait(200)  # one jump, as far as Back is concerned
+    press(window, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+    qtbot.waitUntil(lambda: lost.seen and len(lost.table.rows) == count)

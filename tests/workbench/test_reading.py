@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.calls import CallIndex
 from inspector.core.findings.composition import CATEGORIES, composition, segments, split
 from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
 from inspector.core.usage import Usage
-from inspector.workbench.message_rows import FIRST_LINE, KINDS, of_kind, row, tool_names, with_text
+from inspector.workbench.message_rows import FIRST_LINE, KINDS, of_kind, row, with_text
 from inspector.workbench.pressure.gauge import GaugeReading, reading, reserve
 from inspector.workbench.pressure.scale import watermarks
 from inspector.workbench.pressure.timeline import series
@@ -126,19 +127,21 @@ def test_series_of_a_thread() -> None:
 
 def test_rows_take_the_first_line_with_something_on_it() -> None:
     long = Message("m", "user", (Text("\n  \n  " + "x" * 900 + "\nnext"),))
-    assert row(long, {}).line == "x" * FIRST_LINE
+    assert row(long).line == "x" * FIRST_LINE
     call = Message("c", "assistant", (ToolCall("1", "Read", {"path": "a\nb", "n": 3}), ToolCall("2", "Bash", "ls")))
-    assert (row(call, {}).line, row(call, {}).tool) == ("a  n: 3", "Read +1")
+    assert (row(call).subject, row(call).line, row(call).tool) == ("a b, ls", "n: 3", "Read +1")
     result = Message("r", "tool", (ToolResult("2", "", True), Image("image/png")))
-    made = row(result, tool_names([call]))
-    assert (made.tool, made.line, made.badges) == ("Bash", "image/png", ("error", "image"))
-    assert row(Message("e", "assistant", ()), {}).line == ""
+    made = row(result, CallIndex([call]))
+    assert (made.tool, made.subject, made.line) == ("Bash", "ls", "image/png")
+    assert made.badges == ("error", "image")
+    assert row(Message("e", "assistant", ())).line == ""
 
 
 @given(messages)
 def test_a_row_of_anything_is_one_line(message: Message) -> None:
-    made = row(message, {})
+    made = row(message, CallIndex([message]))
     assert len(made.line.splitlines()) <= 1
+    assert len(made.subject.splitlines()) <= 1
 
 
 def test_kinds_and_texts() -> None:
@@ -171,7 +174,7 @@ def test_kinds_and_texts() -> None:
     ],
 )  # fmt: skip
 def test_a_result_shows_its_first_telling_line(text: str, line: str) -> None:
-    assert row(Message("r", "tool", (ToolResult("c", text),)), {}).line == line
+    assert row(Message("r", "tool", (ToolResult("c", text),))).line == line
 
 
 @pytest.mark.parametrize(
@@ -183,18 +186,44 @@ def test_a_result_shows_its_first_telling_line(text: str, line: str) -> None:
     ],
 )
 def test_behind_a_tag_stands_what_it_is_about(text: str, line: str) -> None:
-    assert row(Message("m", "user", (Text(text),)), {}).line == line
+    assert row(Message("m", "user", (Text(text),))).line == line
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    ("arguments", "subject", "line"),
     [
-        ({"description": "List", "command": "ls -l\npwd", "timeout": 5}, "ls -l  description: List  timeout: 5"),
-        ({"command": ["bash", "-lc", "git status"], "workdir": "/w"}, "git status  workdir: /w"),
-        ({"cmd": ["rg", "-n", "row"]}, "rg -n row"),
-        ({"plan": [{"step": "a"}]}, 'plan: [{"step":"a"}]'),
-        ({"command": ""}, "command: "),
+        ({"description": "List", "command": "ls -l\npwd", "timeout": 5}, "ls -l pwd", "description: List  timeout: 5"),
+        ({"command": ["bash", "-lc", "git status"], "workdir": "/w"}, "git status", "workdir: /w"),
+        ({"cmd": ["rg", "-n", "row"]}, "rg -n row", ""),
+        ({"description": "Look around", "prompt": "Find it"}, "Look around", "prompt: Find it"),
+        ({"query": "decimal rounding"}, "decimal rounding", ""),
+        ({"plan": [{"step": "a"}]}, "", 'plan: [{"step":"a"}]'),
+        ({"command": ""}, "", "command: "),
     ],
 )
-def test_a_call_shows_its_command_first(arguments: dict[str, Any], line: str) -> None:
-    assert row(Message("c", "assistant", (ToolCall("1", "shell", arguments),)), {}).line == line
+def test_row_of_a_call_when_it_names_its_subject_says_that_first(
+    arguments: dict[str, Any], subject: str, line: str
+) -> None:
+    made = row(Message("c", "assistant", (ToolCall("1", "shell", arguments),)))
+    assert (made.subject, made.line) == (subject, line)
+
+
+def test_row_of_a_result_when_its_call_is_known_names_file_and_command() -> None:
+    calls = [
+        Message("a", "assistant", (ToolCall("1", "Read", {"file_path": "/home/dev/app/src/money.py"}),)),
+        Message("b", "assistant", (ToolCall("2", "Read", {"file_path": "/home/dev/app/docs/a.md"}),)),
+        Message("c", "assistant", (Text("Now the tests."), ToolCall("3", "Bash", {"command": "pytest -q"}))),
+        Message("d", "assistant", (ToolCall("4", "Read", {"file_path": "/tmp/out.txt"}),)),
+        Message("e", "assistant", (ToolCall("5", "Read", {"file_path": "/home/dev/app/src/tax.py"}),)),
+    ]
+    index = CallIndex(calls)
+    results = [Message(f"r{n}", "tool", (ToolResult(str(n), "<returncode>0</returncode>"),)) for n in range(1, 6)]
+    assert [row(result, index).subject for result in results] == [
+        "src/money.py",
+        "docs/a.md",
+        "pytest -q",
+        "/tmp/out.txt",
+        "src/tax.py",
+    ]
+    assert (row(calls[2], index).subject, row(calls[2], index).line) == ("pytest -q", "Now the tests.")
+    assert row(Message("u", "user", (Text("Hello"),)), index).subject == ""

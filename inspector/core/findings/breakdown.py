@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer, Prompt
-from inspector.core.calls import command_of, patched_files, path_of
+from inspector.core.calls import subject_of
 from inspector.core.dialects.openai_responses import in_namespace
 from inspector.core.findings.composition import (
     Category,
@@ -40,9 +40,6 @@ _SPELLED = re.compile(r"mcp__(?P<one>.+?)(?:__.*)?$|mcp_(?P<two>[^_]+)_.+|(?P<th
 _OPENCODE = re.compile(r"(?P<server>[a-zA-Z0-9-]+)_.+")
 _OPENCODE_OWN = frozenset({"apply_patch", "plan_exit", "plan_enter"})
 _BY_ARGUMENT = ("use_mcp_tool", "access_mcp_resource", "call_mcp_tool")
-_SUBJECTS = ("pattern", "query", "skill", "description", "title", "name", "id", "prompt")
-LONGEST = 200
-"""Characters of a file or command in a name."""
 
 
 def server_of(tool: str, client: str = "", arguments: Json = None) -> str:
@@ -65,26 +62,6 @@ def offered(prompt: Prompt, client: str = "") -> Iterator[tuple[str, str, Json]]
             yield tool.name, server_of(tool.name, client), tool.definition
         for one in inner:
             yield str(one.get("name", "")), server_of(tool.name, client) or tool.name, one
-
-
-def subject_of(call: ToolCall) -> str:
-    """The file, else the command, else whatever the call is about, on one line; empty where nothing tells."""
-    arguments = call.arguments
-    if isinstance(arguments, str):
-        return _one_line(next(iter(patched_files(arguments)), arguments))
-    if not isinstance(arguments, Mapping):
-        return ""
-    said = path_of(call) or command_of(call)
-    said = said or next((v for key in _SUBJECTS if isinstance(v := arguments.get(key), str) and v), "")
-    if not said:
-        said = next((v for v in arguments.values() if isinstance(v, str) and v), "")
-        said = next(iter(patched_files(said)), said)
-    return _one_line(said)
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text[: 4 * LONGEST].split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 NodeKind: TypeAlias = Literal["buffer", "category", "server", "tool", "file", "text", "message"]

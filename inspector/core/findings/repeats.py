@@ -21,7 +21,8 @@ from functools import cache
 from itertools import count
 
 from inspector.core.buffer import Buffer
-from inspector.core.findings.breakdown import ToolCalls, subject_of
+from inspector.core.calls import subject_of
+from inspector.core.findings.breakdown import ToolCalls
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.tokens.sizing import Sizer
 

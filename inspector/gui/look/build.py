@@ -180,6 +180,7 @@ def checked_action(menu: QMenu, words: str, checked: bool = False) -> QAction:
 def choice(name: str, entries: Iterable[str | tuple[str, object]] = (), *, about: str = "") -> QComboBox:
     """One of these: words, or words with what they stand for."""
     made = QComboBox()
+    made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
     made.setAccessibleName(name)
     made.setToolTip(tip(about))
     for one in entries:

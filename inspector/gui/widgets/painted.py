@@ -22,7 +22,9 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import visible
 from inspector.gui.widgets.table import TOP, Index, WholeRows
+from inspector.workbench.message_rows import MessageRow
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 RIGHT = MIDDLE | Qt.AlignmentFlag.AlignRight
@@ -159,6 +161,29 @@ def paint_text(painter: QPainter, room: QRect, text: str, colour: str, how: int 
         end = Qt.TextElideMode.ElideRight
         shown = painter.fontMetrics().elidedText(text, end, room.width(), Qt.TextFlag.TextSingleLine)
         painter.drawText(room, how, shown)
+
+
+SUBJECT_GAP, LEAST_LINE = 14, 12
+"""Pixels between a subject and the line after it, and the figures of room from which on there is such a line."""
+
+
+def paint_subject(painter: QPainter, room: QRect, row: MessageRow, colour: str, quiet: str) -> None:
+    """What a message is about, then quietly what it says; only what it says where it has no subject.
+
+    Of a path that is too long its end is shown.
+    """
+    line = visible(row.line).text
+    if not row.subject:
+        paint_text(painter, room, line, colour)
+        return
+    subject, metrics = visible(row.subject).text, painter.fontMetrics()
+    width = metrics.horizontalAdvance(subject)
+    if width > room.width() and " " not in subject:
+        subject = metrics.elidedText(subject, Qt.TextElideMode.ElideLeft, room.width())
+    paint_text(painter, room, subject, colour)
+    rest = room.adjusted(width + SUBJECT_GAP, 0, 0, 0)
+    if rest.width() >= LEAST_LINE * metrics.horizontalAdvance("0"):
+        paint_text(painter, rest, line, quiet)
 
 
 def paint_bold(painter: QPainter, room: QRect, text: str, colour: str) -> None:

@@ -64,6 +64,8 @@ _MEASURED = 200
 """Rows whose numbers make a column wider."""
 _BESIDE = 18
 """Pixels of a cell that its text does not have."""
+_HEADING = 26
+"""Pixels of a heading besides its words. A hidden column is asked for its width in vain."""
 _MANY = 1_000
 """More rows than this are all one line high."""
 
@@ -290,7 +292,8 @@ class Rows(FittedTable[T], Generic[T]):
         header.setMinimumSectionSize(3 * figure)
         measure, letters = header.fontMetrics(), self.fontMetrics()
         least = [
-            max(header.sectionSizeHint(n), measure.horizontalAdvance(one.title) + 22) for n, one in enumerate(columns)
+            max(header.sectionSizeHint(n), measure.horizontalAdvance(one.title) + _HEADING)
+            for n, one in enumerate(columns)
         ]
         for n, one in enumerate(columns):
             if one.figures:

@@ -6,13 +6,13 @@ import pytest
 
 from inspector.cli.select import Selection
 from inspector.core.buffer import Buffer, Prompt, Stretch, Tool
+from inspector.core.calls import subject_of
 from inspector.core.findings.breakdown import (
     Breakdown,
     BreakdownNode,
     breakdown,
     forget,
     server_of,
-    subject_of,
     tool_calls,
 )
 from inspector.core.findings.composition import pieces, sized

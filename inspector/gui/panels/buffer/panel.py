@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from inspector.core.buffer import is_prefix
+from inspector.core.calls import CallIndex
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Thread
@@ -27,7 +28,7 @@ from inspector.gui.look.visible import line
 from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, BufferModel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.painted import PaintedList
-from inspector.workbench.message_rows import KINDS, no_messages_words, of_kind, tool_names, with_text
+from inspector.workbench.message_rows import KINDS, NO_CALLS, no_messages_words, of_kind, with_text
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
@@ -121,12 +122,12 @@ class BufferPanel(Panel):
         if len(messages) <= MANY:
             self._know(measure, *_known(measure, messages))
             return
-        self._know(measure, {}, self._largest, 0)  # until they are known
+        self._know(measure, NO_CALLS, self._largest, 0)  # until they are known
         self._looking.run(lambda task: _known(measure, messages), lambda found: self._know(measure, *found))
 
-    def _know(self, measure: Estimator, tools: Mapping[str, str], largest: int, longest: int) -> None:
-        """The names of the tools, and the largest message: what the rows are painted with. O(1)."""
-        self.model.forget(tools, measure)
+    def _know(self, measure: Estimator, calls: CallIndex, largest: int, longest: int) -> None:
+        """The calls, and the largest message: what the rows are painted with. O(1)."""
+        self.model.forget(calls, measure)
         self._largest = largest
         self.delegate.largest = max(1, self.model.scale.rows(largest))
         self.delegate.tool = min(15, (longest or 6) + 2)
@@ -210,11 +211,11 @@ class BufferPanel(Panel):
             self.view.setCurrentIndex(self.model.index(place, 0))
 
 
-def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[Mapping[str, str], int, int]:
-    """(name of the tool by call id, tokens of the largest message, letters of the longest name). O(messages)."""
-    tools = tool_names(messages)
+def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[CallIndex, int, int]:
+    """(calls, tokens of the largest message, letters of the longest name of a tool). O(messages)."""
+    calls = CallIndex(messages)
     largest = max((count(measure, message) for message in messages), default=1)
-    return tools, largest, max(map(len, tools.values()), default=0)
+    return calls, largest, max(map(len, calls.tool_names), default=0)
 
 
 def changed_since(state: State) -> Mapping[str, FateName]:

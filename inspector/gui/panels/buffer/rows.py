@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
 
+from inspector.core.calls import CallIndex
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.tokens.estimators import Estimator, count
@@ -16,10 +17,10 @@ from inspector.core.tokens.prediction import UNSCALED
 from inspector.gui.look.colours import Colours, fate_colour, ink, role_colour
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import visible
-from inspector.gui.widgets.painted import RIGHT, PaintedModel, PaintedRow, paint_bold, paint_text
+from inspector.gui.widgets.painted import RIGHT, PaintedModel, PaintedRow, paint_bold, paint_subject, paint_text
 from inspector.gui.widgets.table import TOP
 from inspector.workbench.diff import LETTERS
-from inspector.workbench.message_rows import MessageRow, row
+from inspector.workbench.message_rows import NO_CALLS, MessageRow, row
 
 Order: TypeAlias = Literal["newest first", "oldest first", "largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -54,17 +55,17 @@ class BufferModel(PaintedModel):
         self._order: Order = "newest first"
         self._picked: Sequence[int] | None = None
         self._fresh_from = 0
-        self._tools: Mapping[str, str] = {}
+        self._calls = NO_CALLS
         self._estimator: Estimator | None = None
         self.scale = UNSCALED
         """What a counted token weighs where we stand."""
         self._rows: dict[int, tuple[Message, MessageRow]] = {}
         self._fates: Mapping[str, FateName] = {}
 
-    def forget(self, tools: Mapping[str, str], estimator: Estimator) -> None:
+    def forget(self, calls: CallIndex, estimator: Estimator) -> None:
         """Another thread or estimator: nothing that was worked out holds any more."""
         self._rows.clear()
-        self._tools, self._estimator = tools, estimator
+        self._calls, self._estimator = calls, estimator
 
     def show(
         self,
@@ -144,7 +145,7 @@ class BufferModel(PaintedModel):
         message = self._messages[number]
         known = self._rows.get(id(message))
         if known is None:  # the message is kept with it, so that its id is not used again
-            known = self._rows[id(message)] = message, row(message, self._tools)
+            known = self._rows[id(message)] = message, row(message, self._calls)
         fate = self._fates.get(message.id, "kept")
         return BufferRow(number, message, known[1], self.tokens(message), number >= self._fresh_from, fate)
 
@@ -154,7 +155,7 @@ class BufferModel(PaintedModel):
     def words_at(self, place: int) -> str:
         one = self.row_at(place)
         fate = "" if one.fate == "kept" else one.fate
-        words = (str(one.number), fate, one.row.role, one.row.tool, *one.row.badges, one.row.line)
+        words = (str(one.number), fate, one.row.role, one.row.tool, *one.row.badges, one.row.text)
         return " ".join(word for word in words if word) + f", {grouped(one.tokens)} tokens"
 
 
@@ -183,7 +184,7 @@ class BufferDelegate(PaintedRow):
         left = self._paint_left(painter, rect, metrics, row, c)
         right = self._paint_right(painter, rect, metrics, row, c)
         right = self._paint_badges(painter, rect, right, row, c)
-        paint_text(painter, QRect(left, 0, right - left - 8, rect.height()), visible(row.row.line).text, c.text)
+        paint_subject(painter, QRect(left, 0, right - left - 8, rect.height()), row.row, c.text, c.quiet)
 
     def _paint_left(self, painter: QPainter, rect: QRect, metrics: QFontMetrics, row: BufferRow, c: Colours) -> int:
         """Number, role, tool. Returns where the first line begins."""

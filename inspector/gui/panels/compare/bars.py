@@ -4,10 +4,12 @@ that runs what is missing."""
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from inspector.core.words import plural
-from inspector.gui.look.build import button, field, holding, mark, row
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, choice, field, holding, mark, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.table import SAMPLE, sample_icon, style_of
@@ -15,6 +17,10 @@ from inspector.gui.widgets.chips import flow
 from inspector.workbench.compare import BASE, DEFAULT, NAMES
 
 _NONE = "no other"
+LONGEST_BUTTON, BESIDE_LINE = "Run 999 settings", 60
+"""What the button beside the settings says at most, and pixels of the bar for the button's edge and gaps."""
+VALUES, LEAST_VALUES, BESIDE_VALUES = 34, 12, 10
+"""Figures of room for the values of a setting, at most and at least, and for the word before them."""
 
 
 class ChoiceBar(QWidget):
@@ -88,7 +94,7 @@ class CompareBar(ChoiceBar):
             chip.setIcon(sample_icon(name, self._theme.colours, self.devicePixelRatioF()))
 
 
-class SweepBar(ChoiceBar):
+class SweepBar(Guarded, ChoiceBar):
     """A policy, and one or two of its settings with the values to try."""
 
     ONE, MANY = "setting", "settings"
@@ -96,18 +102,16 @@ class SweepBar(ChoiceBar):
     def __init__(self) -> None:
         super().__init__()
         self._offered: Mapping[str, Sequence[str]] = {}
-        self.policies, self.keys, self.values = QComboBox(), (QComboBox(), QComboBox()), (field(""), field(""))
-        self.policies.setAccessibleName("Policy whose settings are varied")
+        self.policies = choice("Policy whose settings are varied")
+        places = ("first", "second")
+        self.keys = [choice(f"The {place} setting that is varied") for place in places]
+        self.values = [field("", name=f"Values of the {place} setting, between commas") for place in places]
         for name, title in NAMES.items():
             if name != BASE:
                 self.policies.addItem(title, name)
         pairs = list[QWidget]()
         for n, (key, values) in enumerate(zip(self.keys, self.values, strict=True)):
-            which = ("first", "second")[n]
-            key.setAccessibleName(f"The {which} setting that is varied")
-            values.setAccessibleName(f"Values of the {which} setting, between commas")
             values.setPlaceholderText("values, between commas")
-            values.setMinimumWidth(values.fontMetrics().horizontalAdvance("0") * 34)
             key.currentTextChanged.connect(lambda _, n=n: self._suggest(n))
             values.textChanged.connect(lambda _: self.changed.emit())
             pair = QWidget()
@@ -115,6 +119,18 @@ class SweepBar(ChoiceBar):
             pairs.append(pair)
         row((holding(flow(self.policies, *pairs)), 1), self.button, of=self, margins=(0, 5, 8, 4))
         self.policies.currentIndexChanged.connect(lambda _: self.changed.emit())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_values()
+
+    def _fit_values(self) -> None:
+        """Give the fields for values what their line leaves them, up to a width in which most lists of values fit."""
+        figure = self.fontMetrics().horizontalAdvance("0")
+        line = self.width() - self.fontMetrics().horizontalAdvance(LONGEST_BUTTON) - BESIDE_LINE
+        for key, values in zip(self.keys, self.values, strict=True):
+            room = line - key.sizeHint().width() - BESIDE_VALUES * figure
+            values.setFixedWidth(max(LEAST_VALUES * figure, min(room, VALUES * figure)))
 
     @property
     def policy(self) -> str:
@@ -145,6 +161,7 @@ class SweepBar(ChoiceBar):
                     key.clear()
                     key.addItems([_NONE] * n + list(settings))
                 self._suggest(n)
+        self._fit_values()
 
     def _suggest(self, n: int) -> None:
         self.values[n].setText(", ".join(self._offered.get(self.keys[n].currentText(), ())))

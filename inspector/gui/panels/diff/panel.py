@@ -150,7 +150,7 @@ class DiffPanel(Panel):
             self.view.setFocus()
         self.bar.show_comparison(found.comparison)
         stood = self.chosen if found.comparison is self.model.comparison else None
-        self.delegate.name_tools(found.comparison.tools.values())
+        self.delegate.name_tools(found.comparison.calls.tool_names)
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(found)
         self._stand_at(self._first(stood))

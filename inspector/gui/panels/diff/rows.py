@@ -22,10 +22,11 @@ from inspector.gui.widgets.painted import (
     PaintedModel,
     PaintedRow,
     paint_bold,
+    paint_subject,
     paint_text,
 )
 from inspector.workbench.diff import FATES, LETTERS, Diff, Listing
-from inspector.workbench.message_rows import MessageRow, row
+from inspector.workbench.message_rows import NO_CALLS, MessageRow, row
 
 ROOMY = 56
 """Figures of a side from which role and tool have a column each."""
@@ -120,8 +121,8 @@ class DiffModel(PaintedModel):
         return DiffLine(start, end, of, before, after)
 
     def _side(self, message: Message | None, number: int, tokens: int) -> DiffSide | None:
-        tools = self.comparison.tools if self.comparison else {}
-        return None if message is None else DiffSide(number, row(message, tools), tokens)
+        calls = self.comparison.calls if self.comparison else NO_CALLS
+        return None if message is None else DiffSide(number, row(message, calls), tokens)
 
     def size(self) -> int:
         return len(self.listed)
@@ -138,7 +139,7 @@ def words(line: DiffLine, fate: str) -> str:
         return line.out
     side = line.before or line.after
     assert side is not None
-    parts = (str(side.number), side.row.role, side.row.tool, side.row.line)
+    parts = (str(side.number), side.row.role, side.row.tool, side.row.text)
     tokens = f"{grouped(line.of.tokens_before)} to {grouped(line.of.tokens_after)} tokens"
     return f"{fate}: {' '.join(word for word in parts if word)}, {tokens}"
 
@@ -242,7 +243,7 @@ class DiffDelegate(PaintedRow):
         if roomy:
             paint_text(painter, QRect(x, 0, (self.tool - 1) * digit, high), tool, c.quiet)
             x += self.tool * digit
-        paint_text(painter, QRect(x, 0, right - width - 8 - x, high), visible(side.row.line).text, colour)
+        paint_subject(painter, QRect(x, 0, right - width - 8 - x, high), side.row, colour, c.quiet)
 
     def _paint_fate(self, painter: QPainter, room: QRect, of: DiffRow, c: Colours) -> None:
         paint_bold(painter, room.adjusted(9, 0, 0, 0), LETTERS[of.fate.name], fate_colour(c, of.fate.name))

@@ -7,20 +7,21 @@ from typing import ClassVar
 
 from PySide6.QtWidgets import QButtonGroup, QMenu, QToolButton
 
+from inspector.core.calls import CallIndex
 from inspector.core.facts.fact import KINDS, FactKind, by_kind
 from inspector.core.findings.lost import CompactionLoss, LostRow, lost_between, lost_by_compactions
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column, delayed, holding, menu_button, small_button
+from inspector.gui.look.build import delayed, holding, menu_button, row, small_button
 from inspector.gui.look.number_formats import grouped, short
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import ListPanel
-from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.table import Column
 from inspector.workbench.diff import Sides, sides
-from inspector.workbench.message_rows import row, tool_names
+from inspector.workbench.message_rows import MessageRow
+from inspector.workbench.message_rows import row as message_row
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, RECORDED
 
@@ -36,17 +37,24 @@ _NAMES: Mapping[FactKind, tuple[str, str]] = {
 }
 
 
+BESIDE_CHIPS = 110
+"""Pixels of the line above the table for gaps and the button, besides the chips and the sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class LossRow:
-    """One lost fact, and where it stood: `number` in the buffer before, `by` who said it."""
+    """One lost fact, and the message that held it: its `number` in the buffer before (-1: none did)."""
 
     lost: LostRow
-    number: int
-    by: str
+    number: int = -1
+    role: str = ""
+    """The tool whose result it was, else the role."""
+    subject: str = ""
+    """What that message is about."""
 
     @property
     def again(self) -> str:
-        """Who needed it again, in words."""
+        """The requests that needed it again, in words."""
         words = [
             f"{use.request} {use.how}{f', {grouped(use.tokens)} tokens' if use.tokens else ''}"
             for use in self.lost.needed
@@ -54,22 +62,24 @@ class LossRow:
         return "; ".join(words)
 
 
-AGAIN = 5
-"""The column whose click leads to the need, not to the loss."""
+FATE = 5
+AGAIN = 4
+"""The column from which a double click leads to the request that needed the fact again."""
 
 
 class LostPanel(ListPanel[LossRow]):
-    """A click selects the message where a fact stood, or goes to the request that needed it; Enter shows the diff."""
+    """A click selects the message that held a fact. Enter or a double click shows it in the diff; on "needed again" it
+    leads to the request that needed it."""
 
     TITLE: ClassVar[str] = "Lost"
     NAME = "What was lost"
     COLUMNS: ClassVar[Sequence[Column[LossRow]]] = (
-        Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 10, least=10),
-        Column("stood in", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True),
-        Column("of", lambda loss: loss.by, 12, least=12),
-        Column("fate", lambda loss: "reworded" if loss.lost.fate == "paraphrased" else "gone", 7),
-        Column("what is gone, word for word", lambda loss: loss.lost.fact.text, least=34, lines=3),
-        Column("needed again", lambda loss: loss.again, 18, lines=3),
+        Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 10, least=11),
+        Column("message", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True),
+        Column("of", lambda loss: f"{loss.role} {loss.subject}".rstrip(), 19, least=12),
+        Column("lost text", lambda loss: loss.lost.fact.text, least=34),
+        Column("needed again", lambda loss: loss.again, 15, least=14),
+        Column("fate", lambda loss: "reworded" if loss.lost.fate == "paraphrased" else "lost", 9, least=10),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -88,11 +98,9 @@ class LostPanel(ListPanel[LossRow]):
         self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
         self.setFocusProxy(self.table)
         self.say_at_length()
-        self._flow = flow(*self.kinds.values(), margins=(8, 4, 8, 0))
-        self._chips = holding(self._flow)
+        self._chips = holding(row(*self.kinds.values(), gap=6))
         self.menu = menu_button("all", self._offer, name="Which kind of fact", anew=True)
-        head = column(self._chips, gap=0)
-        self.lay_out((self.says, 1), self.menu, self.copy_button(), margins=(13, 2, 8, 2), above=[head])
+        self.lay_out(self._chips, self.menu, (self.says, 1), self.copy_button(), margins=(8, 3, 8, 2), gap=8)
         self._show_losses(())
 
     def _chip(self, kind: FactKind | None) -> QToolButton:
@@ -102,10 +110,11 @@ class LostPanel(ListPanel[LossRow]):
         return chip
 
     def fit(self) -> None:
-        """Chips where they take a quarter of the room at most, else a menu."""
-        high = self._flow.heightForWidth(self.width())
-        self._chips.setVisible(high * 4 <= self.height())
-        self.menu.setVisible(high * 4 > self.height() and bool(self._losses))
+        """A chip for each kind if all stand in one line beside the sentence, else a menu."""
+        sentence = self.says.fontMetrics().horizontalAdvance(self.says.text())
+        fits = self._chips.sizeHint().width() + sentence + BESIDE_CHIPS <= self.width()
+        self._chips.setVisible(fits)
+        self.menu.setVisible(not fits and bool(self._losses))
 
     def _offer(self, menu: QMenu) -> None:
         for chip in self.kinds.values():
@@ -156,6 +165,7 @@ class LostPanel(ListPanel[LossRow]):
     def _show_losses(self, found: Sequence[LossRow]) -> None:
         self._losses = found
         self.table.leave_out(AGAIN, not any(loss.lost.needed for loss in found))
+        self.table.leave_out(FATE, all(loss.lost.fate == "lost" for loss in found))
         counts = by_kind(loss.lost.fact for loss in found)
         for kind, chip in self.kinds.items():
             many = len(found) if kind is None else counts[kind]
@@ -170,10 +180,10 @@ class LostPanel(ListPanel[LossRow]):
 
     def _show_kind(self, kind: FactKind | None) -> None:
         self._kind = kind
-        self.menu.setText(self.kinds[kind].text())
-        self.fit()
+        self.menu.setText(f"{self.kinds[kind].text()} ▾")
         kept = [loss for loss in self._losses if kind is None or loss.lost.fact.kind == kind]
         self.show_rows(kept, self._says())
+        self.fit()
 
     def _says(self) -> str:
         if self._wanted is None:
@@ -182,27 +192,29 @@ class LostPanel(ListPanel[LossRow]):
             return "looking …"
         made = _recorded(self._shown, self._known[1])
         if made is not None and not made.is_shown:
-            return "All messages stand, and yet the provider counted less: what went is not in the file."
+            return (
+                "All messages are still in context, but the provider counted less: what was removed is not in the file."
+            )
         if not self._losses:
             preview = " would be" if self._shown.preview else " was"
-            return f"Nothing{preview} lost: every fact still stands somewhere."
+            return f"Nothing{preview} lost: every fact is still in context."
         reworded = sum(loss.lost.fate == "paraphrased" for loss in self._losses)
-        words = f"{grouped(len(self._losses) - reworded)} gone"
-        words += f", {grouped(reworded)} in other words" if reworded else ""
+        words = f"{grouped(len(self._losses) - reworded)} lost"
+        words += f", {grouped(reworded)} reworded" if reworded else ""
         if made is None or made.is_readable:
             return words
         return f"At most {words}: the summary cannot be read here. What was needed again is unknown."
 
     def choose(self, place: int, column: int = -1) -> None:
-        loss = self.table.rows[place]
-        if column == AGAIN and loss.lost.needed and self._thread is not None:
-            use = loss.lost.needed[0]
-            go_to(self.desk.workbench, self._thread.id, use.request, use.message)
-        else:
-            self.desk.workbench.select(loss.lost.message)
+        self.desk.workbench.select(self.table.rows[place].lost.message)
 
     def open(self, place: int) -> None:
-        self.desk.show_panel("Diff")
+        needed = self.table.rows[place].lost.needed
+        if self.table.currentIndex().column() == AGAIN and needed and self._thread is not None:
+            go_to(self.desk.workbench, self._thread.id, needed[0].request, needed[0].message)
+            self.desk.show_panel("Message")
+        else:
+            self.desk.show_panel("Diff")
 
 
 def losses(chosen: Sides, recorded: Sequence[CompactionLoss] = ()) -> Sequence[LossRow]:
@@ -220,15 +232,23 @@ def _recorded(chosen: Sides, recorded: Sequence[CompactionLoss]) -> CompactionLo
 
 
 def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
+    """The facts with the messages of the buffer before that held them."""
     before = chosen.before.messages
-    tools = tool_names(before)
+    index = CallIndex(before)
     places = {message.id: n for n, message in enumerate(before)}
-    speakers: dict[str, str] = {"": ""}
-    for one in rows:
-        if one.message in places and one.message not in speakers:
-            shown = row(before[places[one.message]], tools)
-            speakers[one.message] = shown.tool if shown.role == "tool" and shown.tool else shown.role
-    return [LossRow(one, places.get(one.message, -1), speakers.get(one.message, "")) for one in rows]
+    known: dict[str, MessageRow] = {}
+    placed = []
+    for lost in rows:
+        number = places.get(lost.message, -1)
+        if number < 0:
+            placed.append(LossRow(lost))
+            continue
+        if lost.message not in known:
+            known[lost.message] = message_row(before[number], index)
+        shown = known[lost.message]
+        role = shown.tool if shown.role == "tool" and shown.tool else shown.role
+        placed.append(LossRow(lost, number, role, shown.subject))
+    return placed
 
 
 def _recorded_at(chosen: Sides) -> int | None:

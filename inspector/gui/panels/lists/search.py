@@ -1,5 +1,5 @@
 """Search in the buffer and through the session: which messages hold a text, when each came and when it left. A row
-leads to the request where the message first appears; a click on "leaves" to the one that no longer holds it."""
+leads to the first request with the message; a click on "last" to the last one, on "removed by" to the one after."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ from inspector.workbench.state import FoundText, State
 MOST = 5_000
 """Rows that are shown."""
 SCOPES = ("this buffer", "this thread", "all threads")
-LEAVES = 3
-"""The column that leads to the request that no longer holds the message."""
+LAST, REMOVED = 3, 4
+"""The columns that lead to the last request that holds the message, and to the first that no longer does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,14 @@ class MessageHit:
         return self.hit.stay.came if self.hit.stay else None
 
     @property
-    def leaves(self) -> int | None:
-        """The request that no longer holds it."""
+    def left(self) -> int | None:
+        """The first request that no longer holds it; None: it is still in context."""
         return self.hit.stay.left if self.hit.stay else None
+
+    @property
+    def last(self) -> int | None:
+        """The last request whose buffer holds it; None: it is still in context."""
+        return None if self.left is None else self.left - 1
 
 
 class SearchPanel(ListPanel[MessageHit]):
@@ -54,11 +59,11 @@ class SearchPanel(ListPanel[MessageHit]):
     TITLE: ClassVar[str] = "Search"
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
-        Column("role", lambda found: found.hit.message.role, 7, least=7),
-        Column("message", lambda found: _excerpt(found.hit), least=20, lines=2),
-        Column("appears", lambda found: _request(found, found.came, "in no buffer"), 7, figures=True),
-        Column("leaves", lambda found: _request(found, found.leaves, ""), 6, figures=True),
-        Column("by", lambda found: _by(found), 24, least=12),
+        Column("role", lambda found: found.hit.message.role, 7, least=9),
+        Column("message", lambda found: _excerpt(found.hit), least=34, lines=2),
+        Column("first", lambda found: _request(found, found.came, "in no buffer"), 4, figures=True),
+        Column("last", lambda found: _request(found, found.last, ""), 4, figures=True),
+        Column("removed by", lambda found: _by(found), 15, least=15),
         Column("thread", lambda found: found.thread.title or found.thread.id, 16, least=8),
     )
 
@@ -104,7 +109,7 @@ class SearchPanel(ListPanel[MessageHit]):
         self._job.cancel()
         text, session, thread = self.field.text(), self._state.session, self._state.thread
         self.table.empty = (
-            "" if text else "Type a text: where it stands, at which request it came and at which it left."
+            "" if text else "Type a text to see which messages hold it, and which requests had them in context."
         )
         if not text or session is None or thread is None:
             self._show_found(())
@@ -138,7 +143,11 @@ class SearchPanel(ListPanel[MessageHit]):
 
     def choose(self, place: int, column: int = -1) -> None:
         found = self.table.rows[place]
-        at = found.leaves if column == LEAVES and found.leaves is not None else found.came
+        at = found.came
+        if column == LAST and found.last is not None:
+            at = found.last
+        elif column == REMOVED and found.left is not None:
+            at = found.left
         here = found.came is None or self.scope.currentIndex() == 0
         go_to(self.desk.workbench, found.thread.id, at, found.hit.message.id, stay=here)
 
@@ -192,9 +201,10 @@ def _request(found: MessageHit, at: int | None, nowhere: str) -> str:
 
 def _by(found: MessageHit) -> str:
     """What took the message out of the buffer, as far as the transcript records it."""
-    if found.leaves is None:
+    if found.left is None:
         return ""
-    by = next((one for one in found.thread.compactions if one.before_request == found.leaves), None)
+    by = next((one for one in found.thread.compactions if one.before_request == found.left), None)
     if by is None:
         return "rewind or edit"
-    return f"{by.trigger} compaction ({by.kind})" if by.trigger else f"compaction ({by.kind})"
+    kind = "compaction" if by.kind == "summary" else f"{by.kind}-compaction"
+    return f"{by.trigger} {kind}".strip() if by.trigger != by.kind else kind
