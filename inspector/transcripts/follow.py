@@ -188,22 +188,30 @@ class Follower:
     def _begin(self) -> bool:
         """Read all there is. A file that cannot be read yet is tried again as soon as it has changed."""
         now = transcript_stat(self.path)
-        if now is not None and now != self._tried:
-            self._tried, self._since = now, monotonic()
-        elif self._since + PATIENCE > monotonic() or self._ever or now is None or now.size == 0:
+        if not self._is_worth_a_try(now):
             return False
         try:
             with no_collection():
                 self._read()
         except (NothingToRead, UnknownFormat) as failure:
             self._transcript = None
-            empty = now is not None and now.size == 0
-            self._why = f"{self.path} is empty" if empty else self._named(str(failure)).rstrip(".")
-            if self._ever or now is None or now.size == 0 or self._since + PATIENCE > monotonic():
+            is_empty = now is not None and now.size == 0
+            self._why = f"{self.path} is empty" if is_empty else self._named(str(failure)).rstrip(".")
+            if self._is_waited_for(now):
                 return False
             raise type(failure)(self._named(str(failure))) from None
         self._why = ""
         return True
+
+    def _is_worth_a_try(self, now: FileStat | None) -> bool:
+        if now is not None and now != self._tried:
+            self._tried, self._since = now, monotonic()
+            return True
+        return not self._is_waited_for(now)
+
+    def _is_waited_for(self, now: FileStat | None) -> bool:
+        """May the file still become one that can be read?"""
+        return self._ever or now is None or now.size == 0 or self._since + PATIENCE > monotonic()
 
     def _named(self, failure: str) -> str:
         """The sentence of a failure, which says which file it is about."""

@@ -51,7 +51,7 @@ class MessageRow:
 
     @property
     def text(self) -> str:
-        """Subject and line."""
+        """Subject and line, as they are read out."""
         return f"{self.subject}  {self.line}".strip()
 
 
@@ -102,8 +102,8 @@ def _arguments(call: ToolCall) -> str:
     subject = subject_of(call)
     if not isinstance(call.arguments, Mapping):
         return "" if subject else _line(dumps(call.arguments))
-    shown = {_line(name): _value(value) for name, value in call.arguments.items()}
-    words = [f"{name}: {value}" for name, value in shown.items() if not _repeats(value, subject)]
+    values = {_line(name): _value(value) for name, value in call.arguments.items()}
+    words = [f"{name}: {value}" for name, value in values.items() if not _repeats(value, subject)]
     return "  ".join(words)[:FIRST_LINE]
 
 

@@ -290,15 +290,7 @@ class Rows(FittedTable[T], Generic[T]):
         header, columns, room = self.horizontalHeader(), self._model.columns, self.viewport().width()
         figure = self.fontMetrics().horizontalAdvance("0")
         header.setMinimumSectionSize(3 * figure)
-        measure, letters = header.fontMetrics(), self.fontMetrics()
-        least = [
-            max(header.sectionSizeHint(n), measure.horizontalAdvance(one.title) + _HEADING)
-            for n, one in enumerate(columns)
-        ]
-        for n, one in enumerate(columns):
-            if one.figures:
-                texts = (text for row in self._model.rows[:_MEASURED] for text in one.text(row).split("\n"))
-                least[n] = max(least[n], max(map(letters.horizontalAdvance, texts), default=0) + 20)
+        least = [self._least_width(n, column) for n, column in enumerate(columns)]
         if (of := (room, figure, *least, *self._unwanted)) == self._fitted:
             return  # what the user made of them stays
         self._fitted = of
@@ -330,6 +322,16 @@ class Rows(FittedTable[T], Generic[T]):
             )
             if n in widths and not stretched:
                 header.resizeSection(n, widths[n])
+
+    def _least_width(self, place: int, column: Column[T]) -> int:
+        """Pixels that the heading of a column takes, and its numbers, of which none is cut."""
+        header, letters = self.horizontalHeader(), self.fontMetrics()
+        heading = header.fontMetrics().horizontalAdvance(column.title) + _HEADING
+        widths = [header.sectionSizeHint(place), heading]
+        if column.figures:
+            cells = "\n".join(column.text(row) for row in self._model.rows[:_MEASURED])
+            widths += [letters.horizontalAdvance(number) + 20 for number in cells.split("\n")]
+        return max(widths)
 
     def lines_of(self, row: int, column: int) -> int:
         """How many lines the text of a cell takes; at most those of its column."""

@@ -110,7 +110,7 @@ class LostPanel(ListPanel[LossRow]):
         return chip
 
     def fit(self) -> None:
-        """A chip for each kind if all stand in one line beside the sentence, else a menu."""
+        """A chip for each kind if all fit into one line beside the sentence, else a menu."""
         sentence = self.says.fontMetrics().horizontalAdvance(self.says.text())
         fits = self._chips.sizeHint().width() + sentence + BESIDE_CHIPS <= self.width()
         self._chips.setVisible(fits)
@@ -236,18 +236,18 @@ def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
     before = chosen.before.messages
     index = CallIndex(before)
     places = {message.id: n for n, message in enumerate(before)}
-    known: dict[str, MessageRow] = {}
+    rows_by_id: dict[str, MessageRow] = {}
     placed = []
     for lost in rows:
         number = places.get(lost.message, -1)
         if number < 0:
             placed.append(LossRow(lost))
             continue
-        if lost.message not in known:
-            known[lost.message] = message_row(before[number], index)
-        shown = known[lost.message]
-        role = shown.tool if shown.role == "tool" and shown.tool else shown.role
-        placed.append(LossRow(lost, number, role, shown.subject))
+        if lost.message not in rows_by_id:
+            rows_by_id[lost.message] = message_row(before[number], index)
+        holder = rows_by_id[lost.message]
+        role = holder.tool if holder.role == "tool" and holder.tool else holder.role
+        placed.append(LossRow(lost, number, role, holder.subject))
     return placed
 
 
