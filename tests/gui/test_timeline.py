@@ -23,6 +23,7 @@ from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.panels.timeline.plot import LOWER_HEIGHT
 from inspector.gui.widgets.plot import Axis, area_of, token_axis
 from inspector.gui.window import MainWindow
+from inspector.workbench.pressure.timeline import Mark, MarkKind
 from tests.gui.drawn import drawn
 from tests.gui.hands import press
 from tests.gui.stepping import session
@@ -240,11 +241,13 @@ def test_marks_fold_open_and_lead_to_their_requests(opened: Timeline, qtbot: QtB
     assert [mark.kind for mark in row.marks] == [
         "cache break", "compaction", "cache break", "pin gone", "pin gone", "cache break",
     ]  # fmt: skip
-    assert [len(one.marks) for one in row.folds] == [1, 4, 1]
+    folds = [(fold.kind, len(fold.marks)) for fold in row.folds]
+    assert folds == [("cache break", 1), ("compaction", 1), ("cache break", 1), ("pin gone", 2), ("cache break", 1)]
     fold = row.folds[1]
-    assert fold.kind == "compaction"
-    assert fold.words.count("\n") == 3
-    assert "gone: " in fold.words
+    assert "auto compaction" in fold.words
+    assert "\n" not in fold.words
+    assert row.folds[3].words.count("\n") == 1
+    assert "gone: " in row.folds[3].words
     assert row.accessibleDescription() == "1 compaction, 3 cache breaks, 2 pins gone"
     QTest.mouseClick(row, Qt.MouseButton.LeftButton, pos=fold.room.center().toPoint())
     assert bench.state.at == 79
@@ -254,6 +257,39 @@ def test_marks_fold_open_and_lead_to_their_requests(opened: Timeline, qtbot: QtB
     press(window, Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
     assert bench.state.at == 79
     assert "auto compaction 153,212" in opened._here.whole
+
+
+def test_marks_of_different_kinds_are_never_drawn_as_one(opened: Timeline, qtbot: QtBot) -> None:
+    row = opened.plot.mark_row
+    kinds: tuple[MarkKind, ...] = ("compaction", "drop", "pin gone", "step", "search hit")
+    for apart in (1, 2, 5, 30):
+        row.show_marks([Mark(at, f"{kind} {at}", kind=kind) for at in range(0, 132, apart) for kind in kinds])
+        row.grab()
+        assert all({mark.kind for mark in fold.marks} == {fold.kind} for fold in row.folds)
+        assert sum(len(fold.marks) for fold in row.folds) == len(row.marks)
+        for fold, following in pairwise(row.folds):
+            assert fold.room.right() < following.room.left()
+        assert {fold.kind for fold in row.folds} == set(kinds)
+
+
+@pytest.mark.parametrize("size", [(960, 150), (1_280, 190), (1_600, 300)])
+def test_label_of_a_step_never_lies_on_a_curve(
+    opened: Timeline, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    bench, overlay = opened.desk.workbench, opened.plot.overlay
+    bench.stepping.choose(policy="roku")
+    opened.window().resize(size[0], 800)
+    opened.setFixedHeight(size[1])
+    labelled = 0
+    for at in range(20, 131, 9):
+        bench.move(at)
+        bench.stepping.step("L1")
+        qtbot.waitUntil(lambda: bench.state.stepped)
+        qtbot.waitUntil(lambda: bool(overlay.effects))
+        labels = [text for text in drawn(overlay, monkeypatch) if text.words.startswith("L1 ") and "→" in text.words]
+        labelled += len(labels)
+        assert not [text for text in labels if overlay._is_crossed(text.covers)], f"request {at}"
+    assert labelled > 8
 
 
 def test_what_the_search_found_and_our_steps_are_marks(opened: Timeline, qtbot: QtBot) -> None:

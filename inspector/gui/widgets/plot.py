@@ -319,13 +319,16 @@ class Overlay(Guarded, QWidget):
         colour: str,
         slides: bool = False,
         short: str = "",
+        over: bool = True,
     ) -> None:
-        """At the first corner where it lies on no other, in short where a curve is in its way; else not at all."""
+        """Paint a label at the first corner where it lies on no other, in short if a curve is in its way; else not at
+        all. `over`: on a curve, if there is no other place."""
         places = list(corners)
-        for text, over in ((words, False), (short, False), (short or words, True)):
+        tries = ((words, False), (short, False), *(((short or words, True),) if over else ()))
+        for text, on_curve in tries:
             if not text:
                 continue
-            room = self.labels.place(label_size(painter, text), places, slides, LABELS_APART / 2, over)
+            room = self.labels.place(label_size(painter, text), places, slides, LABELS_APART / 2, on_curve)
             if room is not None:
                 self._paint_on_ground(painter, room, text, colour)
                 return

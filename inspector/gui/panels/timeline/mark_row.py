@@ -1,7 +1,10 @@
-"""The row of marks below the curves: compactions, cache breaks, pins that went, steps, hits of the search. Marks that
-would lie on each other fold into one with their number; the mouse over it tells all of them, a click walks through."""
+"""The row of marks below the curves: compactions, cache breaks, pins that went, steps, hits of the search.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+Marks of one kind that would lie on each other fold into one with their number: the mouse over it shows all of them, a
+click walks through. Marks of different kinds at the same place are drawn side by side, never as one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -34,19 +37,16 @@ _SHAPES: Mapping[MarkKind, Sequence[tuple[float, float]]] = {
 """Corners, as shares of the square; the others are a cross and a disc."""
 _MANY = {"cache break": "cache breaks", "pin gone": "pins gone"}
 RANKS: tuple[MarkKind, ...] = tuple(_SHAPES)
-"""A fold of several kinds looks like the first of them."""
+"""The order of the kinds that are at one place."""
 
 
 class Fold:
-    """Marks that stand at one place of the row."""
+    """Marks of one kind that are drawn as one."""
 
-    def __init__(self, mark: Mark, room: QRectF) -> None:
-        self.marks, self.room = [mark], room
-
-    @property
-    def kind(self) -> MarkKind:
-        """Which shape it has."""
-        return min((mark.kind for mark in self.marks), key=RANKS.index)
+    def __init__(self, mark: Mark) -> None:
+        self.kind = mark.kind
+        self.marks = [mark]
+        self.room = QRectF()
 
     @property
     def words(self) -> str:
@@ -54,6 +54,39 @@ class Fold:
         lines = [f"{grouped(mark.at)}: {line(mark.label, 110)}" for mark in self.marks[:_TOLD]]
         more = len(self.marks) - _TOLD
         return "\n".join([*lines, *([f"… and {more:,} more"] if more > 0 else [])])
+
+    def width(self, metrics: QFontMetricsF) -> float:
+        """Pixels of the sign, with the number of marks if there are several."""
+        return SIZE + (2 + metrics.horizontalAdvance(str(len(self.marks))) if len(self.marks) > 1 else 0)
+
+
+class Cluster:
+    """Marks that are too close to be drawn each at its place: one fold a kind, side by side from the first place on."""
+
+    def __init__(self, left: float, metrics: QFontMetricsF) -> None:
+        self._left, self._metrics = left, metrics
+        self._folds: dict[MarkKind, Fold] = {}
+
+    @property
+    def right(self) -> float:
+        """Where it ends."""
+        widths = [fold.width(self._metrics) for fold in self._folds.values()]
+        return self._left + sum(widths) + APART * (len(widths) - 1)
+
+    def add(self, mark: Mark) -> None:
+        """Count a mark with those of its kind."""
+        if mark.kind in self._folds:
+            self._folds[mark.kind].marks.append(mark)
+        else:
+            self._folds[mark.kind] = Fold(mark)
+
+    def placed(self, top: float) -> Iterator[Fold]:
+        """The folds, each with its room, in the order of the kinds."""
+        x = self._left
+        for fold in sorted(self._folds.values(), key=lambda fold: RANKS.index(fold.kind)):
+            fold.room = QRectF(x, top, fold.width(self._metrics), SIZE)
+            x = fold.room.right() + APART
+            yield fold
 
 
 class MarkRow(Guarded, QWidget):
@@ -97,20 +130,18 @@ class MarkRow(Guarded, QWidget):
         return ui_font(self._theme.small)
 
     def fold(self) -> list[Fold]:
-        """The marks where they stand now. O(marks)."""
+        """The marks where they are now; marks of different kinds are never drawn as one. O(marks)."""
         (left, right), x_of = self._span(), self._scale()
-        metrics, top, found = QFontMetricsF(self._font()), (self.height() - SIZE) / 2, list[Fold]()
+        metrics, clusters = QFontMetricsF(self._font()), list[Cluster]()
         for mark in self.marks:
             x = x_of(mark) - SIZE / 2
             if not left - SIZE <= x <= right:
                 continue
-            if found and x < found[-1].room.right() + APART:
-                found[-1].marks.append(mark)
-                number = metrics.horizontalAdvance(str(len(found[-1].marks)))
-                found[-1].room.setWidth(SIZE + 2 + number)
-            else:
-                found.append(Fold(mark, QRectF(x, top, SIZE, SIZE)))
-        return found
+            if not clusters or x >= clusters[-1].right + APART:
+                clusters.append(Cluster(x, metrics))
+            clusters[-1].add(mark)
+        top = (self.height() - SIZE) / 2
+        return [fold for cluster in clusters for fold in cluster.placed(top)]
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self.folds = self.fold()

@@ -3,6 +3,7 @@ playhead; where each tier would have fired, and what our steps did. Labels of li
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil, hypot
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,6 +35,8 @@ MOST_NAMES = 100
 MOST_PLACES = 5_000
 LOWER_ROOM = 40
 """Pixels from the top of the second plot in which a place is looked for where its key hides no curve."""
+FARTHEST = 400
+"""Pixels from its step within which a place is looked for that hides no curve."""
 APART = 7
 """Pixels from one step's mark to the next one's."""
 
@@ -395,10 +398,31 @@ class TimelineOverlay(Overlay):
                 change = effect.after - effect.before
                 did = f" {signed(change)} → {grouped(effect.after)}" if change else ": no change"
                 words = effect.name + did
-                size, clear = label_size(painter, words), APART * (place + 1) + 8
-                lefts = (after.x() + 8, after.x() - size.width() - clear)
-                tops = [after.y() + (n - 0.5) * size.height() for n in (0, -1, 1, -2, 2)]
-                self._paint_label(painter, words, (QPointF(x, y) for x in lefts for y in tops), c.accent)
+                corners = _corners_near(after, label_size(painter, words), APART * (place + 1) + 8, area)
+                self._paint_label(painter, words, corners, c.accent, over=False)
+
+
+def _corners_near(point: QPointF, size: QSizeF, clear: float, area: QRectF) -> list[QPointF]:
+    """Where a label may begin that belongs to a point, the nearest place first: beside it, else farther away.
+
+    Args:
+        clear: Pixels at the left of the point that the steps before it take.
+    """
+    high = size.height()
+    rows = range(ceil(area.height() / high))
+    downs = sorted({sign * row * high for row in rows for sign in (1, -1)}, key=abs)
+    beside = [point.x() + 8, point.x() - size.width() - clear]
+    farther = [beside[-1] - shift for shift in range(30, FARTHEST, 30)]
+    farther += [beside[0] + shift for shift in range(30, FARTHEST, 30)]
+    places = [QPointF(left, point.y() - high / 2 + down) for left in (*beside, *farther) for down in downs]
+    return sorted(places, key=lambda place: _distance(place, size, point))
+
+
+def _distance(corner: QPointF, size: QSizeF, point: QPointF) -> float:
+    """Pixels between a label and its point."""
+    across = max(corner.x() - point.x(), 0.0, point.x() - corner.x() - size.width())
+    down = max(corner.y() - point.y(), 0.0, point.y() - corner.y() - size.height())
+    return hypot(across, down)
 
 
 def _passes(curve: Curve, ends: tuple[float, float], low: float, high: float) -> bool:
