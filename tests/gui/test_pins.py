@@ -3,14 +3,14 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QToolTip
 from pytestqt.qtbot import QtBot
 
 from inspector.core.findings.pins import pin_findings
 from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session
 from inspector.gui.desk import Desk
-from inspector.gui.panels.message.view import MessageView
+from inspector.gui.panels.message.view import NOTHING_TO_PIN, MessageView
 from inspector.gui.panels.pins.panel import BECAME, STRIP, PinsPanel
 from inspector.gui.window import MainWindow
 from tests.core.findings.test_pins import RULE, session
@@ -149,7 +149,26 @@ def test_what_is_no_text_of_the_message_is_not_pinned(desk: Desk, message: Messa
     message.text.moveCursor(QTextCursor.MoveOperation.Start)  # on the heading
     click(message.pin)
     assert desk.workbench.state.pins == ()
-    assert len(asked.said) == 1
+    assert QToolTip.isVisible()
+    assert NOTHING_TO_PIN in QToolTip.text()
+    assert asked.said == [], "a bar above the panels would push them down"
+    QToolTip.hideText()
+
+
+def test_pin_without_a_selection_moves_nothing_in_the_window(window: MainWindow, qtbot: QtBot) -> None:
+    window.open_sample()
+    qtbot.waitUntil(lambda: window.docks.ready and not window.bridge.busy)
+    window.docks.bring("Message")
+    view = window.docks.panel("Message")
+    assert isinstance(view, MessageView)
+    view.text.moveCursor(QTextCursor.MoveOperation.Start)
+    qtbot.wait(50)
+    place = view.pin.mapTo(window, QPoint())
+    click(view.pin)
+    qtbot.wait(50)
+    assert view.pin.mapTo(window, QPoint()) == place
+    assert not window.notice.isVisible()
+    QToolTip.hideText()
 
 
 def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QToolTip, QWidget
 
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import sentences
@@ -37,6 +37,7 @@ from inspector.workbench.state import State
 from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 
 COUNTED = "tiktoken"
+NOTHING_TO_PIN = "Select a text of the message, or click into one of its sentences, to pin it."
 LINES = 13
 """Of text, from which on the panel has room for all buttons."""
 _FORMS: dict[str, CopyForm] = {"Copy as text": "text", "Copy as JSON": "json", "Copy as Markdown": "markdown"}
@@ -223,7 +224,12 @@ class MessageView(Panel):
             self.desk.workbench.pin(text)
             self.desk.show_panel("Pins")
         else:
-            self.desk.say("Select a text of the message, or click into one of its sentences, to pin it.")
+            self._hint(self.pin, NOTHING_TO_PIN)
+
+    def _hint(self, beside: QWidget, words: str) -> None:
+        """Say it beside the button: a bar above the panels would move them all."""
+        at = beside if beside.isVisible() else self.header
+        QToolTip.showText(at.mapToGlobal(at.rect().bottomLeft()), tip(words), at)
 
     def sentence(self) -> str:
         """What is selected, else the sentence that holds the cursor; empty where that is none of the message."""
