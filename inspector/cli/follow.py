@@ -16,7 +16,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import SettingPairs
-from inspector.core.session import Request, Session, Thread
+from inspector.core.session import BEGINS_LATE, Request, Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
@@ -128,6 +128,8 @@ class RequestPrinter:
             self._pressures[thread.id] = thread_pressures(thread, self._measure)
         self._told.setdefault("main", [])
         count = sum(map(len, self._told.values()))
+        if session.begins_late:
+            note(BEGINS_LATE)
         note(f"following {plain(session.path)}: {count:,} requests so far; Ctrl+C ends it.")
 
     def _print(self, session: Session, *, final: bool) -> None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inspector.cli.output import progress_line
+from inspector.cli.output import note, progress_line
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.place import believed_at, own_pairs, settings_for
 from inspector.core.policies.settings import SettingPairs
-from inspector.core.session import Session, Thread
+from inspector.core.session import BEGINS_LATE, Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.untyped import digits_of
@@ -143,6 +143,8 @@ def select(arguments: argparse.Namespace) -> Selection:
     path = Path(arguments.file) if arguments.session is None else path_of(Path(arguments.file), arguments.session)
     session = open_transcript(path, format=arguments.format, progress=progress_line())
     thread = thread_of(session, arguments.thread)
+    if thread.begins_late:
+        note(BEGINS_LATE)
     return Selection(session, thread, place_of(thread, arguments.at))
 
 

@@ -58,6 +58,7 @@ class Request:
         return Buffer(self.view.messages(), self.prompt)
 
 
+BEGINS_LATE = "The file begins in the middle: what came before is not in it."
 SERVER_SIDE = "server-side"
 """Trigger of a compaction that the provider made inside a call, whose price that call's is."""
 CompactionKind: TypeAlias = Literal["summary", "micro", "edit"]
@@ -198,6 +199,8 @@ class Thread:
     """A proxy forwards its requests: a policy leaves the client's instructions among the messages where they are."""
     states: Sequence[PolicyState] = ()
     """Before each request, and at last after the last record; only our own journals hold any."""
+    begins_late: bool = False
+    """The file begins in the middle: messages that were sent stand before its first record."""
 
     def place(self, at: int | None) -> Request:
         """Request `at`; for None, or after the last one, what the next call would be."""
@@ -280,6 +283,11 @@ class Session:
         """Number the threads that share an id with an earlier one: an id names one thread, whatever the file says."""
         if len({thread.id for thread in self.threads}) < len(self.threads):
             object.__setattr__(self, "threads", _with_own_ids(self.threads))
+
+    @property
+    def begins_late(self) -> bool:
+        """Does any thread begin in the middle?"""
+        return any(thread.begins_late for thread in self.threads)
 
     @property
     def main(self) -> Thread:

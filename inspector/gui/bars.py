@@ -8,7 +8,7 @@ from PySide6.QtCore import QMargins, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QTabBar, QToolButton
 
-from inspector.core.session import Session, Thread, compaction_count
+from inspector.core.session import BEGINS_LATE, Session, Thread, compaction_count
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
@@ -319,6 +319,7 @@ class StatusStrip(Guarded, QFrame):
             self.words.setText("Nothing open")
             return
         self.words.setText(f"{_FOLLOWING[following]}{_counts(session)}")
+        self.words.setToolTip(tip(BEGINS_LATE if session.begins_late else ""))
         self.problems.setText(plural(len(session.problems), "problem"))
         self._fit()
 
@@ -348,6 +349,7 @@ def _counts(session: Session) -> str:
         plural(len(main.requests), "request"),
         plural(compaction_count(main), "compaction"),
     ]
+    words += ["begins in the middle"] if session.begins_late else []
     if len(session.threads) > 1:
         words[1] = f"main thread: {words[1]}"
     agents = sum(1 for thread in session.threads[1:] if thread.parent)

@@ -12,14 +12,14 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.errors import Cancelled, InspectorError, NothingToRead
 from inspector.core.message import Message
-from inspector.core.session import Session
+from inspector.core.session import BEGINS_LATE, Session
 from inspector.gui import opening
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
 from inspector.resources import resource
-from inspector.transcripts.files import TranscriptReading
+from inspector.transcripts.files import TranscriptReading, open_transcript
 from tests.core.formats.feeding import DATA
 from tests.gui.gaps import many_records
 from tests.gui.hands import click, double_click
@@ -278,3 +278,13 @@ def test_note_when_another_file_is_opened_says_that_the_steps_are_kept(
     opened(sample)
     assert window.workbench.state.stepped
     assert window.notice.words.text() == "Restored 1 step on sample.jsonl."
+
+
+def test_a_file_that_begins_in_the_middle_when_open_says_so_below_every_workspace(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    for name, is_late in (("suffix.jsonl", True), ("plain.jsonl", False)):
+        window.workbench.open(open_transcript(DATA / "claude_code" / name))
+        qtbot.waitUntil(lambda: not window.bridge.busy)
+        assert ("begins in the middle" in window.status.words.text()) is is_late
+        assert (BEGINS_LATE in window.status.words.toolTip()) is is_late

@@ -9,6 +9,7 @@ its buffer is what stood when its turn began. What tools gave back stands in the
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Prompt, View
@@ -19,7 +20,7 @@ from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.jsontext import dumps
 from inspector.core.message import Mark, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Session, Sign
+from inspector.core.session import BEGINS_LATE, Compaction, Session, Sign
 from inspector.core.untyped import count_of, object_of, objects_of, text_at
 from inspector.core.usage import Usage, is_absurd
 from inspector.core.words import plural
@@ -205,10 +206,11 @@ class CopilotReader:
     def session(self) -> Session:
         """The session so far. O(threads)."""
         agents = [track.thread() for track in self._agents.values() if track.calls]
+        main = replace(self._main.thread(), begins_late=not self._start)
         version = text_at(self._start, "copilotVersion")
         return Session(
             format=NAME,
-            threads=(self._main.thread(), *agents),
+            threads=(main, *agents),
             problems=Prefix(self._problems),
             client=f"GitHub Copilot CLI {version}".rstrip(),
             id=text_at(self._start, "sessionId"),
@@ -217,7 +219,7 @@ class CopilotReader:
         )
 
     def _notes(self) -> list[str]:
-        notes = [] if self._start else ["The file has no session header: it may begin in the middle."]
+        notes = [] if self._start else [BEGINS_LATE]
         if not self._end:
             notes.append(_NO_END)
         notes += [_told(model, calls, _usage(told)) for model, calls, told in _totals(self._end)]

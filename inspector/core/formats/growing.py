@@ -26,6 +26,7 @@ class GrowingThread:
         self.model = ""
         self.prompt: Prompt = NOT_IN_FILE
         self.window: int | None = None
+        self.begins_late = False
         self._stretch = Stretch()
         self._messages: list[Message] = []
         self._ids = UniqueIds()
@@ -171,6 +172,7 @@ class GrowingThread:
             parent=self.parent,
             parent_call=self.parent_call,
             window=self.window,
+            begins_late=self.begins_late,
         )
 
 

@@ -18,7 +18,7 @@ from inspector.core.formats.signs import FileSign, FileSigns, matches
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, Thinking
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Session
+from inspector.core.session import BEGINS_LATE, Compaction, Session
 from inspector.core.untyped import count_of, text_at, text_of
 from inspector.core.usage import Usage
 
@@ -65,7 +65,6 @@ class _QwenThread(GrowingThread):
     def __init__(self, problems: ProblemList, file: str = "", parent: str = "") -> None:
         super().__init__("main" if not parent else file, parent=parent)
         self.file = file
-        self.begins_late = False
         self.shared_ids = 0
         """Lines that have the id of an earlier message."""
         self.problems = problems
@@ -292,7 +291,7 @@ class QwenReader:
         unsettled = [problem for thread in threads for problem in thread.problems]
         notes = note_shared_ids(sum(thread.shared_ids for thread in threads))
         if any(thread.begins_late for thread in threads):
-            notes.insert(0, "The first line has a parent that is not in the file: it begins in the middle.")
+            notes.insert(0, BEGINS_LATE)
         if self._own_agent:
             notes.append("This is the chat of a sub-agent.")
         return Session(

@@ -7,6 +7,7 @@ import pytest
 
 from inspector.core.buffer import NOT_IN_FILE
 from inspector.core.message import Image, Text, Thinking
+from inspector.core.session import BEGINS_LATE
 from inspector.core.usage import Usage
 from inspector.core.validity import check
 from tests.core.formats.claude_lines import DATA, buffers, read, read_values, shown, sniffed, values
@@ -297,7 +298,7 @@ def test_thinking_knows_its_tokens_where_they_were_reported() -> None:
 
 
 def test_a_file_that_begins_in_the_middle_says_so() -> None:
-    assert read("suffix.jsonl").notes == ("The file begins in the middle: what came before line 1 is not in it.",)
+    assert read("suffix.jsonl").notes == (BEGINS_LATE,)
     assert read("plain.jsonl").notes == ()
 
 

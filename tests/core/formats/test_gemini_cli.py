@@ -245,7 +245,7 @@ def test_how_sure_it_is() -> None:
     assert FORMAT.sniff(Head(FIRST)) == FORMAT.sniff(Head([HEAD], HEAD)) == 1.0
     assert FORMAT.sniff(Head([gemini("g", "x", 1)])) == 0.95
     assert FORMAT.sniff(Head([{"sessionId": "x", "type": "user", "message": {}}])) == 0.0
-    assert "begin in the middle" in read(*FIRST[4:]).notes[0]
+    assert read(*FIRST[4:]).begins_late
 
 
 MESSAGES = st.lists(

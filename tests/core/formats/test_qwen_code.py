@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.core.formats.qwen_code import FORMAT, companions, is_companion
 from inspector.core.message import Text, Thinking, ToolCall, ToolResult
-from inspector.core.session import Request, Session
+from inspector.core.session import BEGINS_LATE, Request, Session
 from tests.core.formats.feeding import check, deep, numbered, spoilt, told
 from tests.core.formats.heads import head_of, read
 
@@ -154,7 +154,8 @@ def test_a_file_when_its_first_parent_is_missing_begins_in_the_middle() -> None:
     session = read(*FIRST[2:])
     check(session)
     assert [request.usage and request.usage.prompt for request in session.main.requests] == [12_100]
-    assert session.notes == ("The first line has a parent that is not in the file: it begins in the middle.",)
+    assert session.notes == (BEGINS_LATE,)
+    assert session.begins_late
 
 
 def test_a_parent_when_it_is_not_in_the_file_is_a_problem() -> None:

@@ -1,6 +1,7 @@
 """The reader: routes each record to the agent it belongs to, and says what session there is so far."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.formats.claude_code.agents import MAIN, AgentRecords, Spawn, origins, thread, told
@@ -17,7 +18,7 @@ from inspector.core.formats.claude_code.chain_nodes import AnswerNode
 from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, SignLog
 from inspector.core.formats.claude_code.sent import SentRequests, WireRecords, read_replacements, read_snapshot
 from inspector.core.prefix import Prefix
-from inspector.core.session import Session
+from inspector.core.session import BEGINS_LATE, Session
 from inspector.core.untyped import object_of, text_at
 
 NAME = "claude-code"
@@ -87,7 +88,7 @@ class ClaudeCodeReader:
         self._version = ""
         self._versions: dict[str, None] = {}
         self._id: Any = ""
-        self._begun = False
+        self._begun = self._begins_late = False
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take one parsed line. O(size of the record)."""
@@ -144,7 +145,8 @@ class ClaudeCodeReader:
     def _begin(self, record: ChainRecord) -> None:
         self._begun = True
         if record.parent:
-            self._notes.append(f"The file begins in the middle: what came before line {record.line} is not in it.")
+            self._begins_late = True
+            self._notes.append(BEGINS_LATE)
         if text_at(record.value, "sessionId").startswith("session-"):
             self._main.chain.listed = True  # iFlow: all answers of a turn name the prompt as their parent
         if record.value.get("subtype") == "init" and "tools" in record.value:
@@ -270,6 +272,7 @@ class ClaudeCodeReader:
         first = agents.pop(0) if agents and self._main.chain.is_empty() else self._main
         found = origins(agents, self._spawns.values()) if agents else {}
         threads = [thread(agent, found.get(agent.id), is_main=agent is first) for agent in (first, *agents)]
+        threads[0] = replace(threads[0], begins_late=self._begins_late)
         version = " to ".join(dict.fromkeys([*list(self._versions)[:1], *list(self._versions)[-1:]]))
         return Session(
             format=NAME,

@@ -7,7 +7,7 @@ from typing import Any
 from inspector.core.formats.codex.rollout import Rollout
 from inspector.core.formats.reading import ProblemList
 from inspector.core.prefix import Prefix
-from inspector.core.session import Session, Thread
+from inspector.core.session import BEGINS_LATE, Session, Thread
 
 NAME = "codex"
 
@@ -50,6 +50,7 @@ def _thread(rollout: Rollout, rollouts: Sequence[Rollout]) -> Thread:
         title=rollout.meta.title if rollout.meta else "",
         parent=_name(parent) if parent else "",
         parent_call=_parent_call(rollout, parent),
+        begins_late=rollout.headless,
     )
 
 
@@ -76,7 +77,7 @@ def _parent_call(rollout: Rollout, parent: Rollout | None) -> str:
 def _notes(main: Rollout) -> tuple[str, ...]:
     notes = []
     if main.headless:
-        notes.append("The file begins in the middle of a rollout: what stood before is not in it.")
+        notes.append(BEGINS_LATE)
     if main.meta and main.meta.parent:
         notes.append(f"This is the thread of a sub-agent, started by thread {main.meta.parent}.")
     return tuple(notes)

@@ -6,7 +6,7 @@ from typing import Any
 from inspector.core.formats.gemini_cli.chat import Chat
 from inspector.core.formats.reading import ProblemList, note_shared_ids
 from inspector.core.prefix import Prefix
-from inspector.core.session import Session, Thread
+from inspector.core.session import BEGINS_LATE, Session, Thread
 from inspector.core.untyped import text_at
 
 NAME = "gemini-cli"
@@ -31,7 +31,7 @@ class GeminiReader:
         elif isinstance(patch := value.get("$set"), dict):
             self._patch(chat, line, patch)
         elif "id" in value and ("type" in value or "content" in value):
-            self._headless = self._headless or not (chat.header or chat.file)
+            self._headless = self._headless or not (chat.file or "sessionId" in chat.header)
             chat.take(line, value)
         elif isinstance(value.get("sessionId"), str):
             self._begin(chat, line, value)
@@ -67,7 +67,8 @@ class GeminiReader:
         own = [chat for chat in self._chats.values() if not name or chat.file.rpartition("/")[0].endswith(name)]
         main = self._main.so_far()
         threads = [_thread(chat, main.spawned) for chat in own if not chat.is_empty()]
-        notes = ["The file has no header: it may begin in the middle."] if self._headless else []
+        main.begins_late = self._headless
+        notes = [BEGINS_LATE] if self._headless else []
         notes += note_shared_ids(sum(chat.shared_ids for chat in (self._main, *own)))
         if text_at(self._main.header, "kind") == "subagent":
             notes.append("This is the chat of a sub-agent.")

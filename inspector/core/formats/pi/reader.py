@@ -26,7 +26,7 @@ from inspector.core.formats.reading import ProblemList, RecordPosition, note_sha
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Record, Session, Sign
+from inspector.core.session import BEGINS_LATE, Compaction, Record, Session, Sign
 from inspector.core.tokens.harnesses import u16
 from inspector.core.untyped import text_at, text_of
 from inspector.core.usage import MOST, Usage
@@ -49,6 +49,8 @@ class PiReader:
         """By line: v1 names records by it."""
         self._nodes: dict[str, EntryNode] = {}
         """By id; of several records with one id the latest."""
+        self._begins_late = False
+        """Does the first record of a file without header hang on one that is not in it?"""
         self._shared_ids = 0
         """Records that have the id of an earlier one."""
         self._sources: dict[str, Message] = {}
@@ -100,6 +102,8 @@ class PiReader:
                 parent = ROOT
             elif isinstance(name, str) and name in self._nodes:
                 parent = self._nodes[name]
+            elif not self._header and not self._lines:
+                self._begins_late = True
             else:
                 what = f"the parent {text_of(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.note(line, what)
@@ -298,9 +302,14 @@ class PiReader:
         """The session so far."""
         end, leaf = settle(self._leaf), self._leaf
         main = replace(
-            self._thread.thread(), end=end, prompt=leaf.system.prompt, records=self._records, trailing=leaf.loose
+            self._thread.thread(),
+            end=end,
+            prompt=leaf.system.prompt,
+            records=self._records,
+            trailing=leaf.loose,
+            begins_late=self._begins_late,
         )
-        notes = [] if self._header else ["The file has no session header: it may begin in the middle."]
+        notes = [] if self._header else [BEGINS_LATE if self._begins_late else "The file has no session header."]
         notes += note_shared_ids(self._shared_ids, "records")
         if origin := text_at(self._header, "parentSession") or text_at(self._header, "branchedFrom"):
             notes.append(f"Branched from {origin}.")
