@@ -108,7 +108,7 @@ def _break_lines(document: dict[str, Any]) -> Iterator[str]:
         return
     tokens = sum(one["tokens"] for one in breaks)
     yield ""
-    yield f"cache breaks: {len(breaks)}; {tokens:,} tokens billed again, {_dollars(document['breaks_usd'])}:"
+    yield f"cache misses: {len(breaks)}; {tokens:,} tokens re-sent, {_dollars(document['breaks_usd'])}:"
     shown = sorted(breaks, key=lambda one: -(one["usd"] or one["tokens"] / 1e6))[:_MOST]
     rows = sorted(shown, key=breaks.index)
     named = ("thread/16", ">request", ">tokens", (">again", lambda one: _dollars(one["usd"])), "cause", "evidence/150")

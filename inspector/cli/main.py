@@ -22,7 +22,7 @@ COMMANDS = {
     "lost": "what the recorded compactions lost, and what of it was needed again",
     "step": "run one tier, or what is due",
     "replay": "a policy over the whole session",
-    "cost": "what the session cost: cache breaks with their cause, compactions, what was avoidable",
+    "cost": "what the session cost: cache misses with their cause, compactions, what was avoidable",
     "pins": "what the user said should hold: does it stand, and was it kept",
     "follow": "pressure as a transcript grows, a line per request",
     "proxy": "sit between an agent and its provider, record",

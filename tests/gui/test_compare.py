@@ -32,6 +32,7 @@ from tests.core.findings.test_lost import thread as sealed
 from tests.core.policies.build import assistant
 from tests.core.sessions import said
 from tests.gui.conftest import Asked
+from tests.gui.drawn import drawn
 from tests.gui.hands import click, press, write
 
 LONG = said(
@@ -516,3 +517,17 @@ def test_the_palette_compares_the_sample(window: MainWindow, qtbot: QtBot) -> No
         assert len(row.report.rows) == len(thread.requests)
         assert row.report.spent.prompt == sum(one.tokens for one in row.report.rows)
         assert bool(row.report.compactions) == (row.name != PLAIN)
+
+
+def test_curve_that_leaves_the_plot_says_how_far_it_goes(
+    compared: ComparePanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overlay = compared.plot.overlay
+    reports = compared.plot._reports
+    low = min((report for report in reports if report.policy != PLAIN), key=lambda report: report.peak)
+    compared.plot.show_reports([report for report in reports if report.policy in (PLAIN, low.policy)], low.policy)
+    overlay.grab()
+    (plain,) = (report for report in compared.plot._reports if report.policy == PLAIN)
+    assert plain.peak > compared.plot.plot.getViewBox().viewRange()[1][1], "it leaves the plot"
+    words = {one.words for one in drawn(overlay, monkeypatch)}
+    assert f"↑ No compaction, up to {plain.peak:,}" in words

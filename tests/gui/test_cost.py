@@ -80,7 +80,7 @@ def test_it_is_what_the_command_line_says(panel: CostPanel, desk: Desk, qtbot: Q
     assert words.startswith(
         "This thread $8.63 of $8.67 for the whole session. About $0.12 more (estimated) for calls whose usage the file"
         " does not hold. Compare shows $8.75: requests and summaries with that estimate, without titles and the like."
-        " 3 cache misses of this thread, 1 of them after compactions: 87,886 tokens billed"
+        " 3 cache misses of this thread, 1 of them after compactions: 87,886 tokens re-sent"
     )
     assert "1 of 1 compaction of this thread paid for itself" in words
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
@@ -18,7 +19,7 @@ from inspector.gui.look.glossary import explain
 from inspector.gui.panels.diff.bar import headline, in_short
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.readings import headroom
-from inspector.gui.widgets.label_space import stack_labels
+from inspector.gui.widgets.label_space import elide_name, stack_labels
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import compared, sides
@@ -221,6 +222,13 @@ def test_chip_says_which_tiers_are_due_without_a_look_at_the_tiers(desk: Desk, s
     qtbot.waitUntil(lambda: "L0 is due" in shown(sample))
 
 
+def test_policy_without_tiers_says_so_and_has_no_own_count(desk: Desk, sample: Gauge) -> None:
+    desk.workbench.stepping.choose(policy="none")
+    stand(desk, 131)
+    assert "This policy has no tiers" in shown(sample)
+    assert "own count" not in shown(sample)
+
+
 def test_chip_of_a_policy_with_nothing_due_says_so(desk: Desk, sample: Gauge) -> None:
     desk.workbench.stepping.choose(policy="claude-code")
     stand(desk, 5)
@@ -357,3 +365,14 @@ def test_stacked_labels_with_room_are_where_they_are_wanted() -> None:
 
 def test_stacked_labels_without_room_for_all_are_none() -> None:
     assert stack_labels([*range(9)], [28.0] * 9, 200) == []
+
+
+@pytest.mark.parametrize("name", ["Anthropic context editing 84%", "The client 76.6%", "learn-claude-code v5 100k"])
+def test_long_name_of_a_line_in_little_room_keeps_its_share(name: str) -> None:
+    metrics = QFontMetricsF(QFont())
+    room = metrics.horizontalAdvance(name) * 0.7
+    cut = elide_name(name, metrics, room)
+    assert cut.endswith(f" {name.rsplit(maxsplit=1)[-1]}")
+    assert "…" in cut
+    assert metrics.horizontalAdvance(cut) <= room + 1
+    assert elide_name(name, metrics, 1_000) == name

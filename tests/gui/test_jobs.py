@@ -224,7 +224,7 @@ def test_marks_that_are_the_same_are_not_painted_again(desk: Desk, qtbot: QtBot)
     qtbot.addWidget(row)
     row.resize(400, 20)
     row.show()
-    marks = [Mark(at, f"mark {at}", kind="cache break") for at in (300, 10)]
+    marks = [Mark(at, f"mark {at}", kind="cache miss") for at in (300, 10)]
     row.show_marks(marks)
     qtbot.waitUntil(lambda: len(row.folds) == 2)
     before = row.folds

@@ -234,21 +234,21 @@ def test_the_lower_plot_gives_way_before_the_pressure_does(opened: Timeline, qtb
 
 
 def test_marks_fold_open_and_lead_to_their_requests(opened: Timeline, qtbot: QtBot) -> None:
-    """The sample: a compaction, two constraints that went with it, its cache break; two other breaks."""
+    """The sample: a compaction, two constraints that went with it, its cache miss; two other misses."""
     row, bench = opened.plot.mark_row, opened.desk.workbench
     qtbot.waitUntil(lambda: not opened._pin_job.busy and not opened._break_job.busy)
     row.grab()
     assert [mark.kind for mark in row.marks] == [
-        "cache break", "compaction", "cache break", "pin gone", "pin gone", "cache break",
+        "cache miss", "compaction", "cache miss", "pin gone", "pin gone", "cache miss",
     ]  # fmt: skip
     folds = [(fold.kind, len(fold.marks)) for fold in row.folds]
-    assert folds == [("cache break", 1), ("compaction", 1), ("cache break", 1), ("pin gone", 2), ("cache break", 1)]
+    assert folds == [("cache miss", 1), ("compaction", 1), ("cache miss", 1), ("pin gone", 2), ("cache miss", 1)]
     fold = row.folds[1]
     assert "auto compaction" in fold.words
     assert "\n" not in fold.words
     assert row.folds[3].words.count("\n") == 1
     assert "gone: " in row.folds[3].words
-    assert row.accessibleDescription() == "1 compaction, 3 cache breaks, 2 pins gone"
+    assert row.accessibleDescription() == "1 compaction, 3 cache misses, 2 pins gone"
     QTest.mouseClick(row, Qt.MouseButton.LeftButton, pos=fold.room.center().toPoint())
     assert bench.state.at == 79
     window = opened.window()

@@ -3,7 +3,8 @@ place."""
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSizeF
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QFontMetrics, QFontMetricsF
 
 LABELS_APART = 18
 """Pixels between two labels in a line."""
@@ -46,6 +47,16 @@ class LabelSpace:
             return None
         self.take(crossed)
         return crossed
+
+
+def elide_name(name: str, metrics: QFontMetrics | QFontMetricsF, room: float) -> str:
+    """Return a name such as `Anthropic context editing 84%` cut to `room` pixels; its last word always stays."""
+    if metrics.horizontalAdvance(name) <= room:
+        return name
+    head, _, tail = name.rpartition(" ")
+    left = room - metrics.horizontalAdvance(f" {tail}")
+    whole = QFontMetricsF(metrics)
+    return f"{whole.elidedText(head, Qt.TextElideMode.ElideRight, max(0.0, left))} {tail}"
 
 
 def stack_labels(tops: Sequence[float], heights: Sequence[float], room: float) -> list[float]:

@@ -150,6 +150,7 @@ class GaugeReading:
     """Title of the chosen policy ..."""
     is_default: bool = True
     """... which is the product's own."""
+    has_tiers: bool = True
     by_itself: bool = False
     """It counts by itself, without system prompt and tools, as such a harness does from a compaction to a report."""
     late: tuple[str, ...] = ()
@@ -182,6 +183,8 @@ class GaugeReading:
     @property
     def due_words(self) -> str:
         """`L0 and L1 are due`; empty while that is not worked out."""
+        if not self.has_tiers:
+            return "This policy has no tiers"
         if self.due is None:
             return ""
         if not self.due:
@@ -218,6 +221,7 @@ def reading(state: State) -> GaugeReading | None:
         believed=belief_here(state),
         policy=policy_title(state),
         is_default=state.choices.policy == DEFAULT_POLICY,
+        has_tiers=_has_tiers(state),
         by_itself=_by_itself(state, thread),
         late=_late(state),
         before=before,
@@ -243,6 +247,13 @@ def _place(state: State, thread: Thread) -> str:
     if count == 1:
         return "The only request"
     return f"Request {state.at}, the last of {count:,}" if state.at == count - 1 else f"Request {state.at} of {count:,}"
+
+
+def _has_tiers(state: State) -> bool:
+    try:
+        return bool(policy_of(state).tiers)
+    except InspectorError:
+        return False
 
 
 def _due(state: State) -> tuple[str, ...] | None:

@@ -16,7 +16,7 @@ from inspector.core.words import plural
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
-MarkKind: TypeAlias = Literal["compaction", "drop", "cache break", "pin gone", "step", "search hit"]
+MarkKind: TypeAlias = Literal["compaction", "drop", "cache miss", "pin gone", "step", "search hit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,9 @@ def _silent(state: State) -> Iterator[Mark]:
 
 
 def break_marks(session: Session, thread: Thread) -> tuple[Mark, ...]:
-    """Mark the cache breaks of a thread. O(messages): not for the GUI thread."""
+    """Mark the cache misses of a thread. O(messages): not for the GUI thread."""
     return tuple(
-        Mark(miss.request, f"cache break, {miss.cause}: {miss.tokens:,} tokens billed again", kind="cache break")
+        Mark(miss.request, f"cache miss, {miss.cause}: {miss.tokens:,} tokens re-sent", kind="cache miss")
         for miss in cache_breaks(thread, session)
     )
 

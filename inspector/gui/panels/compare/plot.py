@@ -109,6 +109,7 @@ class CompareOverlay(Overlay):
         self._paint_letters(painter, area)
         painter.setClipRect(area)
         self._paint_window(painter, area, self._reports[0].window)
+        self._paint_clipped(painter, area)
         if self._picked is not None:
             self._paint_steps(painter, area, self._picked)
             self._paint_regrets(painter, self._picked)
@@ -125,6 +126,18 @@ class CompareOverlay(Overlay):
         above = y - size.height() - 1
         room = QRectF(QPointF(area.left() + 4, above if above >= area.top() else y + 1), size)
         self._paint_on_ground(painter, room, words, self._theme.colours.quiet)
+
+    def _paint_clipped(self, painter: QPainter, area: QRectF) -> None:
+        """Say of each curve that leaves the plot at its top how far it goes."""
+        top = self._range.bottom()
+        for report in self._reports:
+            if report.peak <= top:
+                continue
+            first = next(at for at, row in enumerate(report.rows) if row.tokens > top)
+            words = f"↑ {report.title}, up to {grouped(report.peak)}"
+            size, x = label_size(painter, words), self._point(first, 0).x()
+            corners = [QPointF(left, area.top() + 1) for left in (x + 4, x - size.width() - 4)]
+            self._paint_label(painter, words, corners, style_of(report.policy).colour(self._theme.colours), slides=True)
 
     def _paint_letters(self, painter: QPainter, area: QRectF) -> None:
         """Beside the plot, each where its curve leaves it; those that would touch stand one below the other."""

@@ -131,7 +131,7 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
         made = sum(one.cause == "compaction" for one in found.breaks)
         by = f", {made:,} of them after compactions" if 0 < made < len(found.breaks) else ""
         misses = plural(len(found.breaks), "cache miss", "cache misses")
-        yield f"{misses} of this thread{by}: {tokens} tokens billed again{money}"
+        yield f"{misses} of this thread{by}: {tokens} tokens re-sent{money}"
     if found.compactions:
         known = [one.economics.paid for one in found.compactions if one.economics.paid is not None]
         if known:

@@ -1,4 +1,4 @@
-"""The row of marks below the curves: compactions, cache breaks, pins that went, steps, hits of the search.
+"""The row of marks below the curves: compactions, cache misses, pins that went, steps, hits of the search.
 
 Marks of one kind that would lie on each other fold into one with their number: the mouse over it shows all of them, a
 click walks through. Marks of different kinds at the same place are drawn side by side, never as one.
@@ -29,13 +29,13 @@ _TOLD = 12
 _SHAPES: Mapping[MarkKind, Sequence[tuple[float, float]]] = {
     "compaction": ((0, 0.1), (1, 0.1), (0.5, 0.95)),
     "drop": ((0, 0.9), (1, 0.9), (0.5, 0.05)),
-    "cache break": (),
+    "cache miss": (),
     "pin gone": (),
     "step": ((0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5)),
     "search hit": ((0.35, 0), (0.65, 0), (0.65, 1), (0.35, 1)),
 }
 """Corners, as shares of the square; the others are a cross and a disc."""
-_MANY = {"cache break": "cache breaks", "pin gone": "pins gone"}
+_MANY = {"cache miss": "cache misses", "pin gone": "pins gone"}
 RANKS: tuple[MarkKind, ...] = tuple(_SHAPES)
 """The order of the kinds that are at one place."""
 
@@ -190,7 +190,7 @@ def mark_colour(colours: Colours, kind: MarkKind) -> str:
     return {
         "compaction": colours.good,
         "drop": colours.high,
-        "cache break": colours.high,
+        "cache miss": colours.high,
         "pin gone": colours.categories["thinking"],
         "step": colours.accent,
         "search hit": colours.low,
@@ -200,7 +200,7 @@ def mark_colour(colours: Colours, kind: MarkKind) -> str:
 def paint_mark(painter: QPainter, corner: QPointF, kind: MarkKind, colours: Colours) -> None:
     """Its shape in its square."""
     colour, square = ink(mark_colour(colours, kind)), QRectF(corner.x(), corner.y(), SIZE, SIZE)
-    if kind == "cache break":
+    if kind == "cache miss":
         painter.setPen(QPen(colour, 1.8))
         inner = square.adjusted(1, 1, -1, -1)
         painter.drawLine(inner.topLeft(), inner.bottomRight())

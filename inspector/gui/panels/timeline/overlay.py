@@ -20,7 +20,7 @@ from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import line_colours
 from inspector.gui.panels.timeline.tank import paint_handle, trigger_words
-from inspector.gui.widgets.label_space import LabelSpace, stack_labels
+from inspector.gui.widgets.label_space import LabelSpace, elide_name, stack_labels
 from inspector.gui.widgets.plot import Overlay, area_of, end_place, label_size
 from inspector.workbench.pressure.scale import Firing, GaugeLine
 from inspector.workbench.pressure.timeline import Mark, Series, StepEffect
@@ -45,6 +45,8 @@ UPPER, LOWER = ("believed", "reported", "unreported"), ("cache_read", "fresh", "
 NOTHING = Series((), (), (), (), None, (), (), (), (), ())
 NOTCH = 6
 """Pixels of the client's notch."""
+WIDEST_LABEL = 24
+"""Figures that the label of a line takes at most: of longer names the end of the last word but one is left out."""
 GUTTER_INSET = 12
 """Pixels between the plot and the labels of its lines."""
 ROOMY, NARROW = 760, 420
@@ -245,7 +247,7 @@ class TimelineOverlay(Overlay):
         plain, bold = self._label_fonts()
         labels = self._line_labels(roomy=whole >= ROOMY)
         widths = [bold.horizontalAdvance(label.name) + plain.horizontalAdvance(label.about) + 5 for label in labels]
-        return round(max(widths) + 2 * GUTTER_INSET)
+        return round(min(max(widths), WIDEST_LABEL * plain.horizontalAdvance("0")) + 2 * GUTTER_INSET)
 
     def _label_fonts(self) -> tuple[QFontMetricsF, QFontMetricsF]:
         bold = QFont(ui_font(self._theme.small))
@@ -255,24 +257,30 @@ class TimelineOverlay(Overlay):
     def _paint_gutter(self, painter: QPainter, area: QRectF) -> None:
         if self.width() < NARROW:
             return
-        plain, bold = QFont(painter.font()), QFont(painter.font())
-        bold.setWeight(QFont.Weight.DemiBold)
-        high, left = QFontMetricsF(plain).height(), area.right() + GUTTER_INSET
+        high, left = QFontMetricsF(painter.font()).height(), area.right() + GUTTER_INSET
         labels = self._line_labels(roomy=self.width() >= ROOMY)
         self._label_rooms = []
+        room = self.width() - left - 2
         for label, top in self._placed_labels(labels, high, area):
             self._label_rooms.append((QRectF(left, top, self.width() - left, high), label))
-            x, baseline = left, top + QFontMetricsF(plain).ascent()
-            for words, font, colour in (
-                (label.name, bold, label.colour),
-                (label.about, plain, self._theme.colours.quiet),
-            ):
-                if words:
-                    painter.setFont(font)
-                    painter.setPen(ink(colour))
-                    painter.drawText(QPointF(x, baseline), words)
-                    x += QFontMetricsF(font).horizontalAdvance(words) + 5
-        painter.setFont(plain)
+            self._paint_line_label(painter, label, QPointF(left, top), room)
+
+    def _paint_line_label(self, painter: QPainter, label: LineLabel, corner: QPointF, room: float) -> None:
+        """The name, cut where it is too long, and behind it what goes with it."""
+        (plain, bold), font = self._label_fonts(), QFont(painter.font())
+        place = corner + QPointF(0, plain.ascent())
+        if label.name:
+            beside = plain.horizontalAdvance(label.about) + 5 if label.about else 0
+            name = elide_name(label.name, bold, room - beside)
+            heavy = QFont(font)
+            heavy.setWeight(QFont.Weight.DemiBold)
+            painter.setFont(heavy)
+            painter.setPen(ink(label.colour))
+            painter.drawText(place, name)
+            place += QPointF(bold.horizontalAdvance(name) + 5, 0)
+        painter.setFont(font)
+        painter.setPen(ink(self._theme.colours.quiet))
+        painter.drawText(place, label.about)
 
     def about_label(self, place: QPointF) -> str:
         """Return what a hover says of the label there; empty where there is none."""

@@ -51,7 +51,7 @@ def window_words(reading: GaugeReading) -> str:
 
 def own_count_words(reading: GaugeReading | None) -> str:
     """Return `Roku's own count: 122,966 (0.2% too high)`; empty while it is not worked out."""
-    if reading is None or reading.believed is None:
+    if reading is None or reading.believed is None or not reading.has_tiers:
         return ""
     error = error_share(reading.belief_error)
     reasons = [error] if error else []

@@ -17,7 +17,7 @@ from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colours
 from inspector.gui.panels.timeline.readings import headroom, line_words, spoken
-from inspector.gui.widgets.label_space import stack_labels
+from inspector.gui.widgets.label_space import elide_name, stack_labels
 from inspector.workbench.pressure.gauge import GaugeReading
 from inspector.workbench.pressure.scale import GaugeLine
 
@@ -228,8 +228,8 @@ class Tank(Guarded, QWidget):
                     continue
                 painter.setFont(font)
                 painter.setPen(ink(colour))
-                shown = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room)
-                painter.drawText(QPointF(left, top + metrics.ascent()), shown)
+                words = elide_name(words, painter.fontMetrics(), room)
+                painter.drawText(QPointF(left, top + metrics.ascent()), words)
                 top += high
 
     def _placed(self, labels: list[TankLabel], high: int) -> list[tuple[TankLabel, float]]:
