@@ -12,7 +12,7 @@ from inspector.core.arrivals import arrivals
 from inspector.core.buffer import NOT_IN_FILE, Stretch
 from inspector.core.message import Message, Text, Thinking
 from inspector.core.needs import Answer, ProviderFailure, ReadFile, SaveText, Summarize
-from inspector.core.policies import codex, none
+from inspector.core.policies import anthropic_editing, codex, none
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY
@@ -225,3 +225,29 @@ def test_the_world_reads_what_the_session_read_and_writes_nothing() -> None:
     with pytest.raises(ProviderFailure, match="no"):
         world(Summarize("", "text"))
     assert len(asked) == 1
+
+
+# -- a file that begins in the middle ----------------------------------------------------------------------------------
+
+
+def late(requests: int, tokens: int = 140_000) -> Thread:
+    """A session of which the file holds the end only: each request reports so many tokens more than its messages."""
+    made = thread(requests, "x" * 800)
+    reported = [replace(request, usage=Usage(input=tokens + 250 * len(request.view))) for request in made.requests]
+    return replace(made, requests=reported, begins_late=True)
+
+
+@pytest.mark.parametrize("late_at", [True, False], ids=["in the middle", "whole"])
+def test_a_policy_when_the_file_begins_in_the_middle_summarises_what_came_before_once(late_at: bool) -> None:
+    recorded = replace(late(40), begins_late=late_at)
+    done = run(recorded, POLICY, 200_000)
+    fired = [one.index for one in done if {"L1", "L2", "L3", "L4"} & set(one.fired)]
+    assert (len(fired) == 1) is late_at
+    after = [one.tokens for one in done if one.index > fired[0]]
+    assert (max(after) < 60_000) is late_at
+
+
+def test_a_policy_that_only_clears_when_the_file_begins_in_the_middle_leaves_what_came_before() -> None:
+    done = run(late(20), anthropic_editing.POLICY, 200_000, trigger_value=1_000, keep=0)
+    assert any(one.fired for one in done)
+    assert all(one.tokens > 140_000 for one in done)

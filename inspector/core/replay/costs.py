@@ -82,6 +82,10 @@ class Sizes:
         """Tokens of some messages by themselves, not of a whole buffer."""
         return round(self.slope * self._estimator.tokens(weight))
 
+    def unseen(self, index: int) -> int:
+        """Tokens of the buffer at request `index` that the transcript does not hold."""
+        return self.pressures.scale(index).unseen
+
     def sizer(self, index: int) -> Sizer:
         """Return what measures buffers, messages and texts at request `index`."""
         return sizer(self.pressures, index)

@@ -109,6 +109,34 @@ def replay(
         yield driver.next(request)
 
 
+USUAL_PROMPT = 30_000
+"""Tokens that clients put around the messages and do not record, at most, in nearly all sessions: what is unseen beyond
+them, in a file that begins in the middle, are messages from before its beginning."""
+
+
+_GONE = ("summarised", "dropped")
+
+
+class EarlierMessages:
+    """The messages from before a file that begins in the middle. They are unseen, and go when a policy summarises or
+    drops messages for the first time: it would not have left the oldest ones."""
+
+    def __init__(self, thread: Thread) -> None:
+        self._is_late, self._are_gone = thread.begins_late, False
+
+    def go_with(self, done: Iterable[Outcome[Any]]) -> bool:
+        """Did they go with what a policy did just now?"""
+        fates = {fate for outcome in done for fate in outcome.changed.values()}
+        if self._are_gone or not self._is_late or fates.isdisjoint(_GONE):
+            return False
+        self._are_gone = True
+        return True
+
+    def left(self, unseen: int) -> int:
+        """Return what the next call still sends of the unseen tokens."""
+        return min(unseen, USUAL_PROMPT) if self._are_gone else unseen
+
+
 class _Driver:
     def __init__(self, ground: Ground, policy: Policy[Any, Any], settings: Any, answer: Answerer, remote: bool) -> None:
         if ground.thread.keeps_instructions:
@@ -123,6 +151,7 @@ class _Driver:
         """Of a harness that counts its prompt: it has the unseen part of it as inferred from the recorded session."""
         self._reported: deque[tuple[int, int]] = deque(maxlen=MAX_SAMPLES)
         """(raw estimate of the seen part, prompt tokens that the provider reported, or would have)."""
+        self._earlier = EarlierMessages(ground.thread)
         self._messages: tuple[Message, ...] = ()
         self._recorded = True
         """The buffer is the recorded one so far."""
@@ -136,7 +165,7 @@ class _Driver:
         arrival, following = self._ground.arrivals[request.index : request.index + 2]
         start = self._start(request, arrival)
         if self._pressures is not None:  # what the reports so far teach, the unseen part as it is known here
-            unseen = self._pressures.belief(request.index).unseen
+            unseen = self._earlier.left(self._pressures.belief(request.index).unseen)
             samples = [(raw + unseen, reported) for raw, reported in self._reported]
             self._running = self._policy.calibrated(self._running, self._settings, samples)
         heard = AnswerLog(self._files)
@@ -169,7 +198,8 @@ class _Driver:
         self._recorded = self._recorded and not arrival.compacted
         prompt = request.prompt
         if self._pressures is not None:
-            prompt = replace(prompt, unseen=self._pressures.belief(request.index).unseen)
+            unseen = self._earlier.left(self._pressures.belief(request.index).unseen)
+            prompt = replace(prompt, unseen=unseen)
         if self._recorded and not arrival.grown:
             return Buffer(request.view.messages(), prompt)
         standing = self._messages
@@ -190,6 +220,8 @@ class _Driver:
             self._running = done[-1].running
             if done[-1].buffer.messages is not buffer.messages:
                 self._recorded = False
+            if self._earlier.go_with(done):
+                self._reported.clear()  # of buffers that held them
             if len(done[-1].buffer.messages) < len(buffer.messages):
                 self._reports = ()
         return done
@@ -210,7 +242,9 @@ class _Driver:
     def _size(self, request: Request, buffer: Buffer) -> tuple[int, PressureKind]:
         sizes = self._ground.sizes
         weight = sizes.weigh_buffer(buffer.messages)
-        return sizes.size(request.index, weight, request.prompt, self._recorded)
+        tokens, kind = sizes.size(request.index, weight, request.prompt, self._recorded)
+        unseen = sizes.unseen(request.index)
+        return tokens - unseen + self._earlier.left(unseen), kind
 
     def _report(
         self, request: Request, sent: Buffer, tokens: int, kind: PressureKind, following: Arrival
