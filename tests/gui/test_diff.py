@@ -164,7 +164,7 @@ def test_the_text_of_a_changed_message_line_by_line(desk: Desk, panel: DiffPanel
     click_row(panel, 2)
     qtbot.waitUntil(lambda: "+ [Old tool result content cleared]" in panel.reading.text.toPlainText())
     shown = panel.reading.text.toPlainText()
-    assert "C · cleared: a placeholder stands for the content" in shown
+    assert "C · cleared: a placeholder replaces the content" in shown
     assert "- ValueError: bad part 0 of <b>it</b>" in shown
     click(panel.bar.text)
     assert not panel.reading.isVisible()

@@ -165,12 +165,6 @@ def role_colour(colours: Colours, role: str) -> str:
     return {"user": colours.accent, "tool": colours.on_tool, "system": colours.good}.get(role, colours.text)
 
 
-@lru_cache(maxsize=8)
-def grounds(window: str, out: str, into: str) -> tuple[QColor, QColor]:
-    """(ground of what was, ground of what is): the window with a breath of colour. Not to be changed."""
-    return mixed(window, out), mixed(window, into)
-
-
 def mixed(ground: str, colour: str, share: float = _GROUND) -> QColor:
     """The ground with so much of the colour."""
     one, other = QColor(ground), QColor(colour)

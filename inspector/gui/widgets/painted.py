@@ -186,12 +186,12 @@ def paint_subject(painter: QPainter, room: QRect, row: MessageRow, colour: str, 
         paint_text(painter, rest, line, quiet)
 
 
-def paint_bold(painter: QPainter, room: QRect, text: str, colour: str) -> None:
+def paint_bold(painter: QPainter, room: QRect, text: str, colour: str, how: int = MIDDLE) -> None:
     """One line, a little heavier."""
     plain, bold = QFont(painter.font()), QFont(painter.font())
     bold.setWeight(QFont.Weight.DemiBold)
     painter.setFont(bold)
-    paint_text(painter, room, text, colour)
+    paint_text(painter, room, text, colour, how)
     painter.setFont(plain)
 
 

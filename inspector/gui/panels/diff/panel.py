@@ -15,7 +15,7 @@ from inspector.gui.look.build import button, column, holding, pages, row, splitt
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.panels.diff.bar import DiffBar
-from inspector.gui.panels.diff.rows import DiffDelegate, DiffModel
+from inspector.gui.panels.diff.rows import DiffDelegate, DiffHead, DiffModel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.painted import PaintedList
 from inspector.gui.widgets.pieces import Section
@@ -26,7 +26,7 @@ from inspector.workbench.steps import RECORDED, Steps
 
 WIDE, TALL = 900, 340
 """Pixels from which the text of the chosen message has room beside or below the rows."""
-UNCHANGED = "Nothing changed: every message stands as it was."
+UNCHANGED = "Nothing changed: every message is the same."
 LEFT_OUT = "These rows are left out. Enter or a click shows them."
 """Instead of the text of a message."""
 
@@ -83,7 +83,9 @@ class DiffPanel(Panel):
         self.setFocusProxy(self._nothing)
 
     def _lay_out(self) -> None:
-        self._splitter = splitter(self.view, self.reading, shares=(2, 1))
+        self.head = DiffHead(self.desk.theme, self.delegate, self.view.viewport())
+        rows = holding(column(self.head, (self.view, 1), gap=0))
+        self._splitter = splitter(rows, self.reading, shares=(2, 1))
         self.why = label(role="quiet", wrap=True)
         self._unannounced = holding(column(self.why, margins=(13, 3, 13, 6)))
         page = holding(column(self.bar, self._unannounced, (self._splitter, 1), gap=0))
@@ -151,6 +153,7 @@ class DiffPanel(Panel):
         self.bar.show_comparison(found.comparison)
         stood = self.chosen if found.comparison is self.model.comparison else None
         self.delegate.name_tools(found.comparison.calls.tool_names)
+        self.head.update()
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(found)
         self._stand_at(self._first(stood))
@@ -253,14 +256,14 @@ class DiffPanel(Panel):
 
 AROUND = 3
 """Lines that are shown on either side of a change."""
-_TOLD = {
-    "kept": "kept as it is",
-    "cleared": "cleared: a placeholder stands for the content",
-    "cut": "cut: shortened",
-    "replaced": "replaced: other content",
-    "summarised": "summarised: gone, a summary stands for it",
-    "dropped": "dropped: gone without a trace",
-    "inserted": "inserted: new",
+_MEANINGS = {
+    "kept": "unchanged",
+    "cleared": "cleared: a placeholder replaces the content",
+    "cut": "shortened",
+    "replaced": "changed",
+    "summarised": "replaced by a summary",
+    "dropped": "removed",
+    "inserted": "inserted",
 }
 
 
@@ -273,7 +276,7 @@ def diff_sections(of: DiffRow, rival: Message | None = None, words: str = "") ->
         words: What its fate is called, where two branches are compared.
     """
     fate = of.fate
-    heading = f"{LETTERS[fate.name]} · {words or _TOLD[fate.name]} · {_tokens(of)}"
+    heading = f"{LETTERS[fate.name]} · {words or _MEANINGS[fate.name]} · {_tokens(of)}"
     if rival is not None:
         heading += " · beside the summary of the other side"
     if fate.name == "kept":

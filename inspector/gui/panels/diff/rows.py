@@ -1,23 +1,27 @@
-"""The rows of the diff: before on the left, after on the right, the fate and the difference in tokens between them;
-what is left out is one row a stretch."""
+"""The rows of the diff: one line a message, with its tokens before, the letter of its fate, and its tokens after; what
+is left out is one row a stretch. The letter and the bold number tell what changed, no ground does."""
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRect
-from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtCore import QRect, QSize
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
 from inspector.core.words import plural
-from inspector.gui.look.colours import Colours, fate_colour, grounds, ink, role_colour
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import Colours, fate_colour, ink, role_colour
 from inspector.gui.look.number_formats import grouped, signed
+from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.painted import (
     CENTRE,
     CHOSEN,
+    MIDDLE,
     RIGHT,
     PaintedModel,
     PaintedRow,
@@ -28,12 +32,14 @@ from inspector.gui.widgets.painted import (
 from inspector.workbench.diff import FATES, LETTERS, Diff, Listing
 from inspector.workbench.message_rows import NO_CALLS, MessageRow, row
 
-ROOMY = 56
-"""Figures of a side from which role and tool have a column each."""
-NARROW = 36
-"""Figures of a side below which a row is one line instead of two sides: their texts could not be read."""
-LEAST, MOST, TEXT = 9, 15, 13
-"""Figures of room for the name of a tool; and for the text beside it, at least."""
+ROOMY = 64
+"""Figures of width from which role and tool have a column each."""
+LEAST, MOST = 9, 15
+"""Figures of room for the name of a tool."""
+EDGE, GAP = 8, 10
+"""Pixels beside a row's content, and between its columns."""
+NUMBER, TOKENS = 4, 7
+"""Figures of a place in the buffer, and of a count of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,73 +186,85 @@ class DiffDelegate(PaintedRow):
     def _paint_message(
         self, painter: QPainter, rect: QRect, row: DiffLine, of: DiffRow, marked: int, c: Colours
     ) -> None:
-        metrics = painter.fontMetrics()
-        middle = metrics.horizontalAdvance("S  −000,000") + 18
-        half = (rect.width() - middle) // 2
-        if half < NARROW * metrics.horizontalAdvance("0"):
-            self._paint_narrow(painter, rect, row, of, marked, c)
-            return
-        left, right = QRect(0, 0, half, rect.height()), QRect(half + middle, 0, half, rect.height())
-        changed = of.fate.name != "kept"
-        if changed and not marked:
-            was, now = grounds(c.window, c.high, c.good)
-            for side, room, ground in ((row.before, left, was), (row.after, right, now)):
-                painter.fillRect(room.adjusted(0, 0, 0, -1), ground if side else ink(c.faint))
-        colour = c.text if changed else c.quiet
-        for one, room in ((row.before, left), (row.after, right)):
-            if one is not None:
-                self._paint_side(painter, room, one, colour, c)
-        self._paint_fate(painter, QRect(half, 0, middle, rect.height()), of, c)
-
-    def _paint_narrow(
-        self, painter: QPainter, rect: QRect, row: DiffLine, of: DiffRow, marked: int, c: Colours
-    ) -> None:
-        """One line for both sides: the fate, the message as it is now, or was, and what it counted before and after."""
-        changed = of.fate.name != "kept"
-        if changed and not marked:
-            was, now = grounds(c.window, c.high, c.good)
-            ground = now if row.before is None else was if row.after is None else ink(c.faint)
-            painter.fillRect(rect.adjusted(0, 0, 0, -1), ground)
-        wide = painter.fontMetrics().horizontalAdvance("S") + 12
-        paint_bold(painter, QRect(9, 0, wide, rect.height()), LETTERS[of.fate.name], fate_colour(c, of.fate.name))
-        side = row.after or row.before
+        """The message as it is after, else as it was."""
+        columns, side = diff_columns(rect, painter.fontMetrics(), self.tool), row.after or row.before
         assert side is not None
-        tokens = (
-            grouped(side.tokens)
-            if row.before is None or row.after is None or not of.delta or not changed
-            else (f"{grouped(of.tokens_before)} → {grouped(of.tokens_after)}")
-        )
-        self._paint_side(painter, rect.adjusted(wide, 0, 0, 0), side, c.text if changed else c.quiet, c, tokens)
-
-    def _paint_side(
-        self, painter: QPainter, room: QRect, side: DiffSide, colour: str, c: Colours, tokens: str = ""
-    ) -> None:
-        """Number, role, tool, first line, tokens."""
-        metrics = painter.fontMetrics()
-        digit, high, x = metrics.horizontalAdvance("0"), room.height(), room.left() + 8
+        is_changed = of.fate.name != "kept"
+        colour = c.text if is_changed else c.quiet
         painter.setPen(ink(c.quiet))
-        painter.drawText(QRect(x, 0, 4 * digit, high), RIGHT, str(side.number))
-        x += 4 * digit + 9
-        right = room.right() - 8
-        painter.setPen(ink(colour))
-        tokens, roomy = tokens or grouped(side.tokens), room.width() >= ROOMY * digit
-        width = max(metrics.horizontalAdvance(tokens), 4 * digit)
-        painter.drawText(QRect(right - width, 0, width, high), RIGHT, tokens)
+        painter.drawText(columns.number, RIGHT, str(side.number))
         role, tool = side.row.role, visible(side.row.tool).text
-        who = metrics.horizontalAdvance("assistant") + 10
-        if not roomy:
-            spare = right - max(width, 7 * digit) - x - TEXT * digit
-            who = max(who, min(spare, self.tool * digit))  # a result's row has its tool's name there
-        first = role if roomy or role != "tool" else tool or role
-        paint_text(painter, QRect(x, 0, min(who - 6, right - width - 6 - x), high), first, role_colour(c, role))
-        x += who
-        if roomy:
-            paint_text(painter, QRect(x, 0, (self.tool - 1) * digit, high), tool, c.quiet)
-            x += self.tool * digit
-        paint_subject(painter, QRect(x, 0, right - width - 8 - x, high), side.row, colour, c.quiet)
+        first = role if columns.tool is not None or role != "tool" else tool or role
+        paint_text(painter, columns.role, first, role_colour(c, role))
+        if columns.tool is not None:
+            paint_text(painter, columns.tool, tool, c.quiet)
+        paint_subject(painter, columns.subject, side.row, colour, c.quiet)
+        if row.before is not None:
+            paint_text(painter, columns.before, grouped(of.tokens_before), colour, RIGHT)
+        paint_bold(painter, columns.fate, LETTERS[of.fate.name], fate_colour(c, of.fate.name))
+        if row.after is not None:
+            paint = paint_bold if is_changed else paint_text
+            paint(painter, columns.after, grouped(of.tokens_after), colour, RIGHT)
 
-    def _paint_fate(self, painter: QPainter, room: QRect, of: DiffRow, c: Colours) -> None:
-        paint_bold(painter, room.adjusted(9, 0, 0, 0), LETTERS[of.fate.name], fate_colour(c, of.fate.name))
-        if of.delta and of.fate.name != "kept":
-            painter.setPen(ink(c.quiet))
-            painter.drawText(room.adjusted(0, 0, -9, 0), RIGHT, signed(of.delta))
+
+@dataclass(frozen=True, slots=True)
+class DiffColumns:
+    """Where the columns of a row are. Without `tool` in a narrow one: a result then has its tool's name as its role."""
+
+    number: QRect
+    role: QRect
+    tool: QRect | None
+    subject: QRect
+    before: QRect
+    fate: QRect
+    after: QRect
+
+
+def diff_columns(rect: QRect, metrics: QFontMetrics, tool: int) -> DiffColumns:
+    """Place the columns; the subject takes what is left. `tool`: figures of room for the name of a tool."""
+    digit, high = metrics.horizontalAdvance("0"), rect.height()
+
+    def column(left: int, width: int) -> QRect:
+        return QRect(left, rect.top(), max(0, width), high)
+
+    number = column(rect.left() + EDGE, NUMBER * digit)
+    role = column(number.right() + GAP, metrics.horizontalAdvance("assistant"))
+    is_roomy = rect.width() >= ROOMY * digit
+    names = column(role.right() + GAP, tool * digit) if is_roomy else None
+    after = column(rect.right() - EDGE - TOKENS * digit, TOKENS * digit)
+    letter = metrics.horizontalAdvance("S") + 4
+    fate = column(after.left() - letter, letter)
+    before = column(fate.left() - GAP - TOKENS * digit, TOKENS * digit)
+    left = (names or role).right() + GAP
+    return DiffColumns(number, role, names, column(left, before.left() - GAP - left), before, fate, after)
+
+
+class DiffHead(Guarded, QWidget):
+    """The names of the columns, above the rows."""
+
+    def __init__(self, theme: Theme, delegate: DiffDelegate, rows: QWidget) -> None:
+        super().__init__()
+        self._theme, self._delegate, self._rows = theme, delegate, rows
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.fontMetrics().height() + 8)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._theme.colours
+        with QPainter(self) as painter:
+            room = QRect(self._rows.x(), 0, self._rows.width(), self.height())
+            columns = diff_columns(room, painter.fontMetrics(), self._delegate.tool)
+            names = [
+                (columns.number, "#", RIGHT),
+                (columns.role, "Role", MIDDLE),
+                (columns.subject, "Subject", MIDDLE),
+                (columns.before, "Before", RIGHT),
+                (columns.after, "After", RIGHT),
+            ]
+            if columns.tool is not None:
+                names.append((columns.tool, "Tool", MIDDLE))
+            for place, name, how in names:
+                paint_text(painter, place, name, colours.quiet, how)
+            painter.setPen(ink(colours.line))
+            painter.drawLine(self.rect().bottomLeft(), self.rect().bottomRight())
