@@ -107,17 +107,31 @@ class Beliefs:
         """
         self._model = model or self._model
         if fresh and self._stretch:
-            unseen = self._unseen()
-            closed = [(told, true, unseen if known is None else known) for told, true, known in self._samples]
-            self._samples.clear()
-            self._samples.extend(closed)
+            self._close_samples()
             self._stretch.clear()
+        if grown is not None and not grown[1]:
+            self._see_unrecorded(grown[0])
         if grown is not None:
             self._ratios.add(*grown)
         self._stretch.append((raw, reported))
         self._samples.append((raw, reported, None))
         slope = min(HIGHEST, max(LOWEST, self._slope()))  # the range that a calibration can learn
         self._now = Belief(tuple(self._samples), self._unseen(), slope)
+
+    def _close_samples(self) -> None:
+        """What was unseen in the samples so far stays as it is known now."""
+        unseen = self._unseen()
+        closed = [(told, true, unseen if known is None else known) for told, true, known in self._samples]
+        self._samples.clear()
+        self._samples.extend(closed)
+
+    def _see_unrecorded(self, tokens: int) -> None:
+        """The buffer grew, and no message of that is recorded: a harness that counts its prompt counts them at once."""
+        if tokens and self._stretch:
+            self._close_samples()
+            moved = [(raw, reported + tokens) for raw, reported in self._stretch]
+            self._stretch.clear()
+            self._stretch.extend(moved)
 
     def _slope(self) -> float:
         return self._ratios.median(prior(self._estimator, self._model))

@@ -1,10 +1,12 @@
 """Calibration, by the cases of the specification."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.tokens.calibration import Calibration
+from inspector.core.tokens.calibration import Beliefs, Calibration
 
 Samples = list[tuple[int, int]]
 
@@ -68,3 +70,32 @@ def test_bounds(samples: Samples, raw: int) -> None:
     assert 0.5 <= calibration.scale <= 2.0
     assert len(calibration.samples) <= 8
     assert raw // 2 <= calibration.apply(raw) <= raw * 2
+
+
+# -- what a harness would believe on a recorded session
+
+
+def believed(*reports: tuple[int, int]) -> list[int]:
+    """The belief before each call and after the last one. `reports`: (counted, reported) of calls that only grow."""
+    beliefs, before = Beliefs("roku"), (0, 0)
+    found = [beliefs.now().tokens(reports[0][0])]
+    for (counted, reported), then in pairwise([*reports, reports[-1]]):
+        grown = (reported - before[1], counted - before[0]) if before[1] else None
+        beliefs.report(counted, reported, "m", grown, fresh=False)
+        found.append(beliefs.now().tokens(then[0]))
+        before = counted, reported
+    return found
+
+
+@pytest.mark.parametrize("line", [120_000, 150_000])
+def test_a_belief_when_no_messages_are_recorded_crosses_a_line_a_call_after_the_reports(line: int) -> None:
+    reported = [100_000 + 4_000 * n for n in range(20)]
+    now = believed(*((0, tokens) for tokens in reported))
+    crossed = next(n for n, tokens in enumerate(reported) if tokens >= line)
+    assert next(n for n, tokens in enumerate(now) if tokens >= line) == crossed + 1
+
+
+def test_a_belief_when_messages_are_recorded_goes_by_what_it_counts() -> None:
+    """What an estimator does not see of recorded messages, a harness with that estimator does not see either."""
+    now = believed(*((1_000 * n, 20_000 + 2_000 * n) for n in range(20)))
+    assert now[-1] == pytest.approx(58_000, rel=0.05)
