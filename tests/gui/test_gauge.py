@@ -235,6 +235,14 @@ def test_chip_of_a_policy_with_nothing_due_says_so(desk: Desk, sample: Gauge) ->
     assert "No tier is due" in shown(sample)
 
 
+def test_gauge_of_a_file_without_messages_and_calls_says_that_nothing_is_counted(desk: Desk, gauge: Gauge) -> None:
+    desk.workbench.open(Session("test", (Thread("main"),), path="empty.json"))
+    words = shown(gauge)
+    assert words.startswith(
+        "PRESSURE\nNo tokens\nThe file records nothing that could be counted\nNo model call is recorded"
+    )
+
+
 # -- folded
 
 

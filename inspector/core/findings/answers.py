@@ -18,7 +18,9 @@ from inspector.core.findings.lost import CompactionLoss, recorded_losses
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost
 from inspector.core.message import Opaque
+from inspector.core.replay.economics import Economics
 from inspector.core.replay.regret import Losses
+from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, known_pressures
@@ -71,7 +73,7 @@ class ShortAnswer:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """Headline and detail as one text."""
         return f"{self.headline} {self.detail}".rstrip()
 
 
@@ -100,11 +102,11 @@ def filled_answer(
     if not size.pressure.tokens:
         return ShortAnswer("filled", "The file records no messages and no token counts.", request=at)
     calls = tool_calls(session, thread)
-    found, duplicates = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
+    parts, duplicates = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
     headline, strong = _fullest_words(thread, at, size.pressure, window_at(at))
-    detail = _filling_words(found, duplicates, not_recorded_words(thread, at, size.scale.unseen))
-    trees = [found.tree]
-    del found
+    detail = _filling_words(parts, duplicates, not_recorded_words(thread, at, size.scale.unseen))
+    trees = [parts.tree]
+    del parts
     forget(trees)
     return ShortAnswer("filled", headline, detail, strong, at)
 
@@ -131,8 +133,8 @@ def _window_share(share: float) -> str:
     return per_cent(share, 1) if share >= 0.001 else f"less than {per_cent(0.001, 1)}"
 
 
-def _filling_words(found: Breakdown, duplicates: Sequence[Repeat], not_recorded: str) -> str:
-    tree = found.tree
+def _filling_words(parts: Breakdown, duplicates: Sequence[Repeat], not_recorded: str) -> str:
+    tree = parts.tree
     if not tree.children:
         return ""
     first, *others = sorted(tree.children, key=lambda child: -child.tokens)
@@ -175,7 +177,7 @@ def lost_answer(session: Session, thread: Thread) -> ShortAnswer:
     if not thread.messages:
         return ShortAnswer("lost", NO_MESSAGES)
     losses = recorded_losses(session, thread)
-    begins = any(one.kind == "summary" and not one.before_request for one in thread.compactions)
+    begins = any(step.kind == "summary" and not step.before_request for step in thread.compactions)
     elsewhere = sum(len(other.compactions) for other in session.threads if other is not thread)
     inside, together = _compacts_inside_calls(thread), losses.together
     return describe_losses(losses.each, len(thread.requests), begins, inside, elsewhere, together)
@@ -277,7 +279,7 @@ def _paraphrased_words(worst: CompactionLoss) -> str:
 
 
 def _needed_words(worst: CompactionLoss) -> str:
-    """What getting the facts back cost; empty where nobody could need them again."""
+    """What getting the facts back cost; empty where they are unknown."""
     if not (worst.is_readable and worst.rows):
         return ""
     if not worst.needed_again:
@@ -290,7 +292,7 @@ def _needed_words(worst: CompactionLoss) -> str:
 
 
 def _together_words(count: int, together: Losses | None) -> str:
-    """What so many of them lost, each fact counted once; empty for a single one."""
+    """What all compactions lost, each fact counted once; empty for a single compaction."""
     if count == 1 or together is None:
         return ""
     subject = "Both together" if count == 2 else f"All {count:,} together"
@@ -313,62 +315,74 @@ def cost_answer(session: Session, thread: Thread | None = None) -> ShortAnswer:
     return describe_cost(session_cost(session), (thread or session.main).id)
 
 
-def describe_cost(found: SessionCost, thread_id: str = "main") -> ShortAnswer:
+def describe_cost(cost: SessionCost, thread_id: str = "main") -> ShortAnswer:
     """Describe the cost that was worked out for a session. `thread_id`: the thread of the other answers."""
-    reports = [request.usage is not None for one in found.threads for request in one.thread.requests]
+    requests = [request for thread_cost in cost.threads for request in thread_cost.thread.requests]
+    reports = [request.usage is not None for request in requests]
     if not any(reports):
         return ShortAnswer("cost", NO_USAGE if reports else NO_CALLS)
-    misses = [miss for miss in found.breaks if miss.cause != "compaction"]
-    total = _total_words(found)
+    misses = [miss for miss in cost.breaks if miss.cause != "compaction"]
+    total = _total_words(cost)
     incomplete = ""
     if sum(reports) < _NEARLY_ALL * len(reports):
         incomplete = f"Usage is recorded for {sum(reports):,} of {len(reports):,} requests."
     if misses:
-        return _miss_answer(misses, found, total, incomplete)
-    detail = " ".join(filter(None, (_cache_words(found), _compaction_words(found.threads, thread_id), incomplete)))
+        return _miss_answer(misses, cost, total, incomplete, thread_id)
+    detail = " ".join(filter(None, (_cache_words(cost), _compaction_words(cost.threads, thread_id), incomplete)))
     if not total:
-        return ShortAnswer("cost", f"The price of {_unpriced_model(found)} is unknown.", detail)
+        return ShortAnswer("cost", f"The price of {_unpriced_model(cost)} is unknown.", detail)
     return ShortAnswer("cost", f"The session cost {total}.", detail, total)
 
 
-def _total_words(found: SessionCost) -> str:
+def _total_words(cost: SessionCost) -> str:
     """`$8.67`; `at least $8.67` where an answer was still being written; empty where a price is unknown."""
-    if found.bill is None:
+    if cost.bill is None:
         return ""
-    total = dollars(found.bill.total)
-    if not found.output_is_final:
+    total = dollars(cost.bill.total)
+    if not cost.output_is_final:
         return f"at least {total}"
-    return "less than a cent" if 0 < found.bill.total < _CENT else total
+    return "less than a cent" if 0 < cost.bill.total < _CENT else total
 
 
-def _unpriced_model(found: SessionCost) -> str:
-    models = (one.thread.model for one in found.bills if one.bill is None)
+def _unpriced_model(cost: SessionCost) -> str:
+    models = (bill.thread.model for bill in cost.bills if bill.bill is None)
     return _short(next(filter(None, models), "")) or "the model"
 
 
-def _miss_answer(misses: Sequence[Rebilling], found: SessionCost, total: str, incomplete: str) -> ShortAnswer:
+def _miss_answer(
+    misses: Sequence[Rebilling], cost: SessionCost, total: str, incomplete: str, thread_id: str
+) -> ShortAnswer:
     dearest = max(misses, key=lambda miss: (miss.usd or Decimal(0), miss.tokens))
-    priced = dearest.usd is not None and bool(total)
-    strong = f"{dearest.tokens:,} tokens"
-    headline = f"The largest cache miss was request {dearest.request}: {strong} were re-sent."
-    if priced:
-        strong = dollars(dearest.usd or 0)
-        headline = f"The dearest cache miss was request {dearest.request}: {strong} of {total}."
-    why = cause_sentence(dearest)
-    sentences = [f"{dearest.tokens:,} tokens were re-sent: {why}." if priced else f"{why[:1].upper()}{why[1:]}."]
+    place = f"request {dearest.request}"
+    if dearest.thread != thread_id:
+        place += f" of {_short(dearest.thread)}"
+    resent, why = plural(dearest.tokens, "token"), cause_sentence(dearest)
+    if dearest.usd is not None and total:
+        strong = dollars(dearest.usd)
+        headline = f"The dearest cache miss was {place}: {strong} of {total}."
+        sentences = [f"{resent} were re-sent: {why}."]
+    else:
+        strong = resent
+        headline = f"The largest cache miss was {place}: {strong} were re-sent."
+        sentences = [f"{why[:1].upper()}{why[1:]}."]
     if len(misses) > 1:
-        again = sum(miss.tokens for miss in misses)
-        avoidable = f", {dollars(found.avoidable)} of it avoidable" if found.avoidable else ""
-        sentences.append(f"{plural(len(misses), 'cache miss', 'cache misses')} outside compactions: "
-                         f"{again:,} tokens{avoidable}.")  # fmt: skip
+        sentences.append(_all_misses_words(misses, cost))
     sentences.append(incomplete)
     return ShortAnswer("cost", headline, " ".join(filter(None, sentences)), strong, dearest.request, dearest.thread)
 
 
-def _cache_words(found: SessionCost) -> str:
-    if found.breaks:
+def _all_misses_words(misses: Sequence[Rebilling], cost: SessionCost) -> str:
+    """`2 cache misses outside compactions: 78,698 tokens, $0.45 of it avoidable.`"""
+    count = plural(len(misses), "cache miss", "cache misses")
+    tokens = sum(miss.tokens for miss in misses)
+    avoidable = f", {dollars(cost.avoidable)} of it avoidable" if cost.avoidable else ""
+    return f"{count} outside compactions: {tokens:,} tokens{avoidable}."
+
+
+def _cache_words(cost: SessionCost) -> str:
+    if cost.breaks:
         return "Every cache miss followed a compaction."
-    usages = [usage for one in found.bills for usage in one.used]
+    usages = [usage for bill in cost.bills for usage in bill.used]
     if not any(usage.cache_read or usage.cache_write for usage in usages):
         return "No request used a prompt cache."
     return "No cache miss was recorded." if len(usages) > 1 else ""
@@ -376,24 +390,29 @@ def _cache_words(found: SessionCost) -> str:
 
 def _compaction_words(threads: Sequence[ThreadCost], thread_id: str) -> str:
     """`2 of 3 compactions paid for themselves, saving $11.40 compared with no compaction.`"""
-    steps = [
-        (cost.thread.id, step.economics)
-        for cost in threads
-        for step in cost.compactions
-        if step.at.before_request < len(cost.thread.requests)  # after the last request nothing can be saved
-    ]
-    known = [economics for _, economics in steps if economics.paid is not None]
-    if not known:
+    steps = [(cost.thread.id, step) for cost in threads for step in _followed_steps(cost)]
+    priced = [step.economics for _, step in steps if step.economics.paid is not None]
+    if not priced:
         return ""
-    elsewhere = all(name != thread_id for name, _ in steps)
-    single, several = ("The compaction of another thread", " of other threads") if elsewhere else ("The compaction", "")
-    paid = sum(economics.paid is True for economics in known)
-    saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in known), Decimal(0))
+    single, several = "The compaction", ""
+    if all(name != thread_id for name, _ in steps):
+        single, several = "The compaction of another thread", " of other threads"
+    paid = sum(economics.paid is True for economics in priced)
+    saved = sum((_net_saving(economics) for economics in priced), Decimal(0))
     result = f"saving {dollars(saved)}" if saved >= 0 else f"costing {dollars(-saved)} more"
-    if len(known) == 1:
-        verdict = "paid for itself" if paid else "did not pay for itself"
-        return f"{single} {verdict}, {result} compared with no compaction."
-    return f"{paid:,} of {len(known):,} compactions{several} paid for themselves, {result} compared with no compaction."
+    subject = f"{paid:,} of {len(priced):,} compactions{several} paid for themselves"
+    if len(priced) == 1:
+        subject = f"{single} {'paid for itself' if paid else 'did not pay for itself'}"
+    return f"{subject}, {result} compared with no compaction."
+
+
+def _followed_steps(cost: ThreadCost) -> list[Compacted]:
+    """Return the compactions of a thread that a request followed: after the last one nothing can be saved."""
+    return [step for step in cost.compactions if step.at.before_request < len(cost.thread.requests)]
+
+
+def _net_saving(economics: Economics) -> Decimal:
+    return (economics.saved_usd or Decimal(0)) - (economics.cost_usd or Decimal(0))
 
 
 # -- all three ---------------------------------------------------------------------------------------------------------

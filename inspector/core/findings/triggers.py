@@ -1,5 +1,5 @@
-"""Where the recorded client compacted by itself, else where its known rules would: whatever policy is chosen. Loaded
-with the window, so it stands apart from what compares messages.
+"""Where the recorded client compacted on its own, else where its known rules would: whatever policy is chosen. Loaded
+with the window, so it is kept apart from what compares messages.
 """
 
 import re
@@ -17,13 +17,14 @@ from inspector.core.words import per_cent, times
 BY_HAND = "manual"
 _NEARLY = 0.01
 """Share of the window within which observed sizes count as one."""
+_MOST_NOTCHES = 200
 _FEW = 2
 """Requests of a conversation that a client could compact, at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedTrigger:
-    """A compaction of the history that nobody asked for."""
+    """A compaction of the history that the user did not ask for."""
 
     before_request: int
     tokens: int
@@ -42,18 +43,19 @@ def observed_triggers(thread: Thread, pressures: Pressures, window: int | None) 
 def _observed(same: SameObject, measured: SameObject, window: int | None) -> tuple[ObservedTrigger, ...]:
     """Remembered of one thread: gauge and timeline ask at every step along a session, which may hold thousands."""
     thread: Thread = same.held
-    found = []
-    for one in thread.compactions:
-        if one.kind != "summary" or one.trigger == BY_HAND:
+    triggers = []
+    for compaction in thread.compactions:
+        if compaction.kind != "summary" or compaction.trigger == BY_HAND:
             continue
-        if tokens := compaction_sizes(thread, measured.held, one).before.tokens:
-            found.append(ObservedTrigger(one.before_request, tokens, tokens / window if window else None))
-    return tuple(found)
+        if tokens := compaction_sizes(thread, measured.held, compaction).before.tokens:
+            ratio = tokens / window if window else None
+            triggers.append(ObservedTrigger(compaction.before_request, tokens, ratio))
+    return tuple(triggers)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientTrigger:
-    """Where the recorded client compacts by itself, whatever policy is chosen."""
+    """Where the recorded client compacts on its own, whatever policy is chosen."""
 
     client: str
     """Its name without a version."""
@@ -61,7 +63,7 @@ class ClientTrigger:
     """Sizes of the buffers that it compacted, smallest first; where none was observed the one size of its rules."""
     window: int | None
     observed: bool
-    """False: the session shows no compaction by the client itself; the size follows from the rules of its version."""
+    """False: the session shows no compaction of the client's own; the size follows from the rules of its version."""
     version: str = ""
 
     @property
@@ -77,6 +79,11 @@ class ClientTrigger:
         digits = 1 if ends[0] == ends[1] else 0
         low, high = (self._spell(tokens, digits) for tokens in ends)
         return f"{self.client} {low}" if low == high else f"{self.client} {low.removesuffix('%')}–{high}"
+
+    @property
+    def notches(self) -> tuple[int, ...]:
+        """The sizes to draw: of very many every n-th."""
+        return (*self.tokens[:: len(self.tokens) // _MOST_NOTCHES + 1], self.tokens[-1])
 
     def _ends(self) -> tuple[int, int]:
         """The smallest and the largest size; their mean for both where they are nearly the same."""
@@ -102,7 +109,7 @@ class ClientTrigger:
 
 
 def client_trigger(session: Session, thread: Thread, pressures: Pressures, window: int | None) -> ClientTrigger | None:
-    """Return where the client of a session compacts by itself: as observed in this thread, else as its rules say.
+    """Return where the client of a session compacts on its own: as observed in this thread, else as its rules say.
 
     None where neither is known. `pressures`: those of the thread; `window`: tokens.
     """

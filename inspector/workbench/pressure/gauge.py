@@ -152,13 +152,13 @@ class GaugeReading:
     """... which is the product's own."""
     has_tiers: bool = True
     by_itself: bool = False
-    """It counts by itself, without system prompt and tools, as such a harness does from a compaction to a report."""
+    """It leaves out system prompt and tools, as such a harness does from a compaction to the next report."""
     late: tuple[str, ...] = ()
     """For each line whose tiers would fire at another request than where the reported number crosses it."""
     before: int | None = None
     """After a step: the size of the buffer that the steps here start from."""
     trigger: ClientTrigger | None = None
-    """Where the recorded client compacts by itself."""
+    """Where the recorded client compacts on its own."""
     due: tuple[str, ...] | None = None
     """The tiers that are due; None while that is not worked out."""
     preview: TierEffect | None = None
@@ -308,14 +308,18 @@ def _by_itself(state: State, thread: Thread) -> bool:
 
 def _late(state: State) -> tuple[str, ...]:
     """Say of each line of the chosen policy when its own count reaches it, where that is not when the reported does."""
-    known, pressures = state.believed, state.pressures
-    if known is None or pressures is None or not known.tokens or known.whose != wanted(state):
+    belief, pressures = state.believed, state.pressures
+    if belief is None or pressures is None or not belief.tokens or belief.whose != wanted(state):
         return ()
-    cuts, sentences = [one.before_request for one in known.thread.compactions], list[str]()
-    for line in (one for one in gauge_lines(state) if one.policy == state.choices.policy):
-        if (key := (line.watermark, SameObject(pressures))) not in known.late:
-            known.late[key] = lateness(line.watermark, pressures, known.tokens, cuts).words
-        if known.late[key]:
+    cuts = [compaction.before_request for compaction in belief.thread.compactions]
+    sentences = []
+    for line in gauge_lines(state):
+        if line.policy != state.choices.policy:
+            continue
+        key = (line.watermark, SameObject(pressures))
+        if key not in belief.late:
+            belief.late[key] = lateness(line.watermark, pressures, belief.tokens, cuts).words
+        if words := belief.late[key]:
             share = line.watermark.label.split(" ")[0]
-            sentences.append(f"By its own count it reaches {share} {known.late[key]}.")
+            sentences.append(f"By its own count it reaches {share} {words}.")
     return tuple(sentences)

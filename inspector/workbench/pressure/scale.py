@@ -28,7 +28,7 @@ class GaugeLine:
     policy: str
     """Name of the policy whose tiers it fires ..."""
     title: str
-    """... and its title, without what stands in brackets."""
+    """... and its title, without its part in brackets."""
     is_scale: bool
     """One of the product's own scale; False: of another policy that was chosen."""
     is_moved: bool = False
@@ -53,13 +53,13 @@ class GaugeLine:
         return f"{self.label}: {self.tokens:,} tokens. {self.title} fires {tiers} {side}."
 
     def headroom(self, tokens: int) -> str:
-        """`2,765 over`, `27,235 to go`: of a buffer of so many tokens."""
+        """`2,765 over`, `27,235 to go`: of a buffer that has `tokens`."""
         room = self.tokens - tokens
         return f"{room:,} to go" if room >= 0 else f"{-room:,} over"
 
 
 def short_title(title: str) -> str:
-    """Return a policy's title without what stands in brackets."""
+    """Return a policy's title without its part in brackets."""
     return title.partition(" (")[0]
 
 
@@ -134,7 +134,7 @@ def value_for(state: State, line: GaugeLine, tokens: int) -> str | None:
     setting = line.watermark.setting
     is_chosen = line.policy == state.choices.policy
     now = settings_of(state) if is_chosen else by.settings()
-    field = next((one for one in fields(now) if one.name == setting), None)
+    field = next((field for field in fields(now) if field.name == setting), None)
     if field is None:
         return None
     whole = get_type_hints(type(now))[setting] is int
@@ -151,7 +151,7 @@ def value_for(state: State, line: GaugeLine, tokens: int) -> str | None:
             settings = by.settings((*others, (setting, spell(value))), window)
         except InspectorError:
             return None
-        return next((one.tokens for one in by.watermarks(settings) if one.setting == setting), None)
+        return next((mark.tokens for mark in by.watermarks(settings) if mark.setting == setting), None)
 
     ends = (0 if low is None else low, window if high is None else high)
     nearest = _nearest(place, tokens, *ends, 1 if whole else 10**-_DIGITS)
@@ -167,10 +167,10 @@ def _nearest(line: Callable[[float], int | None], tokens: int, low: float, high:
         return None
     while high - low > grain / 4:
         middle = (low + high) / 2
-        here = line(middle)
-        if here is None:
+        tokens_there = line(middle)
+        if tokens_there is None:
             return None
-        if (here < tokens) == (at_high >= at_low):
+        if (tokens_there < tokens) == (at_high >= at_low):
             low = middle
         else:
             high = middle
@@ -191,9 +191,9 @@ def firings(state: State) -> tuple[Firing, ...]:
     """Return the requests above each line: of the chosen policy by its own count, of the scale under another policy by
     the tokens that are shown. O(requests) once the counts are there."""
     own = state.believed.tokens if state.believed else ()
-    shown = [pressure.tokens or 0 for pressure in state.pressures] if state.pressures is not None else []
+    sizes = [pressure.tokens or 0 for pressure in state.pressures] if state.pressures is not None else []
     lines = gauge_lines(state)
-    return tuple(_firing(line, own if line.policy == state.choices.policy else shown) for line in lines)
+    return tuple(_firing(line, own if line.policy == state.choices.policy else sizes) for line in lines)
 
 
 def _firing(line: GaugeLine, tokens: Sequence[int]) -> Firing:

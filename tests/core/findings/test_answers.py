@@ -280,6 +280,15 @@ def test_cause_sentence_of_every_cause_is_a_clause(cause: str) -> None:
     assert not words.endswith(".")
 
 
+def test_cost_answer_when_the_dearest_miss_is_in_another_thread_names_that_thread() -> None:
+    used = (Usage(10, 0, 30_000, 100), Usage(10, 0, 31_000, 100))
+    main, other = grown(Usage(500, output=10)), replace(grown(*used), id="agent-7")
+    answer = cost_answer(session(main, other))
+    assert answer.headline.startswith("The dearest cache miss was request 1 of agent-7: $")
+    assert (answer.request, answer.thread) == (1, "agent-7")
+    assert cost_answer(session(main, other), other).headline.startswith("The dearest cache miss was request 1: $")
+
+
 # -- words
 
 

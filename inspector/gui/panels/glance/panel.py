@@ -116,18 +116,18 @@ class GlancePanel(Panel):
         job = self._jobs[question]
         if job.busy or not self.is_new(question, *self._depends_on(question)):
             return
-        card, answer = self.cards[question], self._answerer(question)
+        card, work_out = self.cards[question], self._answerer(question)
         if card.answer is None:
             card.show_answer(None, CARDS[question].pending)
             self._fit()
 
-        def show(found: ShortAnswer) -> None:
-            card.show_answer(found)
+        def show(answer: ShortAnswer) -> None:
+            card.show_answer(answer)
             self._fit()
             self._work_out(question)  # the session may have grown meanwhile
 
         lane: Lane = "compute" if question == "filled" else "card"  # the others go over the whole session
-        job.run(lambda task: answer(), show, lane=lane)
+        job.run(lambda task: work_out(), show, lane=lane)
 
     def _answerer(self, question: Question) -> Callable[[], ShortAnswer]:
         """Return what works out an answer about what is open now, on any thread."""

@@ -13,9 +13,9 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.timeline.legend import Legend
 from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.panels.timeline.readings import (
-    headline,
     own_count_words,
-    size_words,
+    pressure_headline,
+    pressure_size,
     spoken_pressure,
     window_words,
 )
@@ -80,7 +80,7 @@ class Gauge(Panel):
         self.tank.show_reading(now)
         self.legend.show_reading(now)
         self.setAccessibleDescription(spoken_pressure(now))
-        self._ratio.setText(headline(now))
+        self._ratio.setText(pressure_headline(now))
         self._ratio.setToolTip(tip(explain("pressure")))
         self._show_kind(now)
         self._show_words(now)
@@ -97,10 +97,10 @@ class Gauge(Panel):
             say(self._policy, "")
             say(self._warning, "")
             say(self._count, "")
-            self.setToolTip(tip(f"{headline(now)}: {size_words(now)}") if now else "")
+            self.setToolTip(tip(f"{pressure_headline(now)}: {pressure_size(now)}") if now else "")
             return
         self.setToolTip("")
-        say(self._tokens, size_words(now))
+        say(self._tokens, pressure_size(now))
         self._tokens.setToolTip(tip(window_words(now)) if now else "")
         say(self._place, now.place if now else "")
         self._place.setToolTip(tip(explain("request")))
@@ -112,7 +112,7 @@ class Gauge(Panel):
 
     def _show_kind(self, now: GaugeReading | None) -> None:
         kind = now.pressure.kind if now else ""
-        say(self._kind, "" if self.folded else kind)
+        say(self._kind, "" if self.folded or kind == "unknown" else kind)
         self._kind.setToolTip(tip(explain(kind)) if kind else "")
         mark(self._kind, "kind", kind)
 
@@ -127,8 +127,7 @@ class Gauge(Panel):
         self._due.setText(words)
         self._due.setVisible(now is not None and not (self.folded and not words))
         mark(self._due, "due", bool(due))
-        known = words or "being worked out"
-        self._due.setToolTip(tip(explain("due", explain("tier"), f"{known}." if not due else "")))
+        self._due.setToolTip(tip(explain("due", explain("tier"), "" if words else "It is being worked out.")))
 
     def _look_into(self, category: str) -> None:
         """The breakdown with that category chosen; it reduces the buffer list as soon as it knows the messages."""
@@ -164,8 +163,8 @@ class Gauge(Panel):
         self._tank_row.setContentsMargins(4 if self.folded else _INSET - LEFT, 0, 0, 0)
         self._foot.setContentsMargins(side, 0, side, 12)
         centre = Qt.AlignmentFlag.AlignHCenter if self.folded else Qt.AlignmentFlag.AlignLeft
-        for one in (self._ratio, self._place, self._due):
-            one.setAlignment(centre | Qt.AlignmentFlag.AlignVCenter)
+        for words in (self._ratio, self._place, self._due):
+            words.setAlignment(centre | Qt.AlignmentFlag.AlignVCenter)
         for line in (self._number, self._chip):
             line.setStretch(0, self.folded)  # alone in its line it stands in the middle
         mark(self._ratio, "folded", self.folded)

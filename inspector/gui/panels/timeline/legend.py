@@ -88,7 +88,7 @@ class Legend(Guarded, QWidget):
         return super().event(event)
 
     def about(self, y: float) -> str:
-        """Return what is said of the part at that height; empty where there is none."""
+        """Explain the part at that height; empty where there is none."""
         at, reading = self._row_at(y), self._reading
         if reading is None or not 0 <= at < len(self._rows):
             return ""

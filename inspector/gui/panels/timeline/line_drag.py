@@ -1,6 +1,7 @@
 """A watermark in the user's hand, on the gauge or in the timeline: its setting follows, Escape brings it back."""
 
 from collections.abc import Sequence
+from itertools import cycle
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
@@ -35,7 +36,7 @@ class LineDrag(Guarded, QObject):
         self._application.installEventFilter(self)
 
     def move(self, tokens: float) -> None:
-        """To so many tokens, as near as its setting allows. Without a line in the hand nothing happens."""
+        """Move the line that is held, as near to `tokens` as its setting allows."""
         if self.held is None:
             return
         value = value_for(self._workbench.state, self.held, round(tokens))
@@ -47,24 +48,24 @@ class LineDrag(Guarded, QObject):
         (stepping.set_scale if line.is_scale else stepping.set)(line.watermark.setting, value)
 
     def drop(self) -> None:
-        """It stays where it is."""
+        """Let go of the line where it is."""
         if self.held is not None:
             self.held = None
             self._application.removeEventFilter(self)
 
     def cancel(self) -> None:
-        """It is back where it was taken."""
+        """Put the line back where it was before the drag."""
         if self.held is not None:
             self.drop()
             self._workbench.stepping.choose(settings=self._before.settings, scale=self._before.scale)
 
     def give_back(self, line: GaugeLine) -> None:
-        """Where the policy itself has it."""
+        """Put a line where the policy itself has it."""
         self.drop()
         self._set(line, None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Escape, wherever the focus is, as long as a line is held."""
+        """Put the line back on Escape, wherever the focus is."""
         kinds = (QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride)
         if event.type() in kinds and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             event.accept()
@@ -75,6 +76,5 @@ class LineDrag(Guarded, QObject):
 
 def line_colours(colours: Colours, lines: Sequence[GaugeLine]) -> list[str]:
     """Return the colour of each line: the scale's lower and higher one, and one for all lines of another policy."""
-    scale = (colours.low, colours.high)
-    places = [sum(one.is_scale for one in lines[:place]) for place in range(len(lines))]
-    return [scale[place % 2] if line.is_scale else colours.text for line, place in zip(lines, places, strict=True)]
+    scale = cycle((colours.low, colours.high))
+    return [next(scale) if line.is_scale else colours.text for line in lines]

@@ -110,7 +110,7 @@ class TimelineOverlay(Overlay):
         self.is_assumed = False
         self.lines: tuple[GaugeLine, ...] = ()
         self.trigger: ClientTrigger | None = None
-        """Where the recorded client compacts by itself: a notch, whatever policy draws its lines."""
+        """Where the recorded client compacts on its own: a notch, whatever policy draws its lines."""
         self.firings: tuple[Firing, ...] = ()
         self.effects: tuple[StepEffect, ...] = ()
         self._in_words = False
@@ -130,8 +130,7 @@ class TimelineOverlay(Overlay):
         self, rim: int | None, is_assumed: bool, lines: tuple[GaugeLine, ...], trigger: ClientTrigger | None
     ) -> bool:
         """Show another window, other lines, another notch. Returns whether any of it is another."""
-        shown = (self.rim, self.is_assumed, self.lines, self.trigger)
-        if shown == (rim, is_assumed, lines, trigger):
+        if (self.rim, self.is_assumed, self.lines, self.trigger) == (rim, is_assumed, lines, trigger):
             return False
         self.rim, self.is_assumed, self.lines, self.trigger = rim, is_assumed, lines, trigger
         self.update()
@@ -216,7 +215,7 @@ class TimelineOverlay(Overlay):
             y = self._point(0, line.tokens).y()
             if area.top() <= y <= area.bottom():
                 paint_handle(painter, QPointF(area.left() + 2, y), colour)
-        sizes = self.trigger.tokens if self.trigger is not None else ()
+        sizes = self.trigger.notches if self.trigger is not None else ()
         for y in {round(self._point(0, tokens).y()) for tokens in sizes}:
             if area.top() <= y <= area.bottom():
                 notch = QPainterPath(QPointF(area.right() + 2, y))
@@ -227,21 +226,21 @@ class TimelineOverlay(Overlay):
 
     def _line_labels(self, roomy: bool = True) -> list[LineLabel]:
         """Return the labels right of the plot, the highest first."""
-        colours, found = self._theme.colours, list[LineLabel]()
+        colours, labels = self._theme.colours, list[LineLabel]()
         if self.rim:
             name = f"{grouped(self.rim)} assumed" if self.is_assumed else f"Window {grouped(self.rim)}"
-            found.append(LineLabel(self.rim, "", name, colours.quiet, explain("window"), 3))
+            labels.append(LineLabel(self.rim, "", name, colours.quiet, explain("window"), 3))
         for line, colour in zip(self.lines, line_colours(colours, self.lines), strict=True):
             tokens = grouped(line.tokens) if roomy else ""
             rank, words = 0 if line.is_scale else 2, explain("watermark", line.about)
-            found.append(LineLabel(line.tokens, line.label, tokens, colour, words, rank))
+            labels.append(LineLabel(line.tokens, line.label, tokens, colour, words, rank))
         if self.trigger is not None:
             trigger = self.trigger
-            found.append(LineLabel(trigger.tokens[-1], trigger.label, "", colours.good, trigger_words(trigger), 1))
-        return sorted(found, key=lambda label: -label.tokens)
+            labels.append(LineLabel(trigger.tokens[-1], trigger.label, "", colours.good, trigger_words(trigger), 1))
+        return sorted(labels, key=lambda label: -label.tokens)
 
     def gutter_width(self, whole: int) -> int:
-        """Return the pixels that the labels of the lines take right of a plot in a timeline of so many pixels."""
+        """Return the pixels that the labels of the lines take right of the plot. `whole`: pixels of the timeline."""
         if whole < NARROW or not self.lines:
             return GUTTER_INSET
         plain, bold = self._label_fonts()
@@ -290,8 +289,8 @@ class TimelineOverlay(Overlay):
         """Return where each begins, beside its line; where there is no room for all, those of the highest rank go."""
         inside = [label for label in labels if area.top() - 1 <= self._point(0, label.tokens).y() <= area.bottom() + 1]
         while inside:
-            wanted = [self._point(0, label.tokens).y() - high / 2 for label in inside]
-            places = stack_labels(wanted, [high] * len(inside), min(area.bottom() + high / 2, self.height()))
+            tops = [self._point(0, label.tokens).y() - high / 2 for label in inside]
+            places = stack_labels(tops, [high] * len(inside), min(area.bottom() + high / 2, self.height()))
             if places:
                 return list(zip(inside, places, strict=True))
             inside.remove(max(inside, key=lambda label: label.rank))

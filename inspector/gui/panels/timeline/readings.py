@@ -16,20 +16,22 @@ SOURCES = {
 NOTHING = "–"
 
 
-def headline(reading: GaugeReading | None) -> str:
+def pressure_headline(reading: GaugeReading | None) -> str:
     """Return the share of the window; of an unknown window the tokens."""
-    if reading is None or reading.pressure.tokens is None:
+    if reading is None:
         return NOTHING
+    if reading.pressure.tokens is None:
+        return "No tokens"
     return grouped(reading.pressure.tokens) if reading.ratio is None else per_cent(reading.ratio, 1)
 
 
-def size_words(reading: GaugeReading | None) -> str:
+def pressure_size(reading: GaugeReading | None) -> str:
     """Return `122,765 of 200,000 tokens`, with the range and the change by our steps on lines of their own."""
     if reading is None:
         return "Nothing is open"
     pressure, window = reading.pressure, reading.window.tokens
     if pressure.tokens is None:
-        return "No tokens to count"
+        return "The file records nothing that could be counted"
     exact = pressure.kind in ("reported", "counted")
     tokens = f"{'' if exact else 'about '}{grouped(pressure.tokens)}"
     lines = [f"{tokens} of {grouped(window)} tokens" if window else f"tokens, window unknown: {reading.rim:,} assumed"]
@@ -61,7 +63,7 @@ def own_count_words(reading: GaugeReading | None) -> str:
     return f"{reading.policy}'s own count: {grouped(reading.believed)}{more}"
 
 
-def line_words(reading: GaugeReading, line: GaugeLine) -> str:
+def describe_line(reading: GaugeReading, line: GaugeLine) -> str:
     """Return what a hover says of a line."""
     return explain("watermark", line.about, f"{headroom(reading, line)}.")
 
@@ -83,7 +85,7 @@ def spoken_pressure(reading: GaugeReading | None) -> str:
     return f"{share}{tokens}{f' of {grouped(window)}' if window else ''}, {pressure.kind}"
 
 
-def spoken(reading: GaugeReading | None) -> str:
+def spoken_tank(reading: GaugeReading | None) -> str:
     """Return the tank in words, for those who cannot see it."""
     if reading is None:
         return "nothing open"

@@ -16,7 +16,7 @@ from inspector.gui.look.labels import NOT_RECORDED, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colours
-from inspector.gui.panels.timeline.readings import headroom, line_words, spoken
+from inspector.gui.panels.timeline.readings import describe_line, headroom, spoken_tank
 from inspector.gui.widgets.label_space import elide_name, stack_labels
 from inspector.workbench.pressure.gauge import GaugeReading
 from inspector.workbench.pressure.scale import GaugeLine
@@ -87,7 +87,7 @@ class Tank(Guarded, QWidget):
         if reading is not None:
             levels = (reading.pressure.tokens, reading.before, *(layer.high for layer in self._layers))
             self._full = max(reading.rim, *(level or 0 for level in levels))
-        self.setAccessibleDescription(spoken(reading))
+        self.setAccessibleDescription(spoken_tank(reading))
         self.update()
 
     def fold(self, folded: bool) -> None:
@@ -164,8 +164,8 @@ class Tank(Guarded, QWidget):
             painter.drawRect(left)
 
     def _paint_notches(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
-        """Triangles right of the tank, one a pixel: there may be thousands."""
-        sizes = reading.trigger.tokens if reading.trigger is not None else ()
+        """Triangles right of the tank, one a pixel."""
+        sizes = reading.trigger.notches if reading.trigger is not None else ()
         for y in {round(self.y_of(tokens)) for tokens in sizes}:
             notch = QPainterPath(QPointF(body.right() + 1, y))
             notch.lineTo(body.right() + 1 + NOTCH, y - NOTCH / 2 - 1)
@@ -207,7 +207,7 @@ class Tank(Guarded, QWidget):
         return sorted(found, key=lambda label: -label.tokens)
 
     def _line_label(self, reading: GaugeReading, line: GaugeLine, colour: str) -> TankLabel:
-        rank, words = 0 if line.is_scale else 2, line_words(reading, line)
+        rank, words = 0 if line.is_scale else 2, describe_line(reading, line)
         if self._folded:
             return TankLabel(line.tokens, line.label.split(" ")[0], "", colour, words, rank)
         return TankLabel(line.tokens, line.label, headroom(reading, line), colour, words, rank)
@@ -236,8 +236,9 @@ class Tank(Guarded, QWidget):
         """Return where each label begins. Where there is no room for all, those of the highest rank have none."""
         while labels:
             heights = [high * _rows(label) + 2.0 for label in labels]
-            wanted = [self.y_of(label.tokens) - (high / 2 if self._folded else -2) for label in labels]
-            places = stack_labels(wanted, heights, self.height())
+            above = high / 2 if self._folded else -2
+            tops = [self.y_of(label.tokens) - above for label in labels]
+            places = stack_labels(tops, heights, self.height())
             if places:
                 return list(zip(labels, places, strict=True))
             labels.remove(max(labels, key=lambda label: label.rank))
@@ -294,10 +295,10 @@ class Tank(Guarded, QWidget):
             return ""
         line, trigger, window = self._line_at(y), reading.trigger, reading.window.tokens
         to_line = abs(self.y_of(line.tokens) - y) if line is not None else REACH
-        if trigger is not None and any(abs(self.y_of(tokens) - y) < to_line for tokens in trigger.tokens):
+        if trigger is not None and any(abs(self.y_of(tokens) - y) < to_line for tokens in trigger.notches):
             return trigger_words(trigger)
         if line is not None:
-            return line_words(reading, line)
+            return describe_line(reading, line)
         for layer in self._layers:
             if self.y_of(layer.high) <= y <= self.y_of(layer.low):
                 return _layer_words(layer, reading)
