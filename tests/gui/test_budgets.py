@@ -30,6 +30,7 @@ from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.text import PlainText
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
+from inspector.workbench.message_rows import NO_CALLS
 from inspector.workbench.state import State
 from tests.gui.gaps import many_records, watched
 from tests.gui.made import session
@@ -141,7 +142,7 @@ def test_many_records_are_opened_without_a_stall(
     assert all(panel.cover is None for panel in window.docks.panels.values())
     timeline = window.docks.panel("Timeline")
     assert len(timeline.plot._drawn.series.reported) == records // 2  # type: ignore[attr-defined]
-    assert window.docks.panel("Buffer").model._tools  # type: ignore[attr-defined]
+    assert window.docks.panel("Buffer").model._calls is not NO_CALLS  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("when", ["start", "later"])
