@@ -1,7 +1,7 @@
 # Two commands do everything: `make run` opens the window, `make test` checks the house.
 # Each sets up what it needs by itself (packaging/setup.sh); a second run costs nothing.
 
-.PHONY: help run test test-clients bench fuzz soak lint format screenshots lock wheel clean
+.PHONY: help run test test-clients numbers bench fuzz soak lint format screenshots lock wheel clean
 .DEFAULT_GOAL := help
 
 PYTHON_ = .venv/bin/python
@@ -45,6 +45,10 @@ lint: ## the same without the tests
 format: ## put the code into its one format
 	$(FOR_DEV)
 	@$(PYTHON_) -m ruff check --fix-only --quiet . && $(PYTHON_) -m ruff format --quiet .
+
+numbers: ## walk every session of the tests over every face, under every policy
+	$(FOR_DEV)
+	@EVERY_FACE=1 $(PYTHON_) -m pytest -q -n 2 tests/test_numbers_shared.py $(ARGS)
 
 bench: ## measure speed, as ratios in one run
 	$(FOR_DEV)

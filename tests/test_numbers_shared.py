@@ -1,41 +1,51 @@
-"""One truth on every real transcript, under every policy: no two places show two numbers for one thing.
+"""One thing, one number: no two faces of the product show two numbers for the same thing.
 
-Gauge, legend, timeline, verdicts, previews, steps, diff, replay and the command line are asked about the same place; a
-buffer that nobody changed keeps its number; what is seen and what is unseen add up to what is shown.
+Gauge, legend, timeline, tiers, steps, diff, lists, Lost, Cost, Compare, the cards and the commands are asked about the
+same places of made-up and real sessions, by the functions that their panels show. `make numbers` walks every session
+under every policy; `make test` walks as much of it as fits into half a minute.
 """
 
-import argparse
-import re
+import json
+import os
 from pathlib import Path
 
 import pytest
 
-from inspector.cli import buffer as cli_buffer
-from inspector.cli import info as cli_info
-from inspector.cli import step as cli_step
-from inspector.cli.select import Selection
-from inspector.core.answering import offline, rehearsed
+from inspector.core.answering import offline
 from inspector.core.errors import InspectorError
-from inspector.core.policies.catalogue import POLICIES
+from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.place import buffer_at
 from inspector.core.replay.driver import Ground, replay
 from inspector.core.session import Session
+from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.diff import compared, sides
-from inspector.workbench.policy_input import sizer_of
-from inspector.workbench.pressure.gauge import GaugeReading, reading
-from inspector.workbench.pressure.timeline import series, step_effects
-from inspector.workbench.step_rows import step_rows
 from inspector.workbench.workbench import Workbench
+from tests.faces.figures import Figures
+from tests.faces.walk import REASONS, WalkPlan, walk_session
 from tests.shared import TRANSCRIPTS, transcripts
 
-FILES = [path for path in transcripts("**/*") if path.is_file()]
-NAMES = [str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS]
-REPLAYED = 150
-"""Requests up to which a session is replayed here, too."""
+EVERYTHING = bool(os.environ.get("EVERY_FACE"))
+"""Set by `make numbers`: all sessions, all policies, five requests each."""
+DATA = Path(__file__).parent / "data"
+MADE_UP = [resource("sample.jsonl"), *sorted(path for path in DATA.glob("*/*") if path.suffix in (".jsonl", ".json"))]
+REAL = [path for path in transcripts("**/*") if path.is_file()]
+SMALL, LARGE = 250_000, 6_000_000
+"""Bytes of a file that `make test` walks under more policies, and of one that it leaves out."""
+OTHERS = [name for name in POLICIES if name != DEFAULT_POLICY]
+REPLAYED = 60
 
 
-def opened(path: Path) -> Session | None:
+def plan_for(path: Path, number: int) -> WalkPlan:
+    """All of it for `make numbers`; else more of small sessions than of large ones, each with other policies."""
+    if EVERYTHING:
+        return WalkPlan(list(POLICIES), 5, 8, 200, has_losses=True)
+    turn = [OTHERS[(2 * number + n) % len(OTHERS)] for n in range(2)]
+    if path.stat().st_size <= SMALL:
+        return WalkPlan([DEFAULT_POLICY, *turn], 3, 2, REPLAYED, has_losses=True)
+    return WalkPlan([DEFAULT_POLICY, turn[0]], 3, 1, REPLAYED, has_losses=number % 3 == 0)
+
+
+def open_file(path: Path) -> Session | None:
     try:
         session = open_transcript(path)
     except InspectorError:
@@ -43,133 +53,91 @@ def opened(path: Path) -> Session | None:
     return session if session.main.requests else None
 
 
-def places(session: Session) -> list[int | None]:
-    """The fullest request, and the end."""
-    reported = [request.usage.prompt if request.usage else 0 for request in session.main.requests]
-    return [reported.index(max(reported)), None]
-
-
-def shown(bench: Workbench) -> GaugeReading:
-    found = reading(bench.state)
-    assert found is not None
-    return found
-
-
-def check_sums(now: GaugeReading) -> None:
-    seen = sum(tokens for _, tokens in now.parts)
-    if now.pressure.tokens is not None and now.pressure.estimated:
-        assert seen + now.unseen == now.pressure.tokens
-    assert all(tokens > 0 for _, tokens in now.parts)
-    assert now.unseen >= 0
-
-
-def check_lines(bench: Workbench, now: GaugeReading) -> None:
-    """What the gauge says of a line is what the verdict of its tiers says."""
-    previews = bench.state.previews
-    assert previews is not None
-    assert now.believed == previews.tokens
-    for line in (one.watermark for one in now.lines if one.policy == bench.state.choices.policy):
-        for verdict in previews.verdicts:
-            if verdict.tier not in line.tiers or verdict.limit != line.tokens or verdict.tokens != now.believed:
-                continue
-            if told := re.search(r"([\d,]+) (over|to go)", verdict.why):
-                room = line.to_go(now.believed)
-                assert told[2] == ("over" if line.fires(now.believed) else "to go"), verdict.why
-                assert int(told[1].replace(",", "")) == abs(room), verdict.why
-
-
-def check_previews(bench: Workbench) -> None:
-    """What a preview says that a tier frees is what gauge, diff, timeline and steps say when it is stepped."""
-    previews = bench.state.previews
-    assert previews is not None
-    before = shown(bench)
-    for tier, seen in previews.by_tier.items():
-        if seen.outcome is None:
-            continue
-        bench.stepping.step(tier)
-        now, compare, steps = shown(bench), sides(bench.state), bench.state.steps
-        assert steps is not None
-        check_sums(now)
-        assert now.unseen == before.unseen
-        assert now.before == before.pressure.tokens
-        assert (before.pressure.tokens or 0) - (now.pressure.tokens or 0) == seen.freed
-        if seen.outcome.buffer.messages == previews.context.buffer.messages:
-            assert now.pressure == before.pressure, "an unchanged buffer changes no number"
-        assert compare is not None
-        difference = compared(compare)
-        assert difference.delta == sum(row.delta for row in difference.rows) == -seen.freed
-        assert [row.tokens for row in step_rows(steps, sizer_of(bench.state))][-1] == now.pressure.tokens
-        *_, effect = step_effects(bench.state)
-        assert (effect.before, effect.after) == (before.pressure.tokens, now.pressure.tokens)
-        bench.stepping.undo()
-        assert shown(bench).pressure == before.pressure
-
-
-def check_command_line(session: Session, at: int | None, now: GaugeReading, policy: str, window: int | None) -> None:
-    """`step` and `info` say what the window says."""
-    thread = session.main
-    chosen = Selection(session, thread, len(thread.requests) if at is None else at)
-    parser = argparse.ArgumentParser()
-    cli_step.add_arguments(parser)
-    words = ["file", "--policy", policy, *(["--window", str(window)] if window else [])]
-    found = cli_step.describe(cli_step.step(chosen, parser.parse_args(words)))
-    before = found["before"]
-    assert (before["predicted"], before["kind"]) == (now.pressure.tokens, now.pressure.kind)
-    assert before["unseen"] == now.unseen
-    if POLICIES[policy].prompt_estimator is not None:
-        told = cli_info.describe(chosen, window)
-        row = told["end"] if at is None else told["requests"][at]
-        assert row["believed"] == before["calibrated"] == now.believed
-
-
-@pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_no_two_places_contradict_each_other(path: Path) -> None:
-    session = opened(path)
+def walk_file(path: Path, number: int) -> Figures:
+    if not EVERYTHING and path.stat().st_size > LARGE:
+        pytest.skip("large: `make numbers` walks it")
+    session = open_file(path)
     if session is None:
         pytest.skip("holds no requests, or cannot be read")
-    bench = Workbench(answerers=lambda who, state: rehearsed(offline))  # as previews are answered: nothing is written
-    bench.open(session)
-    spots = places(session)
-    curves = series(bench.state)
-    assert curves is not None
-    for name in POLICIES:  # what a policy believes is worked out once for all places
-        bench.stepping.choose(policy=name)
-        for at in spots:
-            bench.move(at)
-            bench.previews.look()
-            now = shown(bench)
-            check_sums(now)
-            check_lines(bench, now)
-            if at is not None:
-                assert now.pressure.tokens == (curves.reported[at] if curves.reported[at] else curves.other[at])
-            check_previews(bench)
-            window = bench.state.window.tokens if bench.state.window else None
-            check_command_line(session, at, now, name, window)
-    for at in spots:
-        bench.move(at)
-        now = shown(bench)
-        chosen = Selection(session, session.main, len(session.main.requests) if at is None else at)
-        told = cli_buffer.describe(chosen)["pressure"]
-        assert (told["tokens"], told["kind"]) == (now.pressure.tokens, now.pressure.kind)
-        assert told["unseen"] == now.unseen
-        assert list(told["categories"].items()) == list(now.parts)
+    return walk_session(session, plan_for(path, number))
 
 
-@pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_a_replay_that_changed_nothing_yet_says_what_was_reported(path: Path) -> None:
-    session = opened(path)
+def check(figures: Figures) -> None:
+    differences = figures.differences()
+    assert not differences, "\n".join(differences)
+    assert figures.reasons <= REASONS, "every reason is one that the interface gives"
+    assert figures.compared > 50, "the faces were asked about the same things"
+
+
+@pytest.mark.parametrize("number", range(len(MADE_UP)), ids=[path.name for path in MADE_UP])
+def test_faces_of_a_made_up_session_show_one_number_for_one_thing(number: int) -> None:
+    check(walk_file(MADE_UP[number], number))
+
+
+@pytest.mark.skipif(not REAL, reason="no real transcripts on this machine")
+@pytest.mark.parametrize(
+    "number", range(len(REAL)), ids=[str(path.relative_to(TRANSCRIPTS)) for path in REAL if TRANSCRIPTS]
+)
+def test_faces_of_a_real_session_show_one_number_for_one_thing(number: int) -> None:
+    check(walk_file(REAL[number], number))
+
+
+def test_walk_over_the_sample_reaches_every_face() -> None:
+    sample = open_file(resource("sample.jsonl"))
+    assert sample is not None
+    figures = walk_session(sample, WalkPlan([DEFAULT_POLICY, "claude-code"], 4, 2, 0, has_losses=True))
+    faces = {face.partition(",")[0] for face in figures.faces}
+    assert faces >= {
+        "gauge", "timeline", "tiers", "diff", "steps", "compactions", "lost", "compare", "cost", "cards", "breakdown",
+        "info", "step", "buffer", "follow", "replay", "status bar",
+    }  # fmt: skip
+    check(figures)
+
+
+def test_preview_of_a_step_that_saves_a_text_says_that_its_path_is_not_counted(tmp_path: Path) -> None:
+    """The only difference that is allowed, and its reason stands in the row of the tier."""
+    result = {"type": "tool_result", "tool_use_id": "c0", "content": "a line of a log\n" * 20_000}
+    call = {"type": "tool_use", "id": "c0", "name": "read_file", "input": {"path": "log"}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps({"model": "m", "max_tokens": 10, "messages": messages}))
+    session = open_file(path)
+    assert session is not None
+    figures = walk_session(session, WalkPlan(["gemini"], 1, 0, 0, has_losses=False))
+    assert figures.reasons == REASONS
+    check(figures)
+
+
+def test_figures_that_differ_are_named_with_both_faces() -> None:
+    figures = Figures()
+    figures.add("gauge", {("size", 3): 10})
+    figures.add("timeline", {("size", 3): 11, ("size", 4): 5})
+    figures.add("gauge", {("size", 4): 5})
+    assert figures.differences() == ["('size', 3): gauge 10, timeline 11"]
+    figures.excuse("timeline", ("size", 3), "a reason")
+    assert not figures.differences()
+    figures.add("gauge", {("size", 4): 6})
+    assert len(figures.differences()) == 2, "a face that shows two numbers contradicts itself"
+
+
+@pytest.mark.skipif(not REAL, reason="no real transcripts on this machine")
+@pytest.mark.parametrize("path", REAL[:: 1 if EVERYTHING else 5], ids=lambda path: path.name)
+def test_replay_that_changed_nothing_yet_sends_the_recorded_buffers(path: Path) -> None:
+    session = open_file(path)
     if session is None or len(session.main.requests) > REPLAYED:
         pytest.skip("holds no requests, or too many, or cannot be read")
     thread = session.main
     bench = Workbench()
     bench.open(session)
+    assert bench.state.pressures is not None
     for name, policy in POLICIES.items():
         for done in replay(Ground(thread), policy, policy.settings(), offline):
             if done.fired or done.arrival.compacted:
                 break
             assert done.buffer.messages == buffer_at(policy, thread, done.index).messages
-            assert bench.state.pressures is not None
-            shown_there = bench.state.pressures[done.index]
-            assert (done.tokens, done.kind) == (shown_there.tokens or 0, shown_there.kind), name
+            shown = bench.state.pressures[done.index]
+            assert (done.tokens, done.kind) == (shown.tokens or 0, shown.kind), name

@@ -149,7 +149,8 @@ class RequestPrinter:
                 told[n : n + 1] = [_key(request)]
                 window = self._find_window(session, thread, n, pressures[n])
                 count = policy_count(self._policy, self._pairs, session, thread, n, pressures, window)
-                document = _document(thread, n, pressures, window, count) | ({"revised": True} if revised else {})
+                document = describe_request(thread, n, pressures, window, count)
+                document |= {"revised": True} if revised else {}
                 if self._json:
                     write_json(document)
                 else:
@@ -180,7 +181,8 @@ def _changed(thread: Thread, told: list[tuple[object, ...]]) -> Iterator[int]:
     yield from range(same, len(thread.requests))
 
 
-def _document(thread: Thread, at: int, pressures: Pressures, window: Window, believed: int) -> dict[str, Any]:
+def describe_request(thread: Thread, at: int, pressures: Pressures, window: Window, believed: int) -> dict[str, Any]:
+    """Describe request `at` as one line of `follow`."""
     request = thread.requests[at]
     return {
         "thread": thread.id,

@@ -260,7 +260,7 @@ def _size_document(stepped: StepReport, context: PolicyContext[Any, Any]) -> dic
     """Sizes by the policy: its raw estimate, and what it compares with its watermarks. And the next prompt if that
     buffer were sent: reported where it is the recorded one."""
     by, buffer, size = acting(stepped.policy, context), context.buffer, stepped.sizer
-    pressure = size.pressure if buffer.messages == stepped.steps.origin.messages else size.pressure_of(buffer)
+    pressure = size.pressure_beside(buffer, stepped.steps.origin)
     if stepped.after is not None and buffer is stepped.step.buffer:
         size, pressure = stepped.after, stepped.after.pressure
     sizes = {"tokens": by.measure(context)[0], "calibrated": by.believed(context)}

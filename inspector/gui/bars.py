@@ -318,7 +318,7 @@ class StatusStrip(Guarded, QFrame):
         if session is None:
             self.words.setText("Nothing open")
             return
-        self.words.setText(f"{_FOLLOWING[following]}{_counts(session)}")
+        self.words.setText(f"{_FOLLOWING[following]}{session_counts(session)}")
         self.words.setToolTip(tip(BEGINS_LATE if session.begins_late else ""))
         self.problems.setText(plural(len(session.problems), "problem"))
         self._fit()
@@ -341,7 +341,8 @@ def _drop_down(text: str, name: str, fill: Callable[[QMenu], None]) -> QToolButt
     return menu_button(text, fill, name=name, role="", anew=True)
 
 
-def _counts(session: Session) -> str:
+def session_counts(session: Session) -> str:
+    """What the status bar says of a session."""
     main = session.main
     words = [
         session.client or session.format,

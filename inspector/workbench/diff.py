@@ -59,6 +59,16 @@ class Sides:
     stands, so that gauge, buffer and diff show the same numbers of it."""
     whole: tuple[int, int] | None = None
     """Tokens of both by these two, what no file holds included."""
+    ground: Buffer | None = None
+    """Of a preview after steps: the recorded buffer that they start from."""
+
+    @property
+    def grounds(self) -> tuple[Buffer, Buffer]:
+        """The recorded buffers that the one before and the one after start from: the sizes of those are known."""
+        if self.steps is None:
+            ground = self.before if self.ground is None else self.ground
+            return ground, ground
+        return self.steps.ground_of(self.steps.compared), self.steps.ground_of(self.steps.at)
 
     @property
     def is_across(self) -> bool:
@@ -100,7 +110,8 @@ def sides(state: State) -> Sides | None:
     """What is compared where we stand: a preview that is looked at, else the steps; None while there is neither."""
     seen, steps = state.preview, state.steps
     if seen is not None and seen.outcome is not None and state.previews is not None:
-        return Sides(seen.tier, state.previews.context.buffer, seen.outcome.buffer, sizer_of(state), None, seen.outcome)
+        before, ground = state.previews.context.buffer, steps.ground_of(steps.at) if steps is not None else None
+        return Sides(seen.tier, before, seen.outcome.buffer, sizer_of(state), None, seen.outcome, ground=ground)
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
     name = steps.step.name if steps.step is not None else "recorded" if steps.recorded is None else "before it"
@@ -156,8 +167,8 @@ def compared(sides: Sides) -> Diff:
         [before[n] for n in order],
         [after[n] for n in order],
         {name: counts[name] for name in FATES if counts[name]},
-        _size_of(sides.before, sides.sizer),
-        _size_of(sides.after, sides.later or sides.sizer),
+        sides.sizer.pressure_beside(sides.before, sides.grounds[0]),
+        (sides.later or sides.sizer).pressure_beside(sides.after, sides.grounds[1]),
         delta,
         rest,
         prompt,
@@ -165,12 +176,6 @@ def compared(sides: Sides) -> Diff:
         {row.fate.id: n for n, row in enumerate(found)},
         CallIndex((*sides.before.messages, *sides.after.messages)),
     )
-
-
-def _size_of(buffer: Buffer, size: Sizer) -> Pressure:
-    """What was reported for the buffer, else what is predicted. O(messages)."""
-    predicted = size.pressure_of(buffer)
-    return size.pressure if predicted.tokens == size.pressure.tokens else predicted
 
 
 def _prompt_delta(sides: Sides) -> int:

@@ -12,8 +12,17 @@ from decimal import ROUND_CEILING, Decimal
 from types import MappingProxyType
 from typing import Any, Literal
 
-from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, missing_files_words, offline, rehearsed
+from inspector.core.answering import (
+    NOT_WRITTEN,
+    AnsweredNeed,
+    Answerer,
+    AnswerLog,
+    missing_files_words,
+    offline,
+    rehearsed,
+)
 from inspector.core.buffer import Buffer
+from inspector.core.diff import readable
 from inspector.core.errors import InspectorError
 from inspector.core.needs import drive
 from inspector.core.outcome import Fate, Outcome, fates
@@ -51,6 +60,8 @@ class Preview:
     """Whose prices hold ..."""
     time: str = ""
     """... and of which day (ISO 8601); empty: of today."""
+    saves_text: bool = False
+    """It would put the path of a saved file into the buffer, which nobody knows before it is saved."""
     missing_files: str = ""
     """Which files to re-attach are not in the recording, in words; empty: all are."""
 
@@ -74,7 +85,8 @@ def preview(
         return Preview(tier, 0, 0, NO_CALLS, None, 0, None, None, str(failure))
     cached_s = context.moment.cache_ttl_s
     measured = weigh(tier, context.buffer, outcome.buffer, log.asked, place, cached_s)
-    return replace(measured, touched=_touched(fates(context.buffer, outcome)), outcome=outcome)
+    touched = _touched(fates(context.buffer, outcome))
+    return replace(measured, touched=touched, outcome=outcome, saves_text=_names_saved_file(outcome))
 
 
 def weigh(
@@ -107,6 +119,12 @@ def weigh(
         time=place.time,
         missing_files=missing_files_words(needs),
     )
+
+
+def _names_saved_file(outcome: Outcome[Any]) -> bool:
+    """Does a message that the tier changed name a file that a preview does not write?"""
+    changed = (message for message in outcome.buffer.messages if message.id in outcome.changed)
+    return any(NOT_WRITTEN in readable(message) for message in changed)
 
 
 def _touched(changes: Iterable[Fate]) -> int:

@@ -158,6 +158,10 @@ class Steps:
         """Where the user's own steps to `at` start: at the recorded change, or where the tree starts."""
         return RECORDED if self.recorded is not None and RECORDED in self.path(at) else ORIGIN
 
+    def ground_of(self, at: int) -> Buffer:
+        """The buffer that the user's own steps to `at` start from."""
+        return self.buffer_of(self.base(at))
+
     @property
     def sent(self) -> Buffer:
         """The buffer as it was recorded."""

@@ -50,6 +50,11 @@ class Sizer:
             self.pressure, tokens=found.tokens, kind="predicted", estimated=counted, reported=None, predicted=found
         )
 
+    def pressure_beside(self, buffer: Buffer, own: Buffer) -> Pressure:
+        """Of a buffer, where `own` is the one that stands there: what is known of that holds as long as no message is
+        another. O(messages)."""
+        return self.pressure if buffer.messages == own.messages else self.pressure_of(buffer)
+
     def _scale(self, prompt: Prompt) -> Scale:
         """Without tools nothing is made of them."""
         return self.scale if prompt.tools else replace(self.scale, around=0)

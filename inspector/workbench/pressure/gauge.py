@@ -275,10 +275,8 @@ def pressure_here(state: State, size: Sizer) -> tuple[Pressure, int | None]:
     steps, stepped = state.steps, state.stepped_buffer
     if stepped is None or steps is None:
         return size.pressure, None
-    ground = steps.buffer_of(steps.base(steps.at))
-    changed = stepped.messages != ground.messages
     before = size.pressure.tokens if steps.own_path else None
-    return size.pressure_of(stepped) if changed else size.pressure, before
+    return size.pressure_beside(stepped, steps.ground_of(steps.at)), before
 
 
 def belief_here(state: State) -> int | None:

@@ -8,6 +8,9 @@ from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.state import State
 from inspector.workbench.words.step_words import step_words
 
+PATH_NOT_COUNTED = "Without the path of the file that it saves."
+"""What a preview cannot know: the step writes the file, and names it in the buffer."""
+
 
 def badge_words(previews: Previews, tier: str) -> str:
     """`Runs first`, `Due`, `Not due`."""
@@ -52,7 +55,10 @@ def effect_words(preview: Preview | None, brief: bool = False) -> str:
     done_by = preview.outcome.tier if preview.outcome is not None else preview.tier
     if done_by.lower() != preview.tier.lower():
         size = f"as {done_by}: {size}" if brief else f"would run as {done_by}: {size}"
-    return _sentence(size) if brief else f"{_sentence(size)} {_calls(preview)}"
+    if brief:
+        return _sentence(size)
+    path = f" {PATH_NOT_COUNTED}" if preview.saves_text else ""
+    return f"{_sentence(size)} {_calls(preview)}{path}"
 
 
 def _calls(preview: Preview) -> str:
