@@ -83,18 +83,25 @@ class Lateness:
     reported: int | None
     """Index of the request; None = never."""
     believed: int | None
+    compacted: int | None = None
+    """Index of the first request after a recorded compaction that came before the belief had crossed the line."""
 
     @property
-    def words(self) -> str:
-        """`31 requests later than by the provider's`; empty where both agree."""
+    def sentence(self) -> str:
+        """What the policy's own count does at the line, where it is not what the provider's does; else empty."""
+        share = self.line.label.split(" ")[0]
         match self.reported, self.believed:
+            case int(true), None if self.compacted is not None:
+                when = f"before the compaction at request {self.compacted:,}"
+                return f"By its own count it does not reach {share} {when}, by the provider's at request {true:,}."
             case int(), None:
-                return "never, although the provider's count does"
+                return f"By its own count it never reaches {share}, as it does by the provider's."
             case None, int():
-                return "although the provider's count never does"
+                return f"By its own count it reaches {share}, which it never does by the provider's."
             case int(true), int(own) if own != true:
                 count = plural(abs(own - true), "request")
-                return f"{count} {'later' if own > true else 'earlier'} than by the provider's"
+                order = "later" if own > true else "earlier"
+                return f"By its own count it reaches {share} {count} {order} than by the provider's."
         return ""
 
 
@@ -102,16 +109,19 @@ def lateness(
     line: Watermark, pressures: Pressures, believed: tuple[int, ...], compactions: Sequence[int] = ()
 ) -> Lateness:
     """Of one line, up to the first recorded compaction (`compactions`: requests that came after one) after either is
-    crossed: what came then says nothing of when the other would have been. O(requests)."""
+    crossed: what came then says nothing of when the other would have been. O(requests).
+
+    A belief that had not crossed it by then did not cross it.
+    """
     least = line.least  # asked once: there may be very many requests
     reported = (one.reported for one in pressures)
     true = next((n for n, tokens in enumerate(reported) if tokens is not None and tokens >= least), None)
     own = next((n for n, tokens in enumerate(believed) if tokens >= least), None)
     crossed = min((n for n in (true, own) if n is not None), default=0)
     cut = next((n for n in compactions if n > crossed), None)
-    if cut is not None and true is not None and (own is None or max(true, own) >= cut):
-        return Lateness(line, None, None)
-    return Lateness(line, true, own)
+    if cut is None or true is None or (own is not None and max(true, own) < cut):
+        return Lateness(line, true, own)
+    return Lateness(line, true, None, cut) if true < cut else Lateness(line, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +326,7 @@ def _late(state: State) -> tuple[str, ...]:
             continue
         key = (line.watermark, SameObject(pressures))
         if key not in belief.late:
-            belief.late[key] = lateness(line.watermark, pressures, belief.tokens, cuts).words
-        if words := belief.late[key]:
-            share = line.watermark.label.split(" ")[0]
-            sentences.append(f"By its own count it reaches {share} {words}.")
+            belief.late[key] = lateness(line.watermark, pressures, belief.tokens, cuts).sentence
+        if sentence := belief.late[key]:
+            sentences.append(sentence)
     return tuple(sentences)
