@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, TypeAlias
 
-from rapidfuzz.distance import Indel
-
 from inspector.core.message import Image, Message, Opaque, Part, part_text
 from inspector.core.outcome import Fate
 from inspector.core.tokens.estimators import Estimator, count
@@ -97,6 +95,8 @@ def _middle(old: list[str], new: list[str]) -> list[LineRun]:
     numbers: dict[str, int] = {}
     a = [numbers.setdefault(line, len(numbers)) for line in old]
     b = [numbers.setdefault(line, len(numbers)) for line in new]
+    from rapidfuzz.distance import Indel  # not needed to start the window
+
     runs: list[LineRun] = []
     for is_equal, steps in groupby(Indel.opcodes(a, b), lambda step: step.tag == "equal"):
         listed = list(steps)

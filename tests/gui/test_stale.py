@@ -209,7 +209,7 @@ def test_opening_ends_whatever_fails_while_weighing(
     assert opened.notice.isVisible()
 
 
-def test_a_followed_file_that_vanishes_or_turns_to_garbage_is_told(
+def test_a_followed_file_that_vanishes_or_turns_to_garbage_says_so(
     window: MainWindow, until: Until, tmp_path: Path
 ) -> None:
     path = write(tmp_path, lines_of(8))
@@ -217,8 +217,8 @@ def test_a_followed_file_that_vanishes_or_turns_to_garbage_is_told(
     window.follow_path(str(path))
     until(lambda: window.workbench.state.session is not None and not window.workbench.state.failure)
     for break_it, word in (
-        (path.unlink, "gone"),
-        (lambda: path.write_bytes(b"\x00\xffnothing that is a transcript\n" * 9), "cannot be followed"),
+        (path.unlink, "no longer exists"),
+        (lambda: path.write_bytes(b"\x00\xffnothing that is a transcript\n" * 9), "unrecognised file format"),
         (lambda: path.write_bytes(b""), "empty"),
     ):
         break_it()
