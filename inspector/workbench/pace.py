@@ -1,4 +1,4 @@
-"""How long a comparison takes, forecast from what was measured on the same thread.
+"""How long a comparison takes, forecast from what was measured on the same thread, in seconds of one processor.
 
 Policies differ by a factor of ten, and so do threads, so nothing is assumed: the runs that have ended and the one under
 way give the rate for those that are left.

@@ -83,7 +83,7 @@ def test_a_row_a_tier_in_order_with_verdict_and_preview(window: MainWindow, step
         assert row.why.whole == verdict_words(previews, verdict, 200_000)
         assert row.button.text() == ("Run" if verdict.due else "Force")
         assert bool(row.name.property("due")) is verdict.due
-        assert row.effect.whole == effect_words(previews.by_tier[verdict.tier])
+        assert row.effect.whole == effect_words(previews.by_tier[verdict.tier])[0]
     assert stepper.rows["L0"].badge.text() == "Runs first"
     assert stepper.rows["L4"].badge.text() == "Not due"
     assert "1 model call, about $" in stepper.rows["L3b"].effect.whole

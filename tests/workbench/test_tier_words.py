@@ -73,11 +73,14 @@ def test_verdict_of_a_due_tier_that_would_not_fire_after_the_first_says_so() -> 
 def test_effect_of_a_tier_says_what_it_frees_and_calls(bench: Workbench) -> None:
     previews = previews_of(bench)
     mechanical, model = previews.by_tier["L1"], previews.by_tier["L3b"]
-    assert effect_words(mechanical) == f"Frees about {mechanical.freed:,} tokens. No model call."
-    assert effect_words(mechanical, brief=True) == f"Frees about {mechanical.freed:,} tokens."
-    assert effect_words(model).startswith(f"Frees about {model.freed:,} tokens. 1 model call, about $")
-    assert effect_words(previews.by_tier["L2"]).startswith("Would run as L1: frees about ")
-    assert effect_words(None) == "…"
+    assert effect_words(mechanical)[0] == f"Frees about {mechanical.freed:,} tokens. No model call."
+    assert effect_words(mechanical)[-1] == f"Frees about {mechanical.freed:,} tokens."
+    assert effect_words(model)[0].startswith(f"Frees about {model.freed:,} tokens. 1 model call, about $")
+    assert effect_words(previews.by_tier["L2"])[0].startswith("Would run as L1: frees about ")
+    assert effect_words(previews.by_tier["L2"])[-1].startswith("As L1: frees about ")
+    lengths = [len(words) for words in effect_words(model)]
+    assert lengths == sorted(lengths, reverse=True)
+    assert effect_words(None) == ("…",)
 
 
 def test_status_when_nothing_is_due_names_the_nearest_line(bench: Workbench) -> None:
@@ -109,5 +112,5 @@ def test_words_of_every_tier_of_every_policy_are_sentences(name: str) -> None:
         previews = previews_of(bench)
         for verdict in previews.verdicts:
             assert verdict_words(previews, verdict, 200_000).endswith((".", "!", "?"))
-            assert effect_words(previews.by_tier[verdict.tier]).endswith(".")
+            assert all(words.endswith(".") for words in effect_words(previews.by_tier[verdict.tier]))
         assert due_words(previews).endswith(".")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from inspector.core.policies.verdict import Verdict, Watermark
-from inspector.core.words import per_cent, plural, priced_words
+from inspector.core.words import dollars, per_cent, plural, priced_words
 from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.state import State
 from inspector.workbench.words.step_words import step_words
@@ -42,31 +42,36 @@ def line_words(line: Watermark, tokens: int, window: int | None, brief: bool = F
     return f"{line.to_go(tokens):,}{'' if brief else ' tokens'} below {line.tokens:,}{share}"
 
 
-def effect_words(preview: Preview | None, brief: bool = False) -> str:
-    """Say what a tier would do: `Frees about 69,443 tokens. No model call.`; `brief`: without its model calls."""
+def effect_words(preview: Preview | None) -> tuple[str, ...]:
+    """Say what a tier would do, then the same in fewer words for a narrow panel.
+
+    `Frees about 69,443 tokens. 1 model call, about $0.12 (at most $0.55).`
+    """
     if preview is None:
-        return "…"
+        return ("…",)
     if preview.failure:
-        return _sentence(f"cannot run here: {preview.failure}")
+        return (_sentence(f"cannot run here: {preview.failure}"),)
     if preview.break_at is None:
-        return "Would change nothing."
-    verb = "frees" if preview.freed >= 0 else "adds"
-    size = f"{verb} about {abs(preview.freed):,} tokens"
+        return ("Would change nothing.",)
+    size = f"{'frees' if preview.freed >= 0 else 'adds'} about {abs(preview.freed):,} tokens"
     done_by = preview.outcome.tier if preview.outcome is not None else preview.tier
-    if done_by.lower() != preview.tier.lower():
-        size = f"as {done_by}: {size}" if brief else f"would run as {done_by}: {size}"
-    if brief:
-        return _sentence(size)
+    is_other = done_by.lower() != preview.tier.lower()
+    brief = _sentence(f"as {done_by}: {size}" if is_other else size)
+    whole = _sentence(f"would run as {done_by}: {size}") if is_other else brief
+    calls, price = _calls(preview)
     path = f" {PATH_NOT_COUNTED}" if preview.saves_text else ""
-    return f"{_sentence(size)} {_calls(preview)}{path}"
+    return f"{whole} {calls}{path}", f"{whole} {price}", f"{brief} {price}", brief
 
 
-def _calls(preview: Preview) -> str:
+def _calls(preview: Preview) -> tuple[str, str]:
+    """The model calls with the bounds of their price, and without."""
     calls = preview.calls
     if not calls.together.count:
-        return "No model call."
-    price = f", {priced_words(calls.cost, calls.most_cost)}" if calls.cost is not None else ""
-    return f"{plural(calls.together.count, 'model call')}{price}."
+        return "No model call.", "No model call."
+    words = plural(calls.together.count, "model call")
+    if calls.cost is None:
+        return f"{words}.", f"{words}."
+    return f"{words}, {priced_words(calls.cost, calls.most_cost)}.", f"{words}, about {dollars(calls.cost)}."
 
 
 def status_words(state: State) -> str:

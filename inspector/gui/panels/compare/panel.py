@@ -8,7 +8,7 @@ long they take. Each result is kept while the thread stays the same, so another 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
+from time import thread_time
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
@@ -214,15 +214,15 @@ class ComparePanel(PlotPanel):
         calls = self._state.session.side_calls if self._state.session is not None else ()
 
         def job(task: Task) -> None:
-            began = monotonic()
+            began = thread_time()  # not the clock: other jobs share the processor
 
             def arrived(run: PolicyRun, result: Result) -> None:
                 nonlocal began
                 task.report(FinishedRun(run, result))
-                began = monotonic()
+                began = thread_time()
 
             def underway(progress: ComparisonProgress) -> None:
-                task.report(RunUnderway(progress, monotonic() - began))
+                task.report(RunUnderway(progress, thread_time() - began))
 
             compare(thread, missing, arrived, underway, task.cancelled, calls=calls)
 
@@ -316,8 +316,8 @@ class ComparePanel(PlotPanel):
         if on is not None:
             said = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
         else:
-            about = (infeasible_words(PolicyRow(one, self._found)), regret_words(one)) if one else ()
-            said = " ".join(filter(None, (*about, self._why_not())))
+            infeasible = infeasible_words(PolicyRow(one, self._found)) if one else ""
+            said = " ".join(filter(None, (infeasible, self._why_not(), regret_words(one) if one else "")))
         self.says.show_text(text or said if self._found.reports else "")
         self._empty.setText(said)
 

@@ -60,7 +60,7 @@ class CostBlock(QWidget):
         values = {} if preview is None or is_empty else cost_values(preview)
         self.kind.setText(_kind(preview, is_step) if preview is not None and not is_empty else "")
         for name, value in self._values.items():
-            value.show_text(values.get(name, NOTHING))
+            value.show_text(*values.get(name, (NOTHING,)))
         calls = call_words(preview) if preview is not None else ""
         self._values[LINES[0]].setToolTip(tip(calls))
         self.setToolTip(tip(f"{_TIP}\n{calls}".rstrip()))
@@ -87,27 +87,27 @@ def _kind(preview: Preview, is_step: bool) -> str:
     return f"{'freed' if preview.freed >= 0 else 'added'} about {plural(abs(preview.freed), 'token')}"
 
 
-def cost_values(preview: Preview) -> dict[str, str]:
-    """The value of each line."""
+def cost_values(preview: Preview) -> dict[str, tuple[str, ...]]:
+    """The value of each line, and after it shorter ones for a narrow panel."""
     back = payback(preview)
     return {
         LINES[0]: _call(preview),
-        LINES[1]: "nowhere" if preview.break_at is None else f"message {grouped(preview.break_at)}",
+        LINES[1]: ("nowhere" if preview.break_at is None else f"message {grouped(preview.break_at)}",),
         LINES[2]: _rewrite(preview),
-        LINES[3]: "unknown" if back.saved is None else dollars(back.saved),
+        LINES[3]: ("unknown" if back.saved is None else dollars(back.saved),),
         PAYBACK: payback_words(back, preview.model),
     }
 
 
-def payback_words(back: Payback, model: str) -> str:
+def payback_words(back: Payback, model: str) -> tuple[str, ...]:
     """`5 requests`, `at once`, `never`, `unknown: no price for my-model`."""
     match back.verdict:
         case "pays":
-            return plural(back.requests, "request") if back.requests else "at once"
+            return (plural(back.requests, "request") if back.requests else "at once",)
         case "never":
-            return "never"
+            return ("never",)
         case "unknown":
-            return f"unknown: no price for {model}" if model else "unknown: no model named"
+            return f"unknown: no price for {model}" if model else "unknown: no model named", "unknown"
 
 
 def _recorded_payback(economics: "Economics") -> str:
@@ -119,12 +119,14 @@ def _recorded_payback(economics: "Economics") -> str:
     return plural(after, "request") if after else "at once"
 
 
-def _call(preview: Preview) -> str:
+def _call(preview: Preview) -> tuple[str, ...]:
     """`about $0.12 (at most $0.55)`: what is sent and written is in the tooltip."""
     calls = preview.calls
     if not calls.together.count:
-        return "none"
-    return "price unknown" if calls.cost is None else priced_words(calls.cost, calls.most_cost)
+        return ("none",)
+    if calls.cost is None:
+        return ("price unknown",)
+    return priced_words(calls.cost, calls.most_cost), f"about {dollars(calls.cost)}"
 
 
 def call_words(preview: Preview) -> str:
@@ -141,9 +143,10 @@ def call_words(preview: Preview) -> str:
     )
 
 
-def _rewrite(preview: Preview) -> str:
+def _rewrite(preview: Preview) -> tuple[str, ...]:
     if not preview.rewritten:
-        return "nothing"
+        return ("nothing",)
     price = f", {dollars(preview.rewrite_cost)}" if preview.rewrite_cost is not None else ""
-    kept = f" for {lifetime(preview.cache_ttl_s)}" if preview.cache_ttl_s > MINUTES else ""
-    return f"{plural(preview.rewritten, 'token')}{price}{kept}"
+    lasting = f" for {lifetime(preview.cache_ttl_s)}" if preview.cache_ttl_s > MINUTES else ""
+    whole = f"{plural(preview.rewritten, 'token')}{price}"
+    return f"{whole}{lasting}", whole, f"{grouped(preview.rewritten)}{price}"

@@ -18,7 +18,6 @@ from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, choice, column, delayed, holding, keep, mark, menu_button, row, splitter
 from inspector.gui.look.labels import label, say
-from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.panel import Panel
@@ -113,10 +112,10 @@ class NeedPanel(Panel):
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         keep(self.tabs, self.text, self.instructions, self.messages)
-        sides = ((self.tabs, (0, 0, 6, 0)), (self.answer, (6, 4, 0, 0)))
-        split = splitter(*(holding(column((part, 1), margins=margins)) for part, margins in sides), shares=(3, 2))
-        asked = (self.who, self.send, self.bar, self.stop)
-        buttons = row(*asked, (self.missing, 1), self.fail, self.give_up, self.use, gap=7)
+        asked = holding(column((self.tabs, 1), margins=(0, 0, 6, 0)))
+        answered = holding(column((self.answer, 1), self.missing, margins=(6, 4, 0, 0), gap=2))
+        split = splitter(asked, answered, shares=(3, 2))
+        buttons = row(self.who, self.send, self.bar, self.stop, ..., self.fail, self.give_up, self.use, gap=7)
         self._body = holding(column(self.note, (split, 1), buttons, gap=4))
         column(self.says, (self._body, 1), (self.log, 1), of=self, margins=(13, 6, 10, 8), gap=2)
 
@@ -196,10 +195,10 @@ class NeedPanel(Panel):
         messages = need.messages if isinstance(need, Summarize | RemoteCompact | SaveTranscript) else ()
         if text is not None and (text or not messages):
             self.text.show_text(text)
-            self.tabs.addTab(self.text, f"Text · {grouped(len(text))}")
+            self.tabs.addTab(self.text, f"Text · {plural(len(text), 'character')}")
         if instructions is not None:
             self.instructions.show_text(instructions)
-            self.tabs.addTab(self.instructions, f"Instructions · {grouped(len(instructions))}")
+            self.tabs.addTab(self.instructions, f"Instructions · {plural(len(instructions), 'character')}")
         if messages:
             self.messages.show_sections(
                 [section for message in messages for section in (Section(message.role), *message_sections(message))]

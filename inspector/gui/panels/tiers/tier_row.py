@@ -92,8 +92,7 @@ class TierRow(Guarded, QFrame):
         if verdict is not None:
             why = verdict_words(previews, verdict, window)
             self.why.show_text(why, verdict_words(previews, verdict, window, brief=True))
-        preview = previews.by_tier.get(self.tier.name)
-        self.effect.show_text(effect_words(preview), effect_words(preview, brief=True))
+        self.effect.show_text(*effect_words(previews.by_tier.get(self.tier.name)))
         self.badge.setText(badge_words(previews, self.tier.name))
         self._fit()
         mark(self.badge, "role", "due" if is_due else "not due")
