@@ -217,7 +217,7 @@ def _show_tier(
     counts = Counter(one.name for one in fates(context.buffer, preview.outcome) if one.name != "kept")
     figures.add("tiers", {("fates", name, tier, at): dict(counts)})
     figures.add("tiers, the row", dict(_of_row(preview, at, name, tier)))
-    if PATH_NOT_COUNTED in effect_words(preview):
+    if PATH_NOT_COUNTED in effect_words(preview)[0]:
         place = name, tier, at
         for what in (("freed", *place), ("freed", *place, "by rows"), ("after", *place), ("band after", *place)):
             figures.excuse("step", what, PATH_NOT_COUNTED)
@@ -263,9 +263,10 @@ def _of_preview(preview: Preview, at: int | None, name: str, tier: str) -> Itera
 
 def _of_row(preview: Preview, at: int | None, name: str, tier: str) -> Iterator[tuple[What, object]]:
     """The texts of the tier's row and of the block under the tiers."""
-    freed = re.search(r"(frees|adds) about ([\d,]+)", effect_words(preview), re.IGNORECASE)
-    if freed is not None:
-        yield ("freed", name, tier, at), numbers_in(freed[2])[0] * (1 if freed[1].lower() == "frees" else -1)
+    for words in effect_words(preview):
+        freed = re.search(r"(frees|adds) about ([\d,]+)", words, re.IGNORECASE)
+        if freed is not None:
+            yield ("freed", name, tier, at), numbers_in(freed[2])[0] * (1 if freed[1].lower() == "frees" else -1)
     values = cost_values(preview)
     calls, usage = preview.calls, preview.calls.together.usage
     if calls.together.count:
@@ -274,10 +275,11 @@ def _of_row(preview: Preview, at: int | None, name: str, tier: str) -> Iterator[
         yield ("call input", name, tier, at), numbers_in(sent[1])[0] if sent is not None else None
     if calls.cost is not None and calls.together.count:
         yield ("call cost, in words", name, tier, at), priced_words(calls.cost, calls.most_cost)
-        yield ("call cost, in words", name, tier, at), values["Model call"]
+        yield ("call cost, in words", name, tier, at), values["Model call"][0]
     if preview.rewritten:
         yield ("rewritten tokens", name, tier, at), preview.rewritten
-        yield ("rewritten tokens", name, tier, at), numbers_in(values["Re-sent at the next request"])[0]
+        for words in values["Re-sent at the next request"]:
+            yield ("rewritten tokens", name, tier, at), numbers_in(words)[0]
 
 
 def _of_stepped_gauge(
