@@ -1,5 +1,6 @@
 """The first screen: every start opens on the answers, the window fits its screen, and what matters has its room."""
 
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,30 @@ def test_buffer_in_read_at_1280x800_shows_ten_rows(window: MainWindow, qtbot: Qt
     view = panel.view
     row = view.visualRect(view.model().index(0, 0)).height()
     assert view.viewport().height() // row >= 10
+
+
+def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(1280, 800)
+    open_sample(window, qtbot)
+    glance = window.docks.panel("At a glance")
+    assert isinstance(glance, GlancePanel)
+    qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
+    card = glance.cards["lost"]
+    answer = card.answer
+    assert answer is not None
+    assert card.detail.text() == answer.detail
+    window.resize(800, 600)
+    window.theme.zoom(3)
+    qtbot.waitUntil(lambda: card.detail.text().endswith("…"))
+    in_part = card.heightForWidth(card.width())
+    assert card.detail.text().startswith(answer.details[0])
+    assert unescape(card.toolTip()).count(answer.text) == 1
+    card.show_details()
+    assert in_part < card.heightForWidth(card.width())
+    window.resize(1600, 1000)
+    window.theme.zoom(0)
+    qtbot.waitUntil(lambda: card.detail.text() == answer.detail)
+    assert card.toolTip() == ""
 
 
 @pytest.mark.parametrize(("width", "height", "least"), [(1440, 900, 130), (1280, 800, 110), (2560, 1440, 260)])

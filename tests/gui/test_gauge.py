@@ -261,6 +261,15 @@ def test_folded_gauge_keeps_share_place_and_what_is_due(desk: Desk, sample: Gaug
     assert "122,765 of 200,000 tokens" in shown(sample)
 
 
+def test_folded_gauge_when_the_due_tiers_have_no_room_counts_them(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
+    desk.workbench.stepping.choose(settings=(("mid_ratio", "0.1"), ("high_ratio", "0.2")))
+    stand(desk, 131)
+    sample.resize(sample.folded_width, 700)
+    qtbot.waitUntil(lambda: sample._due.text() == "3 due", timeout=5000)
+    assert sample._due.sizeHint().width() <= sample.width()
+    assert "L0, L1 and L3b are due" in unescape(sample._due.toolTip())
+
+
 # -- hover
 
 

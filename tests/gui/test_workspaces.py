@@ -268,7 +268,7 @@ def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot
     texts[longest] = ", ".join(f"{n} of them stand in some file or other" for n in range(7))
     for card, text in zip(glance.cards.values(), texts, strict=True):
         assert card.answer is not None
-        card.show_answer(replace(card.answer, headline=text, detail="", strong="of them"))
+        card.show_answer(replace(card.answer, headline=text, details=(), strong="of them"))
     glance.fit()
     qtbot.wait(30)
     for card, text in zip(glance.cards.values(), texts, strict=True):

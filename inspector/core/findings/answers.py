@@ -62,8 +62,8 @@ class ShortAnswer:
     question: Question
     headline: str
     """One sentence."""
-    detail: str = ""
-    """The sentences after it."""
+    details: tuple[str, ...] = ()
+    """The sentences after it, the most important first."""
     strong: str = ""
     """The words of the headline that matter most, the number first of all."""
     request: int | None = None
@@ -72,9 +72,14 @@ class ShortAnswer:
     """Id of the thread of that request; empty: the thread that was asked about."""
 
     @property
+    def detail(self) -> str:
+        """The details as one text."""
+        return " ".join(self.details)
+
+    @property
     def text(self) -> str:
-        """Headline and detail as one text."""
-        return f"{self.headline} {self.detail}".rstrip()
+        """Headline and details as one text."""
+        return " ".join((self.headline, *self.details))
 
 
 # -- what filled it ----------------------------------------------------------------------------------------------------
@@ -104,11 +109,11 @@ def filled_answer(
     calls = tool_calls(session, thread)
     parts, duplicates = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
     headline, strong = _fullest_words(thread, at, size.pressure, window_at(at))
-    detail = _filling_words(parts, duplicates, not_recorded_words(thread, at, size.scale.unseen))
+    details = _filling_words(parts, duplicates, not_recorded_words(thread, at, size.scale.unseen))
     trees = [parts.tree]
     del parts
     forget(trees)
-    return ShortAnswer("filled", headline, detail, strong, at)
+    return ShortAnswer("filled", headline, details, strong, at)
 
 
 def _fullest_words(thread: Thread, at: int | None, pressure: Pressure, window: int | None) -> tuple[str, str]:
@@ -133,15 +138,15 @@ def _window_share(share: float) -> str:
     return per_cent(share, 1) if share >= 0.001 else f"less than {per_cent(0.001, 1)}"
 
 
-def _filling_words(parts: Breakdown, duplicates: Sequence[Repeat], not_recorded: str) -> str:
+def _filling_words(parts: Breakdown, duplicates: Sequence[Repeat], not_recorded: str) -> tuple[str, ...]:
     tree = parts.tree
     if not tree.children:
-        return ""
+        return ()
     first, *others = sorted(tree.children, key=lambda child: -child.tokens)
     sentence = _category_words(first, tree, not_recorded, verb=True)
     if others and others[0].tokens >= _LEAST * tree.tokens:
         sentence += f" and {_category_words(others[0], tree, not_recorded, verb=first.name == 'unseen')}"
-    return " ".join(filter(None, (f"{sentence}.", _duplicate_words(duplicates, tree.tokens))))
+    return _sentences(f"{sentence}.", _duplicate_words(duplicates, tree.tokens))
 
 
 def _category_words(node: BreakdownNode, tree: BreakdownNode, not_recorded: str, verb: bool) -> str:
@@ -224,7 +229,7 @@ def describe_losses(
         sentences.append("Its summary cannot be read here and may hold some of them.")
     if hidden:
         sentences.append(f"What {plural(len(hidden), 'silent drop')} removed is not in the file.")
-    return ShortAnswer("lost", headline, " ".join(filter(None, sentences)), strong, worst.before_request)
+    return ShortAnswer("lost", headline, _sentences(*sentences), strong, worst.before_request)
 
 
 def _without_losses(
@@ -234,14 +239,14 @@ def _without_losses(
         last = drops[-1].before_request
         headline = f"{plural(len(drops), 'silent drop')}{', the last' if len(drops) > 1 else ''} before request {last}."
         detail = "The provider counted fewer tokens, and no message shows what was removed."
-        return ShortAnswer("lost", headline, detail, request=last)
+        return ShortAnswer("lost", headline, (detail,), request=last)
     if begins_compacted:
-        return ShortAnswer("lost", "The session begins after a compaction.", "What that lost is not in this file.")
+        return ShortAnswer("lost", "The session begins after a compaction.", ("What that lost is not in this file.",))
     if inside_calls:
-        return ShortAnswer("lost", "The provider compacted inside a call.", "What that lost is not known.")
+        return ShortAnswer("lost", "The provider compacted inside a call.", ("What that lost is not known.",))
     if elsewhere:
-        detail = f"Other threads have {plural(elsewhere, 'compaction')}."
-        return ShortAnswer("lost", "No compaction in this thread: its whole conversation is still in context.", detail)
+        headline = "No compaction in this thread: its whole conversation is still in context."
+        return ShortAnswer("lost", headline, (f"Other threads have {plural(elsewhere, 'compaction')}.",))
     return ShortAnswer("lost", NO_COMPACTION)
 
 
@@ -328,10 +333,10 @@ def describe_cost(cost: SessionCost, thread_id: str = "main") -> ShortAnswer:
         incomplete = f"Usage is recorded for {sum(reports):,} of {len(reports):,} requests."
     if misses:
         return _miss_answer(misses, cost, total, incomplete, thread_id)
-    detail = " ".join(filter(None, (_cache_words(cost), _compaction_words(cost.threads, thread_id), incomplete)))
+    details = _sentences(_cache_words(cost), _compaction_words(cost.threads, thread_id), incomplete)
     if not total:
-        return ShortAnswer("cost", f"The price of {_unpriced_model(cost)} is unknown.", detail)
-    return ShortAnswer("cost", f"The session cost {total}.", detail, total)
+        return ShortAnswer("cost", f"The price of {_unpriced_model(cost)} is unknown.", details)
+    return ShortAnswer("cost", f"The session cost {total}.", details, total)
 
 
 def _total_words(cost: SessionCost) -> str:
@@ -368,7 +373,7 @@ def _miss_answer(
     if len(misses) > 1:
         sentences.append(_all_misses_words(misses, cost))
     sentences.append(incomplete)
-    return ShortAnswer("cost", headline, " ".join(filter(None, sentences)), strong, dearest.request, dearest.thread)
+    return ShortAnswer("cost", headline, _sentences(*sentences), strong, dearest.request, dearest.thread)
 
 
 def _all_misses_words(misses: Sequence[Rebilling], cost: SessionCost) -> str:
@@ -416,6 +421,11 @@ def _net_saving(economics: Economics) -> Decimal:
 
 
 # -- all three ---------------------------------------------------------------------------------------------------------
+
+
+def _sentences(*sentences: str) -> tuple[str, ...]:
+    """Return those that say something."""
+    return tuple(filter(None, sentences))
 
 
 def _short(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy
+from PySide6.QtWidgets import QFrame, QMainWindow, QSizePolicy
 
 from inspector.core.findings.answers import (
     QUESTIONS,
@@ -68,6 +68,8 @@ _LEAST_SHARE = 0.22
 """Share of the width that a card has at least, where a longer answer takes more than its third."""
 _WORTH_LINES = 2
 """Lines that unequal widths must save."""
+_MOST_SHARE = 0.3
+"""Share of the window's height that the cards take at most: of longer answers the last sentences are in the tooltip."""
 _RESERVED_LINES = 4
 """Lines for which a card has room before its answer is known, so that little moves when it comes."""
 
@@ -152,8 +154,11 @@ class GlancePanel(Panel):
             self._soon.start()
 
     def _fit(self) -> None:
-        """Give the cards the height in which all of every answer can be read, and equal widths unless that is high."""
+        """Give the cards the height of the longest answer, as far as the window is high enough, and equal widths unless
+        that is high."""
         cards = tuple(self.cards.values())
+        for card in cards:
+            card.show_details()
         room = self.width() - 2 * _SIDE - (len(cards) - 1) * _GAP
         lengths = [len(card.words) for card in cards]
         least = _LEAST_SHARE * sum(lengths)
@@ -164,14 +169,24 @@ class GlancePanel(Panel):
             by_length = equal
         saved = _height_of(cards, equal) - _height_of(cards, by_length)
         widths = by_length if saved >= _WORTH_LINES * self.fontMetrics().lineSpacing() else equal
+        most = self._most_height()
         for place, width in enumerate(widths):
             self._row.setStretch(place, width)
+            if most is not None:
+                cards[place].cut_details(width, most)
         high = _height_of(cards, widths)
         if any(card.answer is None for card in cards):
             high = max(high, cards[0].height_of_lines(_RESERVED_LINES))
         if self.maximumHeight() != (whole := 2 * _EDGE + high):
             self.heightened.emit()
             self.setFixedHeight(whole)
+
+    def _most_height(self) -> int | None:
+        """Return the pixels that a card takes at most; None in a window of its own."""
+        window = self.window()
+        if not isinstance(window, QMainWindow):
+            return None
+        return max(round(_MOST_SHARE * window.height()), self.cards["filled"].height_of_lines(_RESERVED_LINES))
 
     def _go(self, answer: ShortAnswer) -> None:
         if answer.request is not None:
@@ -205,24 +220,38 @@ class AnswerCard(Guarded, QFrame):
 
     @property
     def words(self) -> str:
-        """All that can be read below the caption."""
-        return f"{self.headline.text()} {self.detail.text()}".rstrip()
+        """The whole answer, or what is being done for it."""
+        return self.answer.text if self.answer is not None else self.headline.text()
 
     def show_answer(self, answer: ShortAnswer | None, pending: str = "") -> None:
         """Show an answer, or as long as there is none what is being done for it."""
         self.answer = answer
         if answer is None:
             self.headline.show_words(pending, quiet=True)
-            say(self.detail, "")
             self.link.setText("")
         else:
             self.headline.show_words(answer.headline, answer.strong)
-            say(self.detail, answer.detail)
             self.link.setText(self._link_words(answer))
+        self.show_details()
         self._fit_link()
         pressable = Qt.CursorShape.ArrowCursor if answer is None else Qt.CursorShape.PointingHandCursor
         self.setCursor(pressable)
         self.setAccessibleName(f"{self._text.caption.capitalize()}: {self.words}")
+
+    def show_details(self) -> None:
+        """Show all sentences of the answer."""
+        say(self.detail, self.answer.detail if self.answer is not None else "")
+        self.setToolTip("")
+
+    def cut_details(self, width: int, most: int) -> None:
+        """Leave out last sentences of an answer that is higher than `most` pixels in that width; the first stays."""
+        if self.answer is None:
+            return
+        sentences = list(self.answer.details)
+        while len(sentences) > 1 and self.heightForWidth(width) > most:
+            sentences.pop()
+            say(self.detail, f"{' '.join(sentences)} …")
+            self.setToolTip(tip(self.answer.text))
 
     def _link_words(self, answer: ShortAnswer) -> str:
         if answer.request is None and "{}" in self._text.link:

@@ -1,5 +1,6 @@
 """The pressure gauge: the number and its kind, what is due, the tank, the legend, and the policy's own count."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
@@ -27,8 +28,8 @@ WIDE, FIGURES = 232, 24
 """Width of the whole gauge, in pixels and in figures: whichever is more."""
 FOLDED, FOLDED_FIGURES = 72, 8
 """The same of the folded one."""
-_INSET = 16
-"""Pixels at the sides."""
+_INSET, _FOLDED_INSET = 16, 4
+"""Pixels at the sides; of the folded one."""
 SOON = 150
 """Milliseconds after a move of the playhead until it is worked out what is due there."""
 LINGER = 800
@@ -122,12 +123,16 @@ class Gauge(Panel):
         now = reading(self._state)
         due = now.due if now is not None else None
         words = now.due_words if now is not None else ""
-        if self.folded:
-            words = ", ".join(due) if due else ""
-        self._due.setText(words)
-        self._due.setVisible(now is not None and not (self.folded and not words))
         mark(self._due, "due", bool(due))
-        self._due.setToolTip(tip(explain("due", explain("tier"), "" if words else "It is being worked out.")))
+        self._due.setText(self._fold_due(due or ()) if self.folded else words)
+        self._due.setVisible(now is not None and not (self.folded and not due))
+        self._due.setToolTip(tip(explain("due", explain("tier"), words or "It is being worked out.")))
+
+    def _fold_due(self, due: Sequence[str]) -> str:
+        """Return `L0, L1`, or where the folded gauge has no room for all of them `3 due`."""
+        self._due.setText(", ".join(due))
+        has_room = self._due.sizeHint().width() <= self.folded_width - 2 * _FOLDED_INSET
+        return self._due.text() if has_room else f"{len(due)} due"
 
     def _look_into(self, category: str) -> None:
         """The breakdown with that category chosen; it reduces the buffer list as soon as it knows the messages."""
@@ -158,9 +163,9 @@ class Gauge(Panel):
             self.show_state(self._state)
 
     def _arrange(self) -> None:
-        side = 4 if self.folded else _INSET
+        side = _FOLDED_INSET if self.folded else _INSET
         self._words.setContentsMargins(side, 10, side, 0)
-        self._tank_row.setContentsMargins(4 if self.folded else _INSET - LEFT, 0, 0, 0)
+        self._tank_row.setContentsMargins(_FOLDED_INSET if self.folded else _INSET - LEFT, 0, 0, 0)
         self._foot.setContentsMargins(side, 0, side, 12)
         centre = Qt.AlignmentFlag.AlignHCenter if self.folded else Qt.AlignmentFlag.AlignLeft
         for words in (self._ratio, self._place, self._due):
