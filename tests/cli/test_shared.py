@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main as cli
+from inspector.core.session import BEGINS_LATE
 from tests.cli import schema
 from tests.shared import TRANSCRIPTS, transcripts
 
@@ -26,7 +27,8 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
         assert (status, out, err.count("\n")) == (1, "", 1)
         assert err.startswith("context-inspector: ")
     else:
-        assert err == ""
+        begins_late = BEGINS_LATE in json.loads(out)["notes"]
+        assert err == (f"context-inspector: {BEGINS_LATE}\n" if begins_late else "")
         assert out.count("\n") == 1
     return status, out
 
