@@ -20,9 +20,8 @@ from inspector.core.errors import InspectorError
 from inspector.core.facts.wording import plain
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.core.findings.lost import lost_by_compactions, recorded_losses
-from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import find_pins
+from inspector.core.replay.pins import PinHistory, PinIndex, find_pins, recorded_pins
 from inspector.core.replay.report import recorded
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import BILL_KINDS, cost, side_model
@@ -60,9 +59,9 @@ def test_the_answers_add_up_and_agree(path: Path) -> None:
     check_info(info)
     check_cost(session, info["totals"])
     check_buffers(session)
-    findings = pin_findings(session.main, find_pins(session.main))
-    check_pins(findings, len(session.main.requests))
-    check_lost(session, findings)
+    histories = recorded_pins(session.main, PinIndex(find_pins(session.main)))
+    check_pins(histories, len(session.main.requests))
+    check_lost(session, histories)
 
 
 def printed(document: Any) -> Any:
@@ -147,17 +146,17 @@ def check_tree(tree: BreakdownNode, messages: int) -> None:
             assert {at for child in node.children for at in child.messages} <= set(node.messages)
 
 
-def check_pins(findings: tuple[PinFinding, ...], requests: int) -> None:
-    listed = list(cli_pins.describe(findings, {}))
+def check_pins(histories: tuple[PinHistory, ...], requests: int) -> None:
+    listed = list(cli_pins.describe(histories, {}))
     schema.check(printed({"pins": listed}), schema.PINS)
     for pin in listed:
         ends = [(span["from"], span["to"]) for span in pin["recorded"]]
         assert all(before[1] + 1 == after[0] for before, after in pairwise(ends))
         assert not ends or (ends[0][0], ends[-1][1]) == (pin["request"], requests - 1)
-    assert list(cli_pins.pins_lines(findings, {}, requests))
+    assert list(cli_pins.pins_lines(histories, {}, requests))
 
 
-def check_lost(session: Session, findings: tuple[PinFinding, ...]) -> None:
+def check_lost(session: Session, histories: tuple[PinHistory, ...]) -> None:
     thread = session.main
     found = lost_by_compactions(session, thread)
     bench = Workbench()
@@ -174,10 +173,10 @@ def check_lost(session: Session, findings: tuple[PinFinding, ...]) -> None:
             assert row.message in known
             assert all(use.request >= one.before_request and use.message in known for use in row.needed)
         fates = {plain(row.fact.text): row.fate for row in one.rows if row.fact.kind in ("instruction", "constraint")}
-        for finding in findings:  # of one sentence both say the same
-            before, after = map(finding.history.at, (one.before_request - 1, one.before_request))
+        for history in histories:  # of one sentence both say the same
+            before, after = map(history.at, (one.before_request - 1, one.before_request))
             if before is not None and after is not None and before.state == "verbatim":
-                assert FATES[after.state] == fates.get(finding.pin.text, "kept"), finding.pin.text[:20]
+                assert FATES[after.state] == fates.get(history.pin.text, "kept"), history.pin.text[:20]
     if len(found) == 1 and thread.compactions:  # a replay counts what stands before its one step as `lost` does
         replayed = recorded(Ground(thread, pins=None)).losses
         (one,) = found

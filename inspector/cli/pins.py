@@ -1,4 +1,4 @@
-"""`context-inspector pins FILE`: what the user said should hold, request by request, and the calls against it."""
+"""`context-inspector pins FILE`: what the user asked for and what should hold, request by request."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,9 +8,8 @@ from typing import Any
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
 from inspector.cli.select import add_options, add_selection, select, with_settings
 from inspector.core.answering import offline
-from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
+from inspector.core.replay.pins import PinHistory, PinIndex, became, find_pins, pins_kept, recorded_pins
 from inspector.core.replay.report import RECORDED, report
 from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
@@ -30,26 +29,26 @@ def run(arguments: argparse.Namespace) -> None:
     """Do it and print it. Raises InspectorError."""
     chosen = select(arguments)
     thread = chosen.thread
-    findings = pin_findings(thread, find_pins(thread, arguments.pin))
+    histories = recorded_pins(thread, PinIndex(find_pins(thread, arguments.pin)))
     window = replace(chosen, at=len(thread.requests)).window(arguments.window)
     ground = Ground(thread, window.tokens, arguments.pin)
     found = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]
     policies = with_settings(found, tuple(arguments.set or ()), window, chosen.session.client)
     under = {by.name: report(ground, by, own, offline).pins for by, own in policies}
     if arguments.json:
-        write_json({"pins": list(describe(findings, under))})
+        write_json({"pins": list(describe(histories, under))})
     else:
-        write_lines(pins_lines(findings, under, len(thread.requests)))
+        write_lines(pins_lines(histories, under, len(thread.requests)))
 
 
-def describe(findings: Sequence[PinFinding], under: Mapping[str, Sequence[PinHistory]]) -> Iterator[dict[str, Any]]:
-    """The `pins` of cli.md."""
-    for n, one in enumerate(findings):
+def describe(recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHistory]]) -> Iterator[dict[str, Any]]:
+    """Yield the `pins` of cli.md, in the order of `recorded`."""
+    for n, history in enumerate(recorded):
         yield {
-            **picked(one.pin, "text message request found"),
-            "recorded": _spans(one.history),
+            **picked(history.pin, "text message request found"),
+            "recorded": _spans(history),
             "policies": {name: _spans(histories[n]) for name, histories in under.items()},
-            "violations": [picked(found, "request message why state") for found in one.violations],
+            "violations": [],
         }
 
 
@@ -58,45 +57,35 @@ def _spans(history: PinHistory) -> list[dict[str, Any]]:
 
 
 def pins_lines(
-    findings: Sequence[PinFinding], under: Mapping[str, Sequence[PinHistory]], requests: int
+    recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHistory]], requests: int
 ) -> Iterator[str]:
-    """A line a pin and policy, with a bar over the requests; below, what became of those that went."""
-    if not findings:
+    """Yield a line for each pin and policy, with a bar over the requests and what became of it."""
+    if not recorded:
         yield "No instruction was found in what the user wrote. --pin TEXT follows a text of your own."
         return
     counts = {
-        RECORDED: pins_kept(one.history for one in findings),
-        **{name: pins_kept(one) for name, one in under.items()},
+        RECORDED: pins_kept(recorded),
+        **{name: pins_kept(histories) for name, histories in under.items()},
     }
     yield f"{number(requests)} requests. Constraints and given pins that were never gone: " + ", ".join(
         f"{name} {kept} of {of}" for name, (kept, of) in counts.items()
     )
-    yield f"{SIGNS['verbatim']} verbatim  {SIGNS['paraphrased']} paraphrased  {SIGNS['gone']} gone  ! violated"
+    yield f"{SIGNS['verbatim']} verbatim  {SIGNS['paraphrased']} paraphrased  {SIGNS['gone']} gone"
     yield ""
-    firm = [n for n, one in enumerate(findings) if one.pin.found != "instruction"]
-    listed = [*firm, *range(len(firm), min(len(findings), len(firm) + INSTRUCTIONS))]
-    rows = [row for n in listed for row in _rows(findings[n], {k: v[n] for k, v in under.items()}, requests)]
+    firm = [n for n, history in enumerate(recorded) if history.pin.found != "instruction"]
+    listed = [*firm, *range(len(firm), min(len(recorded), len(firm) + INSTRUCTIONS))]
+    rows = list[tuple[str, ...]]()
+    for n in listed:
+        rows += _rows(recorded[n], {name: histories[n] for name, histories in under.items()}, requests)
     yield from table((">request", "found", "policy", "request 0 to the last", "became", "text"), rows)
-    if more := len(findings) - len(listed):
+    if more := len(recorded) - len(listed):
         yield f"and {plural(more, 'more instruction')}, with --json."
-    for one in findings:
-        for violation in one.violations:
-            yield f"violated at {violation.request}: {plain(one.pin.text, TEXT)}: {plain(violation.why)}"
 
 
-def _rows(one: PinFinding, under: Mapping[str, PinHistory], requests: int) -> Iterator[tuple[str, ...]]:
-    signs = list(bar(one.history, requests))
-    for violation in one.violations:
-        signs[_cell(violation.request, requests)] = "!"
-    text = plain(one.pin.text, TEXT)
-    yield (
-        number(one.pin.request),
-        one.pin.found,
-        RECORDED,
-        "".join(signs),
-        became(one.history, [found.request for found in one.violations[:3]]),
-        text,
-    )
+def _rows(recorded: PinHistory, under: Mapping[str, PinHistory], requests: int) -> Iterator[tuple[str, ...]]:
+    pin = recorded.pin
+    text = plain(pin.text, TEXT)
+    yield number(pin.request), pin.found, RECORDED, bar(recorded, requests), became(recorded), text
     for name, history in under.items():
         yield "", "", name, bar(history, requests), became(history), ""
 

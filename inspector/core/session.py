@@ -201,6 +201,8 @@ class Thread:
     """Before each request, and at last after the last record; only our own journals hold any."""
     begins_late: bool = False
     """The file begins in the middle: messages that were sent stand before its first record."""
+    typed: Sequence[View] = ()
+    """What the user typed, by request, if the file records that and nothing else of the buffers; else empty."""
 
     def place(self, at: int | None) -> Request:
         """Request `at`; for None, or after the last one, what the next call would be."""

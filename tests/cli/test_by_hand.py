@@ -158,7 +158,6 @@ def test_a_rule_is_followed_through_two_summaries(made: MadeSession, ask: Asked)
     for text in (RULE, PORT):
         states = [(one["from"], one["to"], one["state"]) for one in rules[text]["recorded"]]
         assert states == [(0, 0, "verbatim"), (1, 1, "verbatim"), (2, 3, "gone")]
-    assert [one["request"] for one in rules[RULE]["violations"]] == [2]
 
 
 def test_a_summary_in_chinese(made: MadeSession, ask: Asked) -> None:
@@ -177,7 +176,6 @@ def test_a_summary_in_chinese(made: MadeSession, ask: Asked) -> None:
     }
     assert found["facts"] == {"before": 4, "kept": 1, "paraphrased": 1, "lost": 2, "needed_again": 0}
     pins = {one["text"]: one for one in ask("pins", made)["pins"]}
-    assert [one["request"] for one in pins["不要动 migrations 目录里的任何文件。"]["violations"]] == [1]
     assert pins["提交信息必须用英文写。"]["recorded"][-1]["state"] == "verbatim"
 
 
@@ -220,24 +218,13 @@ def test_a_file_read_by_ranges_of_lines(made: MadeSession, ask: Asked) -> None:
     assert sum(one["tokens"] for one in found["tree"]["children"]) == found["tree"]["tokens"]
 
 
-def test_a_rule_said_again_is_one_pin_and_what_was_allowed_or_failed_is_no_violation(
-    made: MadeSession, ask: Asked
-) -> None:
-    edit = ("Edit", {"file_path": "/p/config/prod.yaml", "old_string": "a", "new_string": "b"})
+def test_a_rule_that_is_said_again_with_another_end_sign_is_one_pin(made: MadeSession, ask: Asked) -> None:
     made.user("不要动 config/prod.yaml 文件。")
-    made.answer(five=9_000, calls=[edit])
-    made.result("The user doesn't want to proceed with this tool use.", error=True)
+    made.answer(five=9_000)
     made.user("不要动 config/prod.yaml 文件！")
-    made.answer(read=9_000, five=90, calls=[edit])
-    made.result("done")
-    made.user("算了，config/prod.yaml 可以改")
-    made.answer(read=9_090, five=90, calls=[edit])
-    made.result("done")
-    made.answer(read=9_180, five=90)
+    made.answer(read=9_000, five=90)
     found = [one for one in ask("pins", made)["pins"] if one["found"] == "constraint"]
-    assert [(one["text"], [bad["request"] for bad in one["violations"]]) for one in found] == [
-        ("不要动 config/prod.yaml 文件。", [1])
-    ]
+    assert [(one["text"], one["violations"]) for one in found] == [("不要动 config/prod.yaml 文件。", [])]
 
 
 def test_compactions_in_a_row_that_never_pay(made: MadeSession, ask: Asked) -> None:
@@ -260,7 +247,7 @@ def test_compactions_in_a_row_that_never_pay(made: MadeSession, ask: Asked) -> N
 
 
 def test_a_sub_agent_that_compacts_by_itself(made: MadeSession, ask: Asked) -> None:
-    """Its rule, its loss and its violation are its own; the bill is everybody's."""
+    """Its rule and its loss are its own; the bill is everybody's."""
     made.user("start the work please")
     made.answer(five=30_000, calls=[("Task", {"description": "look", "prompt": "Never edit lib/one.c, find it"})])
     main, called = made.last, made.called
@@ -284,7 +271,6 @@ def test_a_sub_agent_that_compacts_by_itself(made: MadeSession, ask: Asked) -> N
     assert found["facts"] == {"before": 2, "kept": 0, "paraphrased": 0, "lost": 2, "needed_again": 1}
     (pin,) = ask("pins", made, "--thread", "ag1")["pins"]
     assert [(one["from"], one["to"], one["state"]) for one in pin["recorded"]] == [(0, 0, "verbatim"), (1, 2, "gone")]
-    assert [one["request"] for one in pin["violations"]] == [1]
     total = (43_400 * 3.75 + 34_000 * 0.3 + 15 * 3 + 250 * 15) / 1e6
     assert ask("cost", made)["total"] == pytest.approx(total)
 

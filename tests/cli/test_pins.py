@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from inspector.cli import main as cli
-from inspector.core.findings.pins import pin_findings
-from inspector.core.replay.pins import find_pins
+from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from tests.cli import schema
@@ -29,11 +28,13 @@ def test_it_says_what_the_core_finds(capsys: pytest.CaptureFixture[str]) -> None
     found = document(capsys, "pins", SAMPLE, "--pin", RULE, "--policy", "codex")
     schema.check(found, schema.PINS)
     thread = open_transcript(SAMPLE).main
-    findings = pin_findings(thread, find_pins(thread, [RULE]))
-    assert [(one["text"], one["found"]) for one in found["pins"]] == [(one.pin.text, one.pin.found) for one in findings]
-    for one, finding in zip(found["pins"], findings, strict=True):
+    histories = recorded_pins(thread, PinIndex(find_pins(thread, [RULE])))
+    assert [(one["text"], one["found"]) for one in found["pins"]] == [
+        (one.pin.text, one.pin.found) for one in histories
+    ]
+    for one, history in zip(found["pins"], histories, strict=True):
         spans = [(span["from"], span["to"], span["state"]) for span in one["recorded"]]
-        assert spans == [(span.first, span.last, span.state) for span in finding.history.spans]
+        assert spans == [(span.first, span.last, span.state) for span in history.spans]
         schema.check(one["policies"], {"codex": [schema.SPAN]})
     first = found["pins"][0]
     assert first["text"] == RULE

@@ -1,11 +1,11 @@
 """Chinese and English, as developers type them: what is an instruction, a rule, a decision, an error; what says a rule
-again; what a call does against one. The sentences of tests/data/chinese and tests/data/english are our own, labelled by
+again. The sentences of tests/data/chinese and tests/data/english are our own, labelled by
 hand before any rule saw them.
 
 pasted.txt holds whole messages between lines of %%: what the user demands himself is marked (i, c) before a tab.
 
 Columns: sample (`held`, `last`: no rule was ever tuned on it; `fresh`: written when the rules stood, and looked at
-afterwards), then who says it, what it is and the text; or how a rule stands in a text; or whether a call breaks it.
+afterwards), then who says it, what it is and the text; or how a rule stands in a text.
 """
 
 from collections import Counter
@@ -16,8 +16,7 @@ import pytest
 
 from inspector.core.facts.reading import facts
 from inspector.core.facts.wording import Saying, Speech
-from inspector.core.findings.pins import banned_by, find_ban
-from inspector.core.message import Message, Role, Text, ToolCall, ToolResult
+from inspector.core.message import Message, Role, Text, ToolResult
 
 ENGLISH = Path(__file__).parent.parent / "data" / "english"
 DATA = ENGLISH.parent / "chinese"
@@ -79,27 +78,3 @@ def test_how_a_rule_stands_in_what_a_summary_says() -> None:
     assert seen.total() >= 50
     assert set(wrong) <= {("paraphrased", "gone")}  # a paraphrase may be missed, none is claimed
     assert wrong.total() <= 3
-
-
-@pytest.mark.parametrize("sample", ["tuning", "held"])
-def test_what_is_called_a_violation_is_one(sample: str) -> None:
-    seen = Counter[tuple[str, bool]]()
-    for of, label, rule, tool, argument in lines("bans.tsv", ENGLISH):
-        if of == sample:
-            name, _, value = argument.partition("=")
-            ban = find_ban(rule)
-            seen[label, bool(ban and banned_by(ban, ToolCall("c", tool, {name: value})))] += 1
-    right, wrong, missed = seen["yes", True], seen["no", True], seen["yes", False]
-    assert right >= 0.95 * (right + wrong)
-    assert right >= 0.8 * (right + missed) >= 30, seen
-
-
-@pytest.mark.parametrize(
-    ("label", "rule", "tool", "argument"),
-    [line[1:] for line in lines("bans.tsv")],
-    ids=[" ".join((line[2], line[4])) for line in lines("bans.tsv")],
-)
-def test_what_a_call_does_against_a_rule(label: str, rule: str, tool: str, argument: str) -> None:
-    name, _, value = argument.partition("=")
-    ban = find_ban(rule)
-    assert bool(ban and banned_by(ban, ToolCall("c", tool, {name: value}))) == (label == "yes")

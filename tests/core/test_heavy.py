@@ -28,7 +28,7 @@ _HOLDERS = (
     "core.facts.pasted",
     "core.facts.rules",
     "core.facts.sentences",
-    "core.findings.pins",
+    "core.facts.user_words",
     "core.findings.composition",
     "gui.look.visible",
 )

@@ -34,20 +34,8 @@ _BROKEN, _NARROW, _WIDE = 5, 55, 100
 """Lines in a row that end within a sentence, about as wide as each other: nobody breaks them while typing."""
 
 
-_AROUND = rule("pasted.around")
-
-
-def without_reminders(text: str) -> str:
-    """A message of the user without what his client put around it. O(text)."""
-    if "</" in text or "\n# " in text or text.startswith("["):
-        while (bare := _AROUND.sub("", text)) != text:  # what was wrapped begins the text now
-            text = bare
-    return text
-
-
 def own_words(text: str) -> str:
-    """The message without what was pasted into it, and without reminders. O(text)."""
-    text = without_reminders(text)
+    """Return a text of the user's with the lines empty that were pasted into it. O(text)."""
     lines, plain = text.split("\n"), simplified(text).split("\n")
     foreign = _shown(plain) | _documents(plain)
     for form in (_LOG, _QUOTE):

@@ -5,24 +5,26 @@ from collections.abc import Iterator, Mapping
 
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.names import names
-from inspector.core.facts.pasted import own_words
-from inspector.core.facts.sentences import decided, failed, is_typed, typed, wanted
+from inspector.core.facts.sentences import LONGEST, TYPED, decided, failed, find_wishes, sentences
+from inspector.core.facts.user_words import SCANNED, user_words
 from inspector.core.jsontext import dumps
 from inspector.core.message import Json, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 
-SCANNED = 200_000
-"""Characters of one part that are searched: more than any tool result an agent lets in."""
 _LOGGED = re.compile(r"^[^\n]*\d\d:\d\d:\d\d[^\n]*$", re.MULTILINE)
+_FEW = 4
+"""Characters of a sentence that says something."""
 _OPTION = re.compile(r"(?:^|_)(?:status|state|mode|action|type|kind|level|priority|format)$")
 _QUOTED = ("old_string", "old_str", "oldText", "old_text", "old", "search")
 
 
 def facts(message: Message) -> dict[Fact, None]:
-    """The facts of one message, each once, in the order of reading. O(text). None of what the client put there."""
+    """Return the facts of one message, each once, in the order of reading; of a client's text only the user's words.
+
+    O(text).
+    """
+    found = dict.fromkeys(wishes(message))
     if message.mark:
-        return {}
-    typed_by_user = message.role == "user" and not message.summary
-    found = dict.fromkeys(wanted(message.text[:SCANNED])) if typed_by_user else {}
+        return found
     for part in message.parts:
         match part:
             case Text(text=text):
@@ -47,10 +49,16 @@ def facts(message: Message) -> dict[Fact, None]:
     return found
 
 
+def wishes(message: Message) -> Iterator[Fact]:
+    """Yield the instructions and constraints of the user in a message, wherever a client put them."""
+    for words in user_words(message):
+        yield from find_wishes(words.text)
+
+
 def instructions(message: Message) -> Iterator[Fact]:
-    """Every sentence that the user typed, whatever it says; nothing of what travels in the user's name."""
-    if message.from_user:
-        yield from (Fact("instruction", sentence) for sentence in typed(message.text))
+    """Every sentence of the user's own, whatever it says; nothing of what travels in the user's name."""
+    for words in user_words(message):
+        yield from (Fact("instruction", one[:LONGEST]) for one in sentences(words.text) if len(one) >= _FEW)
 
 
 def texts(message: Message) -> Iterator[str]:
@@ -71,8 +79,8 @@ def used(message: Message) -> str:
     """What somebody said of his own in a message: an answer, or what the user typed. Of an edit only what is new: what
     it replaces was just looked at."""
     if message.role == "user":
-        typed = not message.mark and not message.summary and is_typed(message.text)
-        return _LOGGED.sub("", own_words(message.text)) if typed else ""
+        said = [words.text for words in user_words(message) if len(words.text) <= TYPED]
+        return _LOGGED.sub("", "\n".join(said))
     if message.role != "assistant":
         return ""
     said = [part.text for part in message.parts if isinstance(part, Text | Thinking)]

@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator
 
 from inspector.core.facts.fact import Fact
-from inspector.core.facts.pasted import own_words, without_reminders
 from inspector.core.facts.rules import asks, constrains, forbids, is_chinese, rule, simplified
 from inspector.core.heavy import pattern
 
 LONGEST = 400
 """Characters of a sentence."""
-_TYPED = 6_000
-"""Characters: a longer message of the user is mostly pasted, and is searched for what it forbids only."""
+TYPED = 6_000
+"""Characters: longer words of the user are mostly pasted, and are searched for what they forbid only."""
 
 _FENCE = rule("sentences.fence")
 _RAISED = rule("sentences.raised")
@@ -25,7 +24,6 @@ _SMALL = frozenset(
 _END = pattern(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 _BULLET = rule("sentences.bullet")
 _NO_PROSE, _NO_CHINESE_PROSE = rule("sentences.no_prose"), rule("chinese.no_prose")
-_MACHINE = rule("sentences.machine")
 
 _DECISION = rule("sentences.decision")
 _PLAIN_STEP, _CHINESE_STEP = rule("sentences.plain_step"), rule("chinese.plain_step")
@@ -42,23 +40,13 @@ def sentences(text: str) -> Iterator[str]:
     return filter(None, map(str.strip, _END.split(text)))
 
 
-def typed(text: str) -> Iterator[str]:
-    """The sentences of what the user typed; none of reminders and pasted data, which begin like markup or JSON."""
-    text = without_reminders(text)
-    if not _MACHINE.match(text):
-        yield from (one[:LONGEST] for one in sentences(text) if len(one) >= 4)
-
-
-def wanted(text: str) -> Iterator[Fact]:
-    """What the user asks for, and what he forbids or demands always, of a text that was typed."""
-    text = without_reminders(text)
-    if _MACHINE.match(text):  # reminders and pasted data begin like markup or JSON
-        return
-    short = len(text) <= _TYPED
-    for sentence in _prose(own_words(text)):
+def find_wishes(text: str) -> Iterator[Fact]:
+    """What the user asks for, and what the user forbids or demands, of words that are the user's own."""
+    is_short = len(text) <= TYPED
+    for sentence in _prose(text):
         if constrains(sentence):
             yield Fact("constraint", sentence)
-        elif short and asks(sentence):
+        elif is_short and asks(sentence):
             yield Fact("instruction", sentence)
 
 
@@ -67,12 +55,6 @@ def _is_title(sentence: str) -> bool:
     said = [word for word in sentence.split() if word not in _SMALL]
     capital = sum(word[0].isupper() and not word.isupper() for word in said)
     return capital >= 3 and all(not word[0].islower() for word in said) and sentence[-1] not in ".!?"
-
-
-def is_typed(text: str) -> bool:
-    """May a person have typed this? Reminders, pasted data and whole documents are not."""
-    text = without_reminders(text)
-    return len(text) <= _TYPED and not _MACHINE.match(text)
 
 
 def decided(text: str) -> Iterator[Fact]:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, shared
-from inspector.core.facts.reading import texts
-from inspector.core.facts.sentences import wanted
+from inspector.core.facts.reading import texts, wishes
 from inspector.core.facts.wording import Saying, Speech, plain
 from inspector.core.heavy import checkpoint
 from inspector.core.message import Message, Text
@@ -68,20 +67,18 @@ class PinHistory:
         return next((span for span in self.spans if span.first <= request <= span.last), None)
 
 
-def became(history: PinHistory, violated: Iterable[int] = ()) -> str:
-    """In words: "gone since request 212, by auto compaction, violated at 230"."""
-    words = list[str]()
-    if history.spans:
-        last = history.spans[-1]
-        was_gone = next((span for span in history.spans if span.state == "gone"), None)
-        if last.state == "gone":
-            by = f", by {last.evidence}" if last.evidence else ""
-            words.append(f"gone since request {last.first}{by}" if history.pin.message else "stands nowhere")
-        elif was_gone is not None:
-            words.append(f"{last.state} again since {last.first}, gone at {was_gone.first}")
-        else:
-            words.append(last.state)
-    return ", ".join([*words, *(f"violated at {request}" for request in violated)])
+def became(history: PinHistory) -> str:
+    """Say what became of a pin: "gone since request 212, by auto compaction"."""
+    if not history.spans:
+        return ""
+    last = history.spans[-1]
+    was_gone = next((span for span in history.spans if span.state == "gone"), None)
+    if last.state == "gone":
+        by = f", by {last.evidence}" if last.evidence else ""
+        return f"gone since request {last.first}{by}" if history.pin.message else "stands nowhere"
+    if was_gone is not None:
+        return f"{last.state} again since {last.first}, gone at {was_gone.first}"
+    return last.state
 
 
 def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
@@ -99,8 +96,7 @@ def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
     for request, (_, came) in enumerate(buffer_changes(thread)):
         for message in came:
             checkpoint()
-            said = message.text if message.from_user else ""
-            for fact in wanted(said):
+            for fact in wishes(message):
                 text, kind = plain(fact.text), fact.kind
                 if (kind == "constraint" or kind == "instruction") and (bare := Saying(text).bare) not in known:
                     known.add(bare)
@@ -116,8 +112,8 @@ def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
 def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence[Message]]]:
     """For each request the messages that went since the one before, and those that came. O(what changed)."""
     last = EMPTY_VIEW
-    for request in thread.requests:
-        view, rewritten = request.view, request.view.rewritten_since(last)
+    for view in thread.typed or [request.view for request in thread.requests]:
+        rewritten = view.rewritten_since(last)
         if rewritten is not None:
             old, new = [one for one, _ in rewritten.values()], [one for _, one in rewritten.values()]
             yield old, (*new, *view.tail(len(last)))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.findings.breaks import cache_breaks
-from inspector.core.findings.pins import pin_findings
-from inspector.core.replay.pins import find_pins
+from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures
@@ -128,9 +127,9 @@ def pin_marks(thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:
     session: not for the GUI thread."""
     pins = [pin for pin in find_pins(thread, given) if pin.message and pin.found != "instruction"]
     return tuple(
-        Mark(span.first, f"gone: {finding.pin.text}", kind="pin gone")
-        for finding in pin_findings(thread, pins)
-        for span in finding.history.spans
+        Mark(span.first, f"gone: {history.pin.text}", kind="pin gone")
+        for history in recorded_pins(thread, PinIndex(pins))
+        for span in history.spans
         if span.state == "gone"
     )
 

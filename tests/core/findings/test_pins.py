@@ -1,4 +1,4 @@
-"""Whether what the user said still stands, and whether it was kept: made sessions in English and Chinese."""
+"""Whether what the user said is still in context: made sessions in English and Chinese."""
 
 from collections.abc import Sequence
 
@@ -9,25 +9,20 @@ from hypothesis import strategies as st
 from inspector.core.answering import offline
 from inspector.core.buffer import Stretch
 from inspector.core.findings.lost import lost_by_compactions
-from inspector.core.findings.pins import PinFinding, find_ban, pin_findings
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.driver import Ground
-from inspector.core.replay.pins import Pin, PinIndex, became, find_pins, pins_kept, recorded_pins
+from inspector.core.replay.pins import Pin, PinHistory, PinIndex, became, find_pins, pins_kept, recorded_pins
 from inspector.core.replay.report import recorded, report
 from inspector.core.session import Compaction, Request, Session, Thread
 
 RULE = "Never touch the migrations folder."
-MIGRATION = "app/migrations/0007.py"
 Turn = tuple[str, str]
 
 
-_TOOLS = {"bash": ("Bash", "command"), "ask": ("AskUserQuestion", "question")}
-
-
 def session(*turns: Turn) -> Thread:
-    """From a script: ("user", text), ("answer", text), ("edit", path), ("bash", command), ("failed", path),
-    ("ask", question), ("compact", summary): all before it goes. A request before every answer or call."""
+    """Make a thread from a script: ("user", text), ("answer", text), ("edit", path), ("compact", summary), which drops
+    all before it. A request is made before every answer and edit."""
     stretch, requests, compactions = Stretch(), list[Request](), list[Compaction]()
     listed = list[Message]()
 
@@ -48,25 +43,27 @@ def session(*turns: Turn) -> Thread:
             if kind == "answer":
                 add(Message(f"a{n}", "assistant", (Text(text),)))
                 continue
-            name, key = _TOOLS.get(kind, ("Edit", "file_path"))
             add(
-                Message(f"a{n}", "assistant", (ToolCall(f"c{n}", name, {key: text}),)),
-                Message(f"t{n}", "tool", (ToolResult(f"c{n}", "done", is_error=kind == "failed"),)),
+                Message(f"a{n}", "assistant", (ToolCall(f"c{n}", "Edit", {"file_path": text}),)),
+                Message(f"t{n}", "tool", (ToolResult(f"c{n}", "done"),)),
             )
     return Thread("main", requests=requests, messages=listed, end=stretch.view(), compactions=compactions)
 
 
-def findings(*turns: Turn, given: Sequence[str] = ()) -> dict[str, PinFinding]:
-    thread = session(*turns)
-    return {one.pin.text: one for one in pin_findings(thread, find_pins(thread, given))}
+def follow(thread: Thread, given: Sequence[str] = ()) -> tuple[PinHistory, ...]:
+    return recorded_pins(thread, PinIndex(find_pins(thread, given)))
 
 
-def states(found: PinFinding) -> list[tuple[int, int, str]]:
-    return [(span.first, span.last, span.state) for span in found.history.spans]
+def histories(*turns: Turn, given: Sequence[str] = ()) -> dict[str, PinHistory]:
+    return {history.pin.text: history for history in follow(session(*turns), given)}
 
 
-def test_gone_since_a_compaction_and_violated_after_it() -> None:
-    one = findings(
+def states(history: PinHistory) -> list[tuple[int, int, str]]:
+    return [(span.first, span.last, span.state) for span in history.spans]
+
+
+def test_pin_after_a_compaction_that_drops_it_is_gone() -> None:
+    one = histories(
         ("user", f"Mend the parser. {RULE}"),
         ("edit", "src/parser.py"),
         ("compact", "We mended the parser."),
@@ -75,19 +72,15 @@ def test_gone_since_a_compaction_and_violated_after_it() -> None:
     )[RULE]
     assert (one.pin.found, one.pin.message, one.pin.request) == ("constraint", "u0", 0)
     assert states(one) == [(0, 0, "verbatim"), (1, 2, "gone")]
-    (violation,) = one.violations
-    assert (violation.request, violation.message, violation.state) == (2, "a4", "gone")
-    assert "db/migrations/0007_rows.py" in violation.why
-    told = became(one.history, [violation.request])
-    assert told == "gone since request 1, by auto compaction, violated at 2"
+    assert became(one) == "gone since request 1, by auto compaction"
 
 
 def test_a_summary_that_says_it_keeps_it() -> None:
     script = ("user", RULE), ("answer", "Yes."), ("compact", f"The user said:\n- “{RULE}”"), ("answer", "On we go.")
-    one = findings(*script)[RULE]
+    one = histories(*script)[RULE]
     assert states(one) == [(0, 0, "verbatim"), (1, 1, "verbatim")]
-    assert [span.message for span in one.history.spans] == ["u0", "s2"]
-    assert one.history.kept
+    assert [span.message for span in one.spans] == ["u0", "s2"]
+    assert one.kept
 
 
 @pytest.mark.parametrize(
@@ -103,10 +96,10 @@ def test_a_summary_that_says_it_keeps_it() -> None:
     ],
 )
 def test_in_other_words(rule: str, said: str) -> None:
-    one = findings(("user", rule), ("answer", "Yes."), ("compact", f"Summary.\n{said}"), ("answer", "So."))[rule]
+    one = histories(("user", rule), ("answer", "Yes."), ("compact", f"Summary.\n{said}"), ("answer", "So."))[rule]
     assert states(one) == [(0, 0, "verbatim"), (1, 1, "paraphrased")]
-    assert one.history.spans[1].evidence == said
-    assert one.history.spans[1].message == "s2"
+    assert one.spans[1].evidence == said
+    assert one.spans[1].message == "s2"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +112,7 @@ def test_in_other_words(rule: str, said: str) -> None:
     ],
 )
 def test_what_says_something_else_is_no_paraphrase(rule: str, said: str) -> None:
-    one = findings(("user", rule), ("answer", "Yes."), ("compact", said), ("answer", "So."))[rule]
+    one = histories(("user", rule), ("answer", "Yes."), ("compact", said), ("answer", "So."))[rule]
     assert states(one)[-1] == (1, 1, "gone")
 
 
@@ -152,14 +145,12 @@ REMINDER = "<system-reminder>\nNever mention this. Note: {0} was changed.\n</sys
 
 
 def test_what_a_client_puts_around_the_words_of_the_user_is_not_his_and_does_not_hide_them() -> None:
-    found = findings(("user", REMINDER.format("a.py") + RULE), ("answer", "ok"))
+    found = histories(("user", REMINDER.format("a.py") + RULE), ("answer", "ok"))
     assert list(found) == [RULE]
-    shown = (("user", REMINDER.format(MIGRATION) + "Go on."), ("edit", MIGRATION))
-    assert found[RULE].history.kept
-    assert len(findings(("user", RULE), ("answer", "ok"), *shown)[RULE].violations) == 1
+    assert found[RULE].kept
     rules = "\n\n# *SEARCH/REPLACE block* Rules:\n\nOnly ever return code in a block!\nAlways use the full path."
     chat = "I have *added these files to the chat* so you can go ahead and edit them.\n\nNever trust other messages."
-    assert list(findings(("user", chat), ("user", f"{RULE}{rules}"), ("answer", "ok"))) == [RULE]
+    assert list(histories(("user", chat), ("user", f"{RULE}{rules}"), ("answer", "ok"))) == [RULE]
 
 
 @pytest.mark.parametrize(
@@ -172,14 +163,14 @@ def test_what_a_client_puts_around_the_words_of_the_user_is_not_his_and_does_not
     ],
 )
 def test_as_other_clients_wrap_it(text: str) -> None:
-    assert list(findings(("user", text), ("answer", "ok"))) == [RULE]
+    assert list(histories(("user", text), ("answer", "ok"))) == [RULE]
 
 
 def test_said_again_it_stands_again() -> None:
     script = ("user", RULE), ("answer", "a"), ("compact", "Work."), ("answer", "b"), ("user", RULE), ("answer", "c")
-    one = findings(*script)[RULE]
+    one = histories(*script)[RULE]
     assert states(one) == [(0, 0, "verbatim"), (1, 1, "gone"), (2, 2, "verbatim")]
-    assert became(one.history) == "verbatim again since 2, gone at 1"
+    assert became(one) == "verbatim again since 2, gone at 1"
 
 
 def test_a_given_text_is_followed_wherever_it_stands() -> None:
@@ -190,94 +181,11 @@ def test_a_given_text_is_followed_wherever_it_stands() -> None:
         ("compact", "."),
         ("answer", "y"),
     )
-    found = findings(*script, given=["port is 8417", "nobody said this"])
+    found = histories(*script, given=["port is 8417", "nobody said this"])
     assert states(found["port is 8417"]) == [(1, 1, "verbatim"), (2, 2, "gone")]
     assert states(found["nobody said this"]) == [(0, 2, "gone")]
-    assert became(found["nobody said this"].history) == "stands nowhere"
+    assert became(found["nobody said this"]) == "stands nowhere"
     assert list(found)[:2] == ["port is 8417", "nobody said this"]
-
-
-@pytest.mark.parametrize(
-    ("rule", "calls", "against"),
-    [
-        (RULE, [("edit", "app/migrations/1.py"), ("edit", "app/migrations_old/1.py")], [0]),
-        (
-            RULE,
-            [("bash", "cat db/migrations/1.py"), ("bash", "rm -r db/migrations"), ("bash", "ls > x/migrations/y")],
-            [1, 2],
-        ),
-        ("Don't edit `src/api.py`, please.", [("edit", "/work/src/api.py"), ("edit", "src/api.pyi")], [0]),
-        ("The file config.toml must not be changed.", [("bash", "sed -i s/a/b/ config.toml"), ("edit", "c.toml")], [0]),
-        ("Do not run npm install here.", [("bash", "cd web && npm install left-pad"), ("bash", "npm test")], [0]),
-        ("Never use git push --force.", [("bash", "git push"), ("bash", "git push origin x --force")], [1]),
-        ("Don't push.", [("bash", "git push"), ("bash", "git pull")], [0]),
-        ("Please don't commit.", [("bash", "git add . && git commit -m x"), ("bash", "git log")], [0]),
-        ("Never push to main.", [("bash", "git push origin topic"), ("bash", "git push origin main")], [1]),
-        ("不要修改 migrations/ 目录", [("edit", "db/migrations/1.py"), ("edit", "db/other.py")], [0]),
-        ("config.yaml 不要动", [("edit", "deploy/config.yaml"), ("bash", "cat config.yaml")], [0]),
-        ("禁止运行 npm install", [("bash", "npm install"), ("bash", "npm run build")], [0]),
-        ("不要提交", [("bash", "git commit -am x"), ("bash", "git status")], [0]),
-        ("Do not delete data.csv.", [("edit", "data.csv"), ("bash", "rm -f data.csv")], [1]),
-    ],
-)
-def test_a_call_against_a_rule(rule: str, calls: list[Turn], against: list[int]) -> None:
-    one = findings(("user", rule), *calls)[rule]
-    assert [violation.request for violation in one.violations] == against
-    assert all(violation.state == "verbatim" and violation.why for violation in one.violations)
-
-
-@pytest.mark.parametrize(
-    "turns",
-    [
-        (("user", "Do not touch api.py unless the tests fail."), ("edit", "api.py")),
-        (("user", "Don't change api.py yet."), ("edit", "api.py")),
-        (("user", "先不要改 api.py"), ("edit", "api.py")),
-        (("user", "Do not touch api.py."), ("failed", "api.py")),
-        (("user", "Do not touch api.py."), ("answer", "ok"), ("user", "Now mend api.py too."), ("edit", "api.py")),
-        (("user", "I don't know what api.py does."), ("edit", "api.py")),
-        (
-            ("user", RULE),
-            ("answer", "I would need a change in migrations/. May I?"),
-            ("user", "Yes."),
-            ("edit", MIGRATION),
-        ),
-        (("user", RULE), ("answer", "Done."), ("user", "Now write the migration as well."), ("edit", MIGRATION)),
-        (("user", RULE), ("ask", "May I add a file to migrations/?"), ("edit", MIGRATION)),
-        (("user", RULE), ("bash", f"cat > notes.md <<'END'\nrm {MIGRATION}\nEND"), ("bash", f"git show {MIGRATION}")),
-        (("user", "Why don't we change api.py?"), ("edit", "api.py")),
-        (("user", "Do not change any files."), ("edit", "any")),
-        (("user", "Don't worry."), ("user", "I don't care."), ("user", "don't care"), ("edit", "any")),
-        (("user", 'Bob wrote: "never touch api.py".'), ("edit", "api.py")),
-        (("edit", "api.py"), ("user", "Do not touch api.py."), ("answer", "ok")),
-    ],
-)
-def test_no_violation_is_claimed(turns: tuple[Turn, ...]) -> None:
-    assert not [one.violations for one in findings(*turns).values() if one.violations]
-
-
-@pytest.mark.parametrize(
-    "turns",
-    [
-        (("answer", "I leave migrations/ alone."), ("user", "Yes, and then the tests."), ("edit", MIGRATION)),
-        (
-            ("compact", "The user wants a report."),
-            ("user", "Yes, go on."),
-            ("bash", f"git -C /w mv {MIGRATION} old.py"),
-        ),
-        (("ask", "Which port?"), ("user", "8417"), ("bash", f"sed -n 1p a && echo x >> {MIGRATION}")),
-    ],
-)
-def test_a_violation_is_claimed_though_something_else_was_allowed(turns: tuple[Turn, ...]) -> None:
-    assert len(findings(("user", RULE), ("answer", "ok"), *turns)[RULE].violations) == 1
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    ["Never use any fonts", "Do not hold back", "必须快", "only edit a.py", "don't commit the .env file", "", "not"],
-)
-def test_what_no_call_can_be_held_against(sentence: str) -> None:
-    ban = find_ban(sentence)
-    assert ban is None or ban.names == ("fonts",)
 
 
 def test_system_prompts_hold_pins_too() -> None:
@@ -319,16 +227,12 @@ TURNS = st.lists(
 @given(TURNS)
 def test_every_request_is_in_one_span_and_says_what_the_buffer_says(turns: list[Turn]) -> None:
     thread = session(*turns)
-    for one in pin_findings(thread, find_pins(thread)):
-        covered = [n for span in one.history.spans for n in range(span.first, span.last + 1)]
+    for one in follow(thread):
+        covered = [n for span in one.spans for n in range(span.first, span.last + 1)]
         assert covered == list(range(one.pin.request, len(thread.requests)))
         for request in thread.requests[one.pin.request :]:
             holds = any(one.pin.text.rstrip(".。") in message.text for message in request.view)
-            span = one.history.at(request.index)
+            span = one.at(request.index)
             assert span is not None
             assert (span.state == "verbatim") == holds
             assert not span.message or span.message in {message.id for message in request.view}
-        for found in one.violations:
-            at = one.history.at(found.request)
-            assert at is not None
-            assert at.state == found.state

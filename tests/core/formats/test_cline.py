@@ -111,6 +111,16 @@ def test_the_log_alone() -> None:
     assert any("not beside it" in note for note in session.notes)
 
 
+def test_words_of_the_user_in_a_log_alone_are_sent_until_they_are_cut() -> None:
+    log = [*LOG[:4], shown("user_feedback", "water it daily", 1), asked(1, 10, 2_000), asked(3, 10, 2_000, 0, [2, 3])]
+    thread = told([*log, asked(5, 10, 2_000)]).main
+    texts = [[message.text for message in view] for view in thread.typed]
+    task, feedback = "plant a tree\nsoon", "water it daily"
+    assert texts == [[task], [task, feedback], [task, feedback], [task, feedback], [task]]
+    assert not thread.messages
+    assert not told(LOG, HISTORY).main.typed
+
+
 def test_the_history_alone() -> None:
     session = told(history=HISTORY)
     check(session)

@@ -93,8 +93,8 @@ _RESULT = re.compile(r"\[\w+(?: for [^\n]*)?\] Result:")
 _CUTS = 50
 """Different cuts that are followed; each costs a copy of the history."""
 _NO_HISTORY = (
-    "This is the log of the task: it tells the tokens of the calls. What was sent stands in "
-    "api_conversation_history.json, which is not beside it."
+    "This is the log of the task: it records the tokens of the calls and what the user typed. Everything else that was "
+    "sent is in api_conversation_history.json, which is not beside it."
 )
 _NO_LOG = (
     "This is the history of the task alone: what was cut off before a call stands in ui_messages.json, which is not "
@@ -149,9 +149,9 @@ def read(told: FedValues) -> Session:
     else:
         calls = task.placed(calls)
         notes = [_APART] if any(call.index is None for call in calls) else []
-    for call in calls:
-        if call.usage is not None or not call.cancelled:
-            task.take(call)
+    sent = [call for call in calls if call.usage is not None or not call.cancelled]
+    for call in sent:
+        task.take(call)
     made = task.requests
     main = Thread(
         id="main",
@@ -161,8 +161,26 @@ def read(told: FedValues) -> Session:
         messages=task.messages,
         end=task.end(calls[-1].cut if calls else None),
         compactions=task.compactions,
+        typed=_typed_views(log, sent) if log and history is None else (),
     )
     return Session(NAME, (main,), [*problems, *task.problems], client="Cline or Roo Code", notes=tuple(notes))
+
+
+def _typed_views(log: Sequence[Any], calls: Sequence[LoggedCall]) -> list[View]:
+    """Return what each call was sent of what the user typed, by the log alone."""
+    typed: dict[int, Mapping[str, Any]] = {}
+    last = -1
+    for record in objects_of(log):
+        index = record.get("conversationHistoryIndex")
+        last = index if type(index) is int and -1 <= index <= len(log) else last
+        is_first = not typed and record.get("say") in ("task", "text")
+        text = text_at(record, "text")
+        if text and (is_first or record.get("say") == "user_feedback"):
+            typed[last + 1] = {"role": "user", "content": text, "ts": record.get("ts")}
+    history = _TaskHistory([typed.get(n, {}) for n in range(last + 2)])
+    for call in calls:
+        history.take(call)
+    return [request.view for request in history.requests]
 
 
 class _TaskHistory:
@@ -261,6 +279,8 @@ def first_text(item: Mapping[str, Any]) -> str:
 
 
 def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
+    if not item:
+        return []
     told = item.get("role") == "user" and _RESULT.match(first_text(item)) is not None
     read = read_messages(
         text_at(item, "role"),

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QMouseEvent, QPainter
 from PySide6.QtWidgets import QMenu
 
-from inspector.core.findings.pins import PinFinding, PinViolation, pin_findings
-from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
+from inspector.core.replay.pins import PinHistory, PinIndex, became, find_pins, pins_kept, recorded_pins
 from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Thread
 from inspector.core.words import plural
@@ -29,7 +28,7 @@ from inspector.workbench.compare import BASE, NAMES, PolicyRun, Result, compare,
 from inspector.workbench.state import State
 
 UNDER, STRIP, BECAME = 3, 4, 5
-"""Columns whose click leads to the request under the mouse, and to where the pin was violated or went."""
+"""Columns whose click leads to the request under the mouse, and to where the pin went."""
 Known: TypeAlias = dict[PolicyRun, Sequence[PinHistory]]
 
 
@@ -39,7 +38,6 @@ class PinLine:
 
     history: PinHistory
     policy: str = BASE
-    violations: Sequence[PinViolation] = ()
 
     @property
     def found(self) -> str:
@@ -49,23 +47,19 @@ class PinLine:
 
 
 def pin_lines(
-    findings: Sequence[PinFinding], under: dict[str, Sequence[PinHistory]], all_of_them: bool
+    recorded: Sequence[PinHistory], under: dict[str, Sequence[PinHistory]], with_instructions: bool
 ) -> list[PinLine]:
-    """Each pin, beneath it the policies; instructions only where all are wanted."""
+    """Return each pin as recorded, beneath it the same under each policy."""
     lines = []
-    for n, one in enumerate(findings):
-        if all_of_them or one.pin.found != "instruction":
-            lines.append(PinLine(one.history, BASE, one.violations))
+    for n, history in enumerate(recorded):
+        if with_instructions or history.pin.found != "instruction":
+            lines.append(PinLine(history, BASE))
             lines += [PinLine(histories[n], name) for name, histories in under.items()]
     return lines
 
 
 def _spans(line: PinLine) -> str:
     return ", ".join(f"{one.first}-{one.last} {one.state}" for one in line.history.spans)
-
-
-def _became(line: PinLine) -> str:
-    return became(line.history, [one.request for one in line.violations[:3]])
 
 
 class PinsPanel(ListPanel[PinLine]):
@@ -81,7 +75,7 @@ class PinsPanel(ListPanel[PinLine]):
         Column("text", lambda line: line.history.pin.text if line.policy == BASE else "", lines=2),
         Column("under", lambda line: line.policy, 10, least=10),
         Column("over all requests", _spans, 24, least=17),
-        Column("what became of it", _became, least=21, lines=3),
+        Column("what became of it", lambda line: became(line.history), least=21, lines=3),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -89,7 +83,7 @@ class PinsPanel(ListPanel[PinLine]):
         self._state = State()
         self._thread: Thread | None = None
         self._pins: tuple[str, ...] = ()
-        self._findings: Sequence[PinFinding] = ()
+        self._recorded: Sequence[PinHistory] = ()
         self._looking = LatestJob(desk.bridge)
         self._known: Known = {}
         self._driving = LatestJob(desk.bridge)
@@ -123,7 +117,7 @@ class PinsPanel(ListPanel[PinLine]):
         self._state = state
         if state.thread is not self._thread or state.pins != self._pins:
             if state.thread is not self._thread:
-                self._findings = ()
+                self._recorded = ()
             self._thread, self._pins = state.thread, state.pins
             self._known.clear()
             self._look()
@@ -136,11 +130,15 @@ class PinsPanel(ListPanel[PinLine]):
         thread, given = self._thread, self._pins
         self._looking.cancel()
         if thread is not None:
-            self._looking.run(lambda task: pin_findings(thread, find_pins(thread, given)), self._found, lane="pass")
+
+            def follow(task: Task) -> Sequence[PinHistory]:
+                return recorded_pins(thread, PinIndex(find_pins(thread, given)))
+
+            self._looking.run(follow, self._take, lane="pass")
         self._show()
 
-    def _found(self, findings: Sequence[PinFinding]) -> None:
-        self._findings = findings
+    def _take(self, recorded: Sequence[PinHistory]) -> None:
+        self._recorded = recorded
         self._show()
 
     def _wanted(self) -> list[PolicyRun]:
@@ -169,12 +167,12 @@ class PinsPanel(ListPanel[PinLine]):
 
     def _show(self) -> None:
         under = {
-            run.policy: known for run in self._wanted() if len(known := self._known.get(run, ())) == len(self._findings)
+            run.policy: known for run in self._wanted() if len(known := self._known.get(run, ())) == len(self._recorded)
         }
         self.strip.requests = len(self._thread.requests) if self._thread else 0
-        lines = pin_lines(self._findings, under, self.instructions.isChecked()) if self._thread else []
+        lines = pin_lines(self._recorded, under, self.instructions.isChecked()) if self._thread else []
         self.table.leave_out(UNDER, not under)
-        left = sum(one.pin.found == "instruction" for one in self._findings)
+        left = sum(history.pin.found == "instruction" for history in self._recorded)
         self.instructions.setText(f"instructions ({left:,})" if left else "instructions")
         self.instructions.setVisible(left > 0)
         self.show_rows(lines, self._words(under, left))
@@ -185,18 +183,17 @@ class PinsPanel(ListPanel[PinLine]):
             return "Open a transcript to see whether what its user said still stands."
         if self._looking.busy:
             return "Looking for what the user said …"
-        if not self._findings:
+        if not self._recorded:
             return "The user gives no instruction here. Pin a text, or a sentence of a message."
-        if left == len(self._findings) and not self.instructions.isChecked():
+        if left == len(self._recorded) and not self.instructions.isChecked():
             return f"No constraint, no pin; the button shows {plural(left, 'instruction')} of the user."
-        counts = {BASE: pins_kept(one.history for one in self._findings)}
+        counts = {BASE: pins_kept(self._recorded)}
         counts |= {name: pins_kept(histories) for name, histories in under.items()}
-        violated = sum(bool(one.violations) for one in self._findings)
         words = ", ".join(
             f"{kept} of {of} {'as' if name == BASE else 'under'} {name}" for name, (kept, of) in counts.items()
         )
         busy = " Driving policies …" if self._driving.busy else ""
-        return f"Never gone: {words}." + (f" {plural(violated, 'pin')} violated." if violated else "") + busy
+        return f"Never gone: {words}.{busy}"
 
     @property
     def _chosen(self) -> PinLine | None:
@@ -232,8 +229,6 @@ class PinsPanel(ListPanel[PinLine]):
             at = self.strip.request_at(room, self._pressed)
             span = line.history.at(at)
             message = (span.message if span is not None else "") or message
-        elif column == BECAME and line.violations:
-            at, message = line.violations[0].request, line.violations[0].message
         elif column == BECAME:
             gone = next((span for span in line.history.spans if span.state == "gone"), None)
             at, message = (gone.first, message) if gone is not None else (at, line.history.spans[-1].message)
@@ -244,7 +239,7 @@ class PinsPanel(ListPanel[PinLine]):
 
 
 class StripDelegate(PaintedCell):
-    """All requests from left to right: verbatim a full bar, paraphrased half of one, gone a line; `!` = a violation."""
+    """All requests from left to right: verbatim a full bar, paraphrased half of one, gone a line."""
 
     def __init__(self, theme: Theme, table: Rows[PinLine]) -> None:
         super().__init__(theme, table)
@@ -272,11 +267,6 @@ class StripDelegate(PaintedCell):
         if self.place is not None and self.requests:
             x = self._x(inner, self.place)
             painter.fillRect(QRect(x, rect.top(), 1, rect.height()), ink(c.playhead))
-        for found in line.violations:
-            mark = QRect(self._x(inner, found.request) - 4, inner.top() - 2, 9, inner.height() + 4)
-            painter.fillRect(mark, ink(c.high))
-            painter.setPen(ink(c.window))
-            painter.drawText(mark, Qt.AlignmentFlag.AlignCenter, "!")
 
     def _x(self, inner: QRect, request: int) -> int:
         return inner.left() + inner.width() * request // max(1, self.requests)

@@ -1,0 +1,135 @@
+"""The user's own words in a message, wherever a client puts them. Everything that asks what the user said asks here.
+
+They stand in messages of the user among what the client adds: a head in brackets, the sender, reminders, the state of
+the editor. They are the arguments of a slash command, the reason that came with a rejected tool call, or a message
+that was typed while the agent worked and travels in a reminder. What was pasted into them (`pasted`) is left out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from inspector.core.facts.pasted import own_words
+from inspector.core.facts.rules import rule
+from inspector.core.jsontext import NotJson, loads
+from inspector.core.message import Message, Text, ToolResult
+
+UserPlace: TypeAlias = Literal["message", "command", "rejection", "queue"]
+"""message: a prompt; command: arguments of a slash command; rejection: the reason for rejecting a tool call; queue:
+typed while the agent worked, and handed on in a reminder."""
+SCANNED = 200_000
+"""Characters of one part that are searched: more than any tool result an agent lets in."""
+
+_ELEMENT = rule("user_words.element")
+_WRAPPED = rule("user_words.wrapped")
+_QUEUED = rule("user_words.queued")
+_REJECTION = rule("user_words.rejection")
+_ANSWER = rule("user_words.answer")
+_SENDER = rule("user_words.sender")
+_EDITOR = rule("user_words.editor")
+_TAG = rule("user_words.tag")
+_HEAD = rule("user_words.head")
+_CHANNEL = rule("user_words.channel")
+_TAIL = rule("user_words.tail")
+_MACHINE = rule("user_words.machine")
+_REJECTION_HEAD = 1_000
+"""Characters in which a result says that the user rejected the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserWords:
+    """What the user wrote in one part of a message; lines that are not the user's are empty in it."""
+
+    text: str
+    place: UserPlace
+    part: int
+    """Number of the part that holds it."""
+
+
+def user_words(message: Message) -> tuple[UserWords, ...]:
+    """Return what the user wrote in this message, in order, without what a client, a tool or a paste says. O(text)."""
+    if message.summary or message.role not in ("user", "tool"):
+        return ()
+    return tuple(words for words in _words(message) if words.text.strip())
+
+
+def _words(message: Message) -> Iterator[UserWords]:
+    is_typed = message.from_user
+    for part, content in enumerate(message.parts):
+        if isinstance(content, ToolResult):
+            text = content.content[:SCANNED]
+            yield UserWords(_rejection(text), "rejection", part)
+        elif isinstance(content, Text):
+            text = content.text[:SCANNED]
+            if is_typed:
+                yield from _typed(text, part)
+            else:
+                yield UserWords("\n".join(match[2] for match in _ANSWER.finditer(text)), "rejection", part)
+        else:
+            continue
+        if "The user sent" in text:
+            yield from (UserWords(match[1].strip(), "queue", part) for match in _QUEUED.finditer(text))
+
+
+def _rejection(text: str) -> str:
+    """The reason that a user gave for rejecting a tool call, by the result that the model got instead."""
+    found = _REJECTION.match(text, 0, _REJECTION_HEAD)
+    return _TAIL.sub("", text[found.end() :]).strip() if found else ""
+
+
+def _typed(text: str, part: int) -> Iterator[UserWords]:
+    wrapped = list(_WRAPPED.finditer(text)) if "</" in text else []
+    if wrapped:
+        for match in wrapped:
+            yield UserWords(_own(match[2]), "command" if match[1] == "command-args" else "message", part)
+    else:
+        yield UserWords(_own(text), "message", part)
+
+
+def _own(text: str) -> str:
+    """The text without what a client put around it and what was pasted into it."""
+    text = _without_heads(_without_elements(text))
+    if _MACHINE.match(text) or _is_json(text):
+        return ""
+    return own_words(text)
+
+
+def _without_elements(text: str) -> str:
+    """The text without the elements of markup that clients add, as <system-reminder>...</system-reminder>. O(text)."""
+    if "</" not in text:
+        return text
+    kept, at = list[str](), 0
+    unclosed = set[str]()
+    for opening in _ELEMENT.finditer(text):
+        name = opening[1]
+        if opening.start() < at or name in unclosed:
+            continue
+        closing = f"</{name}>"
+        end = text.find(closing, opening.end())
+        if end < 0:
+            unclosed.add(name)
+            continue
+        kept.append(text[at : opening.start()])
+        at = end + len(closing)
+    return "".join([*kept, text[at:]])
+
+
+def _without_heads(text: str) -> str:
+    """The text from where the user's words begin: after the sender, the editor's state, `[Image #1]`, `<task>`."""
+    editor = _EDITOR.search(text)
+    text = text[editor.end() :] if editor else text
+    text = _SENDER.sub("", text)
+    at = 0
+    while head := _TAG.match(text, at) or _HEAD.match(text, at):
+        at = head.end()
+    return _TAIL.sub("", _CHANNEL.sub("", text[at:]))
+
+
+def _is_json(text: str) -> bool:
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        loads(text.encode("utf-8", "replace"))
+    except NotJson:
+        return False
+    return True
