@@ -24,6 +24,7 @@ def checks(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     yield "format", [PYTHON, "-m", "ruff", "format", "--check", "--quiet", "."]
     yield "lint", [PYTHON, "-m", "ruff", "check", "--quiet", "."]
     yield "imports", [str(Path(PYTHON).parent / "lint-imports"), "--no-cache", "--no-logo"]
+    yield "readable", [PYTHON, "packaging/readable.py"]
     yield "types", [PYTHON, "-m", "mypy"]
     if "--no-tests" not in arguments:
         workers = ["-n", os.environ.get("WORKERS", WORKERS), "--dist", "worksteal"]  # the heaviest files come last

@@ -101,7 +101,6 @@ def test_a_share_is_spelt_in_one_place() -> None:
 
 
 WIDE = 26
-SMALL = 60
 
 
 def test_a_folder_is_seen_at_a_glance() -> None:
@@ -153,33 +152,6 @@ def test_a_type_name_means_one_thing() -> None:
                 places.setdefault(node.name.lstrip("_"), []).append(f"{name}:{node.lineno}")
     several = {name: found for name, found in places.items() if len(found) > 1}
     assert several.keys() == SEVERAL.keys(), {name: several.get(name) for name in several.keys() ^ SEVERAL.keys()}
-
-
-ALONE: dict[str, str] = {
-    "inspector/gui/policy_desk.py": "the policies of the user in the window: restored, remembered",
-    "inspector/gui/panels/catalogue.py": "the one list of panels, loaded after the window is up",
-}
-"""Small modules that one other module imports, and why they stand alone."""
-
-
-def test_a_small_module_with_one_user_has_a_reason() -> None:
-    """Fragments cost more than they tell: what one module uses alone, and fits on a page, stands in that module."""
-    modules = {name[:-3].replace("/", ".").removesuffix(".__init__"): name for name in OURS}
-    users: dict[str, set[str]] = {}
-    for name in OURS:
-        for node in _nodes(name):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                inner = {f"{node.module}.{one.name}" for one in node.names} & modules.keys()
-                for target in inner or {node.module} & modules.keys():
-                    users.setdefault(modules[target], set()).add(name)
-    alone = {
-        name
-        for name in OURS
-        if len(users.get(name, ())) == 1
-        and not name.endswith("__init__.py")
-        and (ROOT / name).read_text(encoding="utf-8").count("\n") < SMALL
-    }
-    assert alone == ALONE.keys(), alone ^ ALONE.keys()
 
 
 def test_the_architecture_names_files_that_are_there() -> None:
