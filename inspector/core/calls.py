@@ -140,7 +140,11 @@ class CallIndex:
     def shown_subject(self, call: ToolCall) -> str:
         """Return the subject of a call, a path from the folder that most files are in."""
         subject = subject_of(call)
-        return subject.removeprefix(self._folder) if subject == path_of(call) else subject
+        return self.shown_path(subject) if subject == path_of(call) else subject
+
+    def shown_path(self, path: str) -> str:
+        """Return a path from the folder that most files are in."""
+        return path.removeprefix(self._folder)
 
 
 def _common_folder(paths: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """The bar at the top, where one opens, chooses, finds; the notice under it; the strip at the bottom: what is open."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -8,19 +9,21 @@ from PySide6.QtCore import QMargins, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QTabBar, QToolButton
 
+from inspector.core.policies.catalogue import TITLES
 from inspector.core.session import BEGINS_LATE, Session, Thread, compaction_count
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
-from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
 from inspector.core.words import plural, sentence_case
 from inspector.gui.commands import Command
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, checked_action, delayed, mark, menu_button, row, small_button
+from inspector.gui.look.glossary import explain
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.small import ProgressBar
 from inspector.gui.workspace import WORKSPACES
+from inspector.workbench.pressure.scale import policy_title
 from inspector.workbench.state import Following, OpeningProgress, State
 from inspector.workbench.workbench import Workbench
 
@@ -29,6 +32,8 @@ LIVE = (
     "Receive the spans of a traced agent",
 )  # fmt: skip
 """Commands by which something begins that is looked at while it runs."""
+_DATE = re.compile(r"-\d{8}$")
+"""The end of a model's name that is not shown in the bar."""
 TITLE_WIDTH = 48
 """Characters of a sub-agent's title in the menu."""
 
@@ -66,12 +71,13 @@ class TopBar(Guarded, QFrame):
         self.live = _drop_down("Run ▾", "Run or watch an agent", self._fill_live)
         self.workspaces = WorkspaceTabs(choose_workspace)
         self.agent = _drop_down("", "Which agent's requests", self._fill_threads)
-        self.estimator = _drop_down("", "Which estimator", self._fill_estimators)
+        self.policy = _drop_down("", "Which policy", self._fill_policies)
+        self.policy.setToolTip(tip(explain("policy")))
         self.limit = _drop_down("", "How large the window is", self._fill_windows)
         self.box = button("Search    Ctrl+K", find, role="field", about="Search, or type > for a command")
         self.box.setAccessibleName("Search or run a command")
         ways = row(self.back, self.forward, gap=2)
-        begin, shown = (self.opener, self.live, self.follow), (self.agent, self.estimator, self.limit)
+        begin, shown = (self.opener, self.live, self.follow), (self.agent, self.policy, self.limit)
         self._row = row(
             ways, *begin, 8, self.workspaces, 8, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8
         )
@@ -80,7 +86,7 @@ class TopBar(Guarded, QFrame):
         """The chosen ones as the buttons' words."""
         thread = state.thread
         self.workspaces.show_waiting(state.waits)
-        for choice in (self.workspaces, self.agent, self.estimator, self.limit):
+        for choice in (self.workspaces, self.agent, self.policy, self.limit):
             choice.setVisible(thread is not None)
         self.follow.setVisible(state.session is not None and bool(state.session.path))
         self.follow.setChecked(bool(state.following))
@@ -93,7 +99,8 @@ class TopBar(Guarded, QFrame):
         window, model = state.window, model_at(thread, state.at) or "model unknown"
         tokens = grouped(window.tokens) if window and window.tokens else "window"
         source = window.source if window else "unknown"
-        self._limits = (f"{_cut(model, 30)} · {tokens} {source} ▾", f"{tokens} {source} ▾", f"{tokens} ▾")
+        name = _cut(_DATE.sub("", model), 30)
+        self._limits = (f"{name} · {tokens} {source} ▾", f"{name} · {tokens} ▾", f"{tokens} {source} ▾", f"{tokens} ▾")
         self._fit()
         known = (model, window.basis, *window.warnings) if window else (model,)
         self.limit.setToolTip(tip("\n".join(filter(None, known))))
@@ -108,21 +115,21 @@ class TopBar(Guarded, QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """All in full where there is room; else the estimator by its name alone, the window in fewer words, the search
-        by its key, and what the palette can do as well goes."""
+        """All in full where there is room; else the window in fewer words, the policy by its name alone, the search by
+        its key, and what the palette can do as well goes."""
         state = self._workbench.state
         shown = state.thread is not None
-        for choice in (self.agent, self.estimator, self.limit):
+        for choice in (self.agent, self.policy, self.limit):
             choice.setVisible(shown)
         self.box.setText("Search    Ctrl+K")
-        self.estimator.setText(f"estimator: {state.estimator} ▾")  # alone it reads like the policy's name
-        first, *fewer = self._limits
+        title = policy_title(state)
+        self.policy.setText(f"Policy: {title} ▾")
         steps = [
-            partial(self.limit.setText, first),
-            partial(self.estimator.setText, f"{state.estimator} ▾"),
-            *(partial(self.limit.setText, words) for words in fewer),
+            *(partial(self.limit.setText, words) for words in self._limits[:2]),
+            partial(self.policy.setText, f"{title} ▾"),
+            *(partial(self.limit.setText, words) for words in self._limits[2:]),
             partial(self.box.setText, "Ctrl+K"),
-            *(partial(one.hide) for one in (self.estimator, self.agent, self.live, self.box)),
+            *(partial(one.hide) for one in (self.agent, self.live, self.box, self.policy)),
         ]
         self.live.show()
         self.box.show()
@@ -147,9 +154,10 @@ class TopBar(Guarded, QFrame):
             words = f"{_cut(_name(thread), TITLE_WIDTH)}    {plural(len(thread.requests), 'request')}"
             _add(menu, words, thread is chosen, partial(self._workbench.choose_thread, thread.id))
 
-    def _fill_estimators(self, menu: QMenu) -> None:
-        for name in ESTIMATORS:
-            _add(menu, name, name == self._workbench.state.estimator, partial(self._workbench.set_estimator, name))
+    def _fill_policies(self, menu: QMenu) -> None:
+        bench = self._workbench
+        for name, title in TITLES.items():
+            _add(menu, title, name == bench.state.choices.policy, partial(bench.stepping.choose, policy=name))
 
     def _fill_windows(self, menu: QMenu) -> None:
         state = self._workbench.state

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.calls import LONGEST_SUBJECT, CallIndex, subject_of
+from inspector.core.calls import LONGEST_SUBJECT, CallIndex, path_of, subject_of, writes
 from inspector.core.errors import Cancelled
 from inspector.core.findings.composition import Category, message_category
 from inspector.core.jsontext import dumps
@@ -34,6 +34,11 @@ _EMPTY = re.compile(r"(output|stdout):", re.IGNORECASE)
 """The end of a result after which nothing came."""
 _TAG = re.compile(r"<[\w:-]+>")
 """A line of its own around what a client adds."""
+_ATTACHED = re.compile(
+    r"File (?P<path>[/~].*?|[A-Za-z]:\\.*?)(?P<state> was changed| was read before the compaction)?(:|;.*)"
+)
+"""How a client begins a message in which it attaches a file."""
+ATTACHED = "attached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,8 @@ class MessageRow:
     role: str
     tool: str
     subject: str
-    """The files, commands or queries of its calls, or of the call whose result it is; empty for other messages."""
+    """The files, commands or queries of its calls, or of the call whose result it is; the file that a client attached;
+    empty for other messages."""
     line: str
     """What it says besides."""
     badges: tuple[Badge, ...]
@@ -60,15 +66,34 @@ NO_CALLS = CallIndex()
 
 def row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
     """Return the row of a message; `index` knows the calls of its thread."""
-    calls = message.calls
-    subject = index.subject_of(message)
+    calls, answered = message.calls, index.call_of(message)
+    subject, line = index.subject_of(message), first_line(message)
+    tool = answered.name if answered is not None else ""
     if calls:
         tool = calls[0].name + (f" +{len(calls) - 1}" if len(calls) > 1 else "")
-    else:
-        call = index.call_of(message)
-        tool = call.name if call is not None else ""
-    line = first_line(message)
+    elif answered is not None and writes(answered):
+        line = _beside_path(message, path_of(answered), line)
+    elif message.mark == "attachment" and (attached := _ATTACHED.fullmatch(line)):
+        tool, subject = ATTACHED, index.shown_path(attached["path"])
+        line = _attached_line(message, (attached["state"] or "").strip())
     return MessageRow(message.role, tool, subject, line, badges(message), message_category(message))
+
+
+def _attached_line(message: Message, state: str) -> str:
+    """Return `was changed`, or the first telling line of the attached file."""
+    return state or next((telling_line(text.partition("\n")[2]) for text in _texts(message)), "")
+
+
+def _texts(message: Message) -> list[str]:
+    return [part.text for part in message.parts if isinstance(part, Text)]
+
+
+def _beside_path(message: Message, path: str, line: str) -> str:
+    """Return the first telling line of a result that does not repeat which file was written; of an error `line`."""
+    result = message.result
+    if result is None or result.is_error or not path:
+        return line
+    return telling_line("\n".join(text for text in result.content[:_LOOK].splitlines() if path not in text))
 
 
 def first_line(message: Message) -> str:

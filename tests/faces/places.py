@@ -152,7 +152,7 @@ def _of_verdicts(bench: Workbench, at: int | None, name: str) -> Iterator[tuple[
     previews, window = bench.state.previews, bench.state.window
     assert previews is not None
     for verdict in previews.verdicts:
-        words = verdict_words(previews, verdict, window.tokens if window is not None else None)
+        words = verdict_words(previews, verdict, window.tokens if window is not None else None)[0]
         room = re.search(r"([\d,]+) (is over|tokens below) ([\d,]+)", words)
         if room is None or verdict.limit is None or verdict.tokens != previews.tokens:
             continue

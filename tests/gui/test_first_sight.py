@@ -18,6 +18,7 @@ from inspector.gui.look.glossary import GLOSSARY, explain
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.glance.panel import GlancePanel
+from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.settings import Settings
@@ -100,6 +101,16 @@ def test_window_with_a_session_keeps_the_size_of_a_small_screen_in_every_workspa
         inner = page.mapTo(window, page.rect().bottomRight())
         assert inner.x() < width, name
         assert inner.y() < height, name
+
+
+def test_tiers_in_a_window_of_800x600_are_not_scrolled_sideways(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(800, 600)
+    open_sample(window, qtbot)
+    window.docks.choose("Compact")
+    tiers = window.docks.panel("Tiers")
+    assert isinstance(tiers, TierPanel)
+    qtbot.waitUntil(lambda: not window.bridge.busy and tiers.rows["L0"].badge.text() == "Runs first")
+    assert not tiers.area.horizontalScrollBar().isVisible()
 
 
 def test_buffer_in_read_at_1280x800_shows_ten_rows(window: MainWindow, qtbot: QtBot) -> None:

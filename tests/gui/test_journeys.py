@@ -90,10 +90,10 @@ def test_one_buffer_is_compacted_three_ways_and_exported(opened: MainWindow, qtb
     press(opened, Qt.Key.Key_2, CONTROL)
     opened.setFocus()
     press(opened, Qt.Key.Key_C)
-    diff, tiers = panel(opened, "Diff", DiffPanel), panel(opened, "Tiers", TierPanel)
+    diff = panel(opened, "Diff", DiffPanel)
     steps = panel(opened, "Steps", StepsPanel)
     for name, tier in (("Claude Code", "auto"), ("Roku", "L1")):
-        choose(qtbot, tiers.caption, name)
+        choose(qtbot, opened.top.policy, name)
         qtbot.waitUntil(lambda: diff.model.comparison is not None and diff.bar.undo.text() == "Go before")
         click(diff.bar.undo)
         step(opened, qtbot, tier)
@@ -151,8 +151,7 @@ def test_a_clients_request_is_held_compacted_and_sent_on(
         qtbot.waitUntil(lambda: len(proxy.boxes) == 1 and bench.state.at == 0)
         assert window.docks.current.name == "Live"
         click_name(window.top.workspaces, "Compact")
-        tiers = panel(window, "Tiers", TierPanel)
-        choose(qtbot, tiers.caption, "Roku")
+        choose(qtbot, window.top.policy, "Roku")
         step(window, qtbot, "L0")
         click_name(window.top.workspaces, "Live ●")
         (box,) = proxy.boxes.values()

@@ -22,7 +22,7 @@ from inspector.gui.window import MainWindow
 from inspector.workbench.steps import Step
 from inspector.workbench.words.step_words import step_words
 from inspector.workbench.words.tier_words import effect_words, verdict_words
-from tests.gui.hands import click, press, write
+from tests.gui.hands import choose, click, press, write
 from tests.gui.stepping import open_it
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -80,7 +80,7 @@ def test_a_row_a_tier_in_order_with_verdict_and_preview(window: MainWindow, step
     assert list(stepper.rows) == ["L0", "L1", "L2", "L3a", "L3b", "L4"]
     for verdict in previews.verdicts:
         row = stepper.rows[verdict.tier]
-        assert row.why.whole == verdict_words(previews, verdict, 200_000)
+        assert row.why.whole == verdict_words(previews, verdict, 200_000)[0]
         assert row.button.text() == ("Run" if verdict.due else "Force")
         assert bool(row.name.property("due")) is verdict.due
         assert row.effect.whole == effect_words(previews.by_tier[verdict.tier])[0]
@@ -149,7 +149,7 @@ def enter(widget: QWidget) -> None:
 def places(stepper: TierPanel) -> dict[str, tuple[int, int, int, int]]:
     """Where every button of the panel is, and the cost block."""
     widgets: dict[str, QWidget] = {name: row.button for name, row in stepper.rows.items()}
-    widgets |= {"due": stepper.due, "more": stepper.more, "caption": stepper.caption, "cost": stepper.cost}
+    widgets |= {"due": stepper.due, "more": stepper.more, "cost": stepper.cost}
     widgets |= dict(stepper.answers.chips.buttons)
     window = stepper.window()
     rooms = {name: QRect(one.mapTo(window, QPoint()), one.size()) for name, one in widgets.items()}
@@ -192,13 +192,13 @@ def test_run_button_when_nothing_is_due_says_so_and_is_disabled(
     window: MainWindow, stepper: TierPanel, qtbot: QtBot
 ) -> None:
     assert stepper.due.isEnabled()
-    assert stepper.status.text().startswith("L0")
+    assert stepper.status.whole.startswith("L0")
     settings = (("context_window_tokens", "900000"), ("microcompact_retain_recent", "50"))
     window.workbench.stepping.choose(settings=settings)
     foreseen(window, qtbot)
     assert stepper.due.text() == "Nothing is due"
     assert not stepper.due.isEnabled()
-    assert stepper.status.text().startswith("No tier is due: L1 and L2 in ")
+    assert stepper.status.whole.startswith("No tier is due: L1 and L2 in ")
     assert "No tier is due" in stepper.due.toolTip()
     press(window, Qt.Key.Key_D)
     qtbot.waitUntil(lambda: bool(window.workbench.state.failure))
@@ -226,7 +226,7 @@ def test_panels_after_a_step_show_the_step_and_not_the_next_preview(
     assert sides.after is step.buffer
     assert stepper.cost.caption.whole == "COST OF L3b"
     assert stepper.cost.kind.text().startswith("freed about ")
-    assert stepper.status.text() == f"L3b: {step_words(step)}"
+    assert stepper.status.whole == f"L3b: {step_words(step)}"
     assert events.counted(window.workbench.state) == len(step.events)
     assert window.docks.panel("Model calls").counted(window.workbench.state) == 1
 
@@ -274,9 +274,9 @@ def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: 
         assert outcome is not None
         assert [message.parts for message in step.buffer.messages] == [m.parts for m in outcome.buffer.messages]
         foreseen(window, qtbot)
-        assert stepper.status.text() == f"{step.name}: {step_words(step)}"
+        assert stepper.status.whole == f"{step.name}: {step_words(step)}"
         anew(window, qtbot)
-        assert stepper.status.text().startswith("L0")
+        assert stepper.status.whole.startswith("L0")
 
 
 def test_each_tier_by_its_key(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
@@ -431,8 +431,7 @@ def test_any_policy_can_be_stepped(window: MainWindow, stepper: TierPanel, qtbot
     stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
     kept = window.workbench.state.steps
     for name in POLICIES:
-        menu = stepper.caption.menu()
-        next(action for action in menu.actions() if action.text() == POLICIES[name].title).trigger()
+        choose(qtbot, window.top.policy, POLICIES[name].title)
         foreseen(window, qtbot)
         assert list(stepper.rows) == [tier.name for tier in POLICIES[name].tiers]
         if POLICIES[name].tiers and name != "roku":

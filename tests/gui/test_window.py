@@ -190,12 +190,22 @@ def test_a_window_of_the_users_own(opened: MainWindow, monkeypatch: pytest.Monke
     assert window.tokens == 123_000
 
 
-def test_the_estimator_is_chosen(opened: MainWindow, qtbot: QtBot) -> None:
+def test_estimator_when_chosen_in_the_palette_measures_anew(opened: MainWindow, qtbot: QtBot) -> None:
     before = opened.workbench.state.pressures
-    choose(opened.top.estimator, "chars4")
+    next(one for one in opened.commands if one.words == "Estimate by chars4").run()
     settle(opened, qtbot)
     assert opened.workbench.state.estimator == "chars4"
     assert opened.workbench.state.pressures is not before
+
+
+def test_policy_when_chosen_in_the_top_bar_is_named_there_and_in_the_gauge(opened: MainWindow, qtbot: QtBot) -> None:
+    assert opened.top.policy.text().endswith("Roku ▾")
+    choose(opened.top.policy, "Claude Code")
+    settle(opened, qtbot)
+    assert opened.workbench.state.choices.policy == "claude-code"
+    assert opened.top.policy.text().endswith("Claude Code ▾")
+    gauge = opened.docks.panel("Pressure")
+    assert "Policy: Claude Code" in [one.text() for one in gauge.findChildren(QLabel)]
 
 
 def test_the_theme_toggles_and_is_remembered(opened: MainWindow) -> None:

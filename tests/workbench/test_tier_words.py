@@ -26,16 +26,17 @@ def previews_of(bench: Workbench) -> Previews:
     return previews
 
 
-def why(previews: Previews, tier: str, brief: bool = False) -> str:
+def why(previews: Previews, tier: str, at: int = 0) -> str:
+    """The words of the row; `at`: 0 for all of them, later ones for the shorter forms."""
     verdict = next(verdict for verdict in previews.verdicts if verdict.tier == tier)
-    return verdict_words(previews, verdict, 200_000, brief)
+    return verdict_words(previews, verdict, 200_000)[at]
 
 
 def test_verdict_of_a_tier_below_its_line_says_how_far(bench: Workbench) -> None:
     previews = previews_of(bench)
     to_go = 150_001 - previews.tokens
     assert why(previews, "L3b") == f"{to_go:,} tokens below 150,000 (75%)."
-    assert why(previews, "L3b", brief=True) == f"{to_go:,} below 150,000 (75%)."
+    assert why(previews, "L3b", at=1) == f"{to_go:,} below 150,000 (75%)."
     assert why(previews, "L3a") == f"{to_go:,} tokens below 150,000 (75%). This provider cannot compact remotely."
 
 
@@ -43,7 +44,8 @@ def test_verdict_of_a_tier_over_its_line_says_so_and_what_runs_instead(bench: Wo
     bench.stepping.set("mid_water_trigger_ratio", "0.3")
     previews = previews_of(bench)
     assert why(previews, "L2").startswith(f"{previews.tokens:,} is over 60,000 (30%). No session memory: L1 runs.")
-    assert why(previews, "L1", brief=True).startswith(f"{previews.tokens:,} > 60,000 (30%).")
+    assert why(previews, "L1", at=1).startswith(f"{previews.tokens:,} > 60,000 (30%).")
+    assert why(previews, "L2", at=-1) == "No session memory: L1 runs."
 
 
 def test_verdict_without_a_line_is_a_sentence(bench: Workbench) -> None:
@@ -65,7 +67,7 @@ def test_verdict_of_a_due_tier_that_would_not_fire_after_the_first_says_so() -> 
     assert previews.due == ("L0", "L1")
     assert previews.due_run == ("L0",)
     assert why(previews, "L1").endswith("Not due after L0.")
-    assert due_words(previews) == "L0 and L1 are due. Running what is due runs L0 alone."
+    assert due_words(previews) == "L0 and L1 are due; only L0 will run."
     assert badge_words(previews, "L0") == "Runs first"
     assert badge_words(previews, "L1") == "Due"
 
@@ -111,6 +113,6 @@ def test_words_of_every_tier_of_every_policy_are_sentences(name: str) -> None:
         bench.move(requests)
         previews = previews_of(bench)
         for verdict in previews.verdicts:
-            assert verdict_words(previews, verdict, 200_000).endswith((".", "!", "?"))
+            assert all(words.endswith((".", "!", "?")) for words in verdict_words(previews, verdict, 200_000))
             assert all(words.endswith(".") for words in effect_words(previews.by_tier[verdict.tier]))
         assert due_words(previews).endswith(".")

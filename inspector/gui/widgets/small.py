@@ -21,11 +21,13 @@ THICK = 6
 
 
 class Elided(Guarded, QLabel):
-    """A label of one line that takes what room there is: cut with an ellipsis, the whole as its tooltip."""
+    """A label of one or a few lines that takes what room there is: cut with an ellipsis, the whole as its tooltip."""
 
-    def __init__(self, role: str = "") -> None:
+    def __init__(self, role: str = "", lines: int = 1) -> None:
         super().__init__()
+        self._lines = lines
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(lines > 1)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         if role:
             self.setProperty("role", role)
@@ -51,8 +53,27 @@ class Elided(Guarded, QLabel):
     def _cut(self) -> None:
         room, metrics = max(0, self.contentsRect().width() - 4), self.fontMetrics()
         texts = (self.whole, *self.shorts)
+        if self._lines > 1:
+            most = self._lines * metrics.lineSpacing()
+            fits = (text for text in texts if _wrapped_height(text, metrics, room) <= most)
+            self.setText(next(fits, "") or cut_lines(texts[-1], metrics, room, most))
+            return
         fits = (text for text in texts if metrics.horizontalAdvance(text) <= room)
         self.setText(cut_words(next(fits, texts[-1]), metrics, room))
+
+
+def _wrapped_height(text: str, metrics: QFontMetrics, room: int) -> int:
+    return metrics.boundingRect(QRect(0, 0, room, 10_000), Qt.TextFlag.TextWordWrap, text).height()
+
+
+def cut_lines(text: str, metrics: QFontMetrics, room: int, most: int) -> str:
+    """Return the first words of a text that have room in lines of that width, at most `most` pixels high."""
+    words = text.split(" ")
+    while len(words) > 1:
+        words.pop()
+        if _wrapped_height(shorter := f"{' '.join(words)} …", metrics, room) <= most:
+            return shorter
+    return cut_words(text, metrics, room)
 
 
 def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:

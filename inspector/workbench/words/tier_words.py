@@ -19,27 +19,29 @@ def badge_words(previews: Previews, tier: str) -> str:
     return "Due" if tier in previews.due else "Not due"
 
 
-def verdict_words(previews: Previews, verdict: Verdict, window: int | None, brief: bool = False) -> str:
-    """Say why a tier is due or not: `122,966 is over 120,000 (60%). Not due after L0.`
+def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> tuple[str, ...]:
+    """Say why a tier is due or not, then the same in fewer words for a narrow panel.
 
-    `brief`: for a narrow panel, `122,966 > 120,000 (60%). Not due after L0.`
+    `122,966 is over 120,000 (60%). Not due after L0.`
     """
     line = _line_of(previews, verdict)
     why, *notes = verdict.why.split(" · ")
-    if line is not None and verdict.tokens is not None:
-        why = line_words(line, verdict.tokens, window, brief)
-    sentences = [_sentence(text) for text in (why, *notes)]
     if verdict.due and previews.due_run is not None and verdict.tier not in previews.due_run:
-        sentences.append(f"Not due after {_joined(previews.due_run)}.")
-    return " ".join(sentences)
+        notes.append(f"Not due after {_joined(previews.due_run)}")
+    brief = why
+    if line is not None and verdict.tokens is not None:
+        why, brief = (line_words(line, verdict.tokens, window, is_brief) for is_brief in (False, True))
+    texts = [(why, *notes), (brief, *notes)]
+    texts.append(tuple(notes) if notes and not verdict.due else (brief,))
+    return tuple(" ".join(map(_sentence, sentences)) for sentences in texts)
 
 
-def line_words(line: Watermark, tokens: int, window: int | None, brief: bool = False) -> str:
+def line_words(line: Watermark, tokens: int, window: int | None, is_brief: bool = False) -> str:
     """`122,966 is over 120,000 (60%)`, `27,035 tokens below 150,000 (75%)`."""
     share = f" ({per_cent(line.tokens / window, _places(line.tokens / window))})" if window else ""
     if line.fires(tokens):
-        return f"{tokens:,} {'>' if brief else 'is over'} {line.tokens:,}{share}"
-    return f"{line.to_go(tokens):,}{'' if brief else ' tokens'} below {line.tokens:,}{share}"
+        return f"{tokens:,} {'>' if is_brief else 'is over'} {line.tokens:,}{share}"
+    return f"{line.to_go(tokens):,}{'' if is_brief else ' tokens'} below {line.tokens:,}{share}"
 
 
 def effect_words(preview: Preview | None) -> tuple[str, ...]:
@@ -86,15 +88,15 @@ def status_words(state: State) -> str:
 
 
 def due_words(previews: Previews) -> str:
-    """`L0 and L1 are due. Running what is due runs L0 alone.`, or why nothing is due."""
+    """`L0 and L1 are due; only L0 will run.`, or why nothing is due."""
     due, fired = previews.due, previews.due_run
     if not due:
         return f"No tier is due{_nearest(previews)}."
     is_or_are = "is" if len(due) == 1 else "are"
-    words = f"{_joined(due)} {is_or_are} due."
+    words = f"{_joined(due)} {is_or_are} due"
     if fired is None or set(due) <= set(fired) or not fired:
-        return words
-    return f"{words} Running what is due runs {_joined(fired)} alone."
+        return f"{words}."
+    return f"{words}; only {_joined(fired)} will run."
 
 
 def _nearest(previews: Previews) -> str:

@@ -60,7 +60,7 @@ class AnswerBlock(QWidget):
         about = "The model that answers; empty: the session's own where you stand"
         self.model = line_field("Model that answers", about=about)
         self.model.editingFinished.connect(self._name_model)
-        self.remote = QCheckBox("this provider can compact remotely")
+        self.remote = QCheckBox("Remote compaction available")
         self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))
         self.note = label(role="small", wrap=True)
         self._which = holding(row((self.provider, 1), self.key))

@@ -6,13 +6,11 @@ Previews are asked for a moment after the last change, so that walking through r
 panel moves when its content changes.
 """
 
-from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
-from inspector.core.policies.catalogue import TITLES
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, delayed, holding, mark, menu_button, row, scrolled
@@ -22,6 +20,7 @@ from inspector.gui.panels.tiers.blocks import AnswerBlock, BreakerBlock, MemoryB
 from inspector.gui.panels.tiers.cost_block import CostBlock
 from inspector.gui.panels.tiers.tier_row import TierRow
 from inspector.gui.widgets.chips import flow
+from inspector.gui.widgets.small import Elided
 from inspector.workbench.policy_input import policy_of
 from inspector.workbench.preview_worker import looked_at, step_cost
 from inspector.workbench.previews import Previews
@@ -50,9 +49,7 @@ class TierPanel(Panel):
         """The tier whose button had the focus when it was pressed."""
         self.rows: dict[str, TierRow] = {}
         stepping = desk.workbench.stepping
-        self.caption = menu_button("", self._fill_policies, name="Which policy")
-        self.status = label(role="quiet", wrap=True)
-        self.status.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.status = Elided("quiet", lines=STATUS_LINES)
         order = "Every tier that is due, in the policy's own order (D)"
         self.due = button(RUN_DUE, lambda: stepping.step(), about=order, role="primary")
         self.more = menu_button("⋯", self._fill_more, name="More ways to run", role="primary")
@@ -65,10 +62,6 @@ class TierPanel(Panel):
         self._cost_job = LatestJob(desk.bridge)
         self._soon = delayed(self, 60, desk.workbench.previews.look)
         self._lay_out()
-
-    def _fill_policies(self, menu: QMenu) -> None:
-        for name, title in TITLES.items():
-            menu.addAction(title).triggered.connect(partial(self._choose_policy, name))
 
     def _fill_more(self, menu: QMenu) -> None:
         stepping = self.desk.workbench.stepping
@@ -86,9 +79,8 @@ class TierPanel(Panel):
         self._scrolled = column(self._tiers, self._options, ..., gap=0)
         self.area = scrolled(holding(self._scrolled))
         self.area.setAccessibleName("Tiers, and who answers them")
-        head = row(self.caption, ..., row(self.due, self.more, gap=1), margins=(8, 8, 12, 4))
-        below = row((self.status, 1), margins=(16, 2, 12, 6))
-        self._whole = column(head, below, (self.area, 1_000), ..., self.cost, of=self, gap=0)
+        head = row((self.status, 1), row(self.due, self.more, gap=1), margins=(16, 6, 12, 6), gap=8)
+        self._whole = column(head, (self.area, 1_000), ..., self.cost, of=self, gap=0)
         self._measure()
 
     def _measure(self) -> None:
@@ -162,7 +154,6 @@ class TierPanel(Panel):
         if not self.is_new("policy", state.choices.policy):
             return
         by = policy_of(state)
-        self.caption.setText(f"{by.title} ▾")
         for old in self.rows.values():
             self._tiers.removeWidget(old)
             old.hide()
@@ -187,8 +178,7 @@ class TierPanel(Panel):
         words = status_words(state)
         if words:
             step = state.shown_step
-            self.status.setText(words)
-            self.status.setToolTip(tip(words))
+            self.status.show_text(words)
             mark(self.status, "role", "bad" if step is not None and not step.succeeded else "quiet")
 
     def _enable(self, state: State) -> None:
@@ -227,9 +217,6 @@ class TierPanel(Panel):
             self.cost.show_cost(None, is_step=False)
 
     # -- intents -------------------------------------------------------------------------------------------------------
-
-    def _choose_policy(self, name: str, checked: bool = False) -> None:
-        self.desk.workbench.stepping.choose(policy=name)
 
     def _select(self, tier: str) -> None:
         """Show the preview of the tier; of the one that the user selected before: what is shown without a choice."""

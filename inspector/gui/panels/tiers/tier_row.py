@@ -88,16 +88,14 @@ class TierRow(Guarded, QFrame):
             return
         verdict = next((verdict for verdict in previews.verdicts if verdict.tier == self.tier.name), None)
         is_due = verdict is not None and verdict.due
-        why = ""
-        if verdict is not None:
-            why = verdict_words(previews, verdict, window)
-            self.why.show_text(why, verdict_words(previews, verdict, window, brief=True))
+        why = ("",) if verdict is None else verdict_words(previews, verdict, window)
+        self.why.show_text(*why)
         self.effect.show_text(*effect_words(previews.by_tier.get(self.tier.name)))
         self.badge.setText(badge_words(previews, self.tier.name))
         self._fit()
         mark(self.badge, "role", "due" if is_due else "not due")
         mark(self.name, "due", is_due)
-        self._show_button(is_due, why)
+        self._show_button(is_due, why[0])
 
     def _show_button(self, is_due: bool, why: str) -> None:
         words = RUN if is_due else FORCE
