@@ -432,7 +432,7 @@ def test_what_an_unreadable_summary_cost_is_no_number(panel: ComparePanel, desk:
     panel._pick(BASE)
     assert panel.says.whole == (
         "Session as recorded: at most 9 of 9 facts lost."
-        " A summary cannot be read, so nobody knows what was needed again."
+        " A summary cannot be read here, so what was needed again is unknown."
     )
     assert "at most 9" in panel.table.copied()
 

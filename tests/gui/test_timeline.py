@@ -239,16 +239,16 @@ def test_marks_fold_open_and_lead_to_their_requests(opened: Timeline, qtbot: QtB
     qtbot.waitUntil(lambda: not opened._pin_job.busy and not opened._break_job.busy)
     row.grab()
     assert [mark.kind for mark in row.marks] == [
-        "cache miss", "compaction", "cache miss", "pin gone", "pin gone", "cache miss",
+        "cache miss", "compaction", "cache miss", "pin removed", "pin removed", "cache miss",
     ]  # fmt: skip
     folds = [(fold.kind, len(fold.marks)) for fold in row.folds]
-    assert folds == [("cache miss", 1), ("compaction", 1), ("cache miss", 1), ("pin gone", 2), ("cache miss", 1)]
+    assert folds == [("cache miss", 1), ("compaction", 1), ("cache miss", 1), ("pin removed", 2), ("cache miss", 1)]
     fold = row.folds[1]
     assert "auto compaction" in fold.words
     assert "\n" not in fold.words
     assert row.folds[3].words.count("\n") == 1
-    assert "gone: " in row.folds[3].words
-    assert row.accessibleDescription() == "1 compaction, 3 cache misses, 2 pins gone"
+    assert "removed: " in row.folds[3].words
+    assert row.accessibleDescription() == "1 compaction, 3 cache misses, 2 pins removed"
     QTest.mouseClick(row, Qt.MouseButton.LeftButton, pos=fold.room.center().toPoint())
     assert bench.state.at == 79
     window = opened.window()
@@ -261,7 +261,7 @@ def test_marks_fold_open_and_lead_to_their_requests(opened: Timeline, qtbot: QtB
 
 def test_marks_of_different_kinds_are_never_drawn_as_one(opened: Timeline, qtbot: QtBot) -> None:
     row = opened.plot.mark_row
-    kinds: tuple[MarkKind, ...] = ("compaction", "drop", "pin gone", "step", "search hit")
+    kinds: tuple[MarkKind, ...] = ("compaction", "drop", "pin removed", "step", "search hit")
     for apart in (1, 2, 5, 30):
         row.show_marks([Mark(at, f"{kind} {at}", kind=kind) for at in range(0, 132, apart) for kind in kinds])
         row.grab()

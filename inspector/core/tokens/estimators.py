@@ -16,6 +16,7 @@ from inspector.core.tokens.harnesses import Chars4, LearnClaudeCode, Pi, Roku, u
 __all__ = [
     "DEFAULT_ESTIMATOR",
     "ESTIMATORS",
+    "ESTIMATOR_TITLES",
     "Estimator",
     "UnknownEstimator",
     "buffer_tokens",
@@ -35,6 +36,17 @@ ESTIMATORS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
         "tiktoken-cl100k": partial(Tiktoken, "cl100k_base"),
     }
 )
+ESTIMATOR_TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "roku": "Roku",
+        "chars4": "characters / 4",
+        "pi": "Pi",
+        "learn-claude-code": "learn-claude-code",
+        "tiktoken": "tiktoken o200k",
+        "tiktoken-cl100k": "tiktoken cl100k",
+    }
+)
+"""How each is called on the screen."""
 DEFAULT_ESTIMATOR = "roku"
 """The estimator that weighs whatever is no belief of a policy: sizes, predictions, findings."""
 

@@ -15,7 +15,7 @@ from inspector.core.words import plural
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
-MarkKind: TypeAlias = Literal["compaction", "drop", "cache miss", "pin gone", "step", "search hit"]
+MarkKind: TypeAlias = Literal["compaction", "drop", "cache miss", "pin removed", "step", "search hit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Series:
     """By the chosen policy; empty until it is worked out."""
     cache_read: tuple[int | None, ...]
     fresh: tuple[int | None, ...]
-    """Tokens read anew: cache writes and uncached input."""
+    """Tokens that were not read from the cache: cache writes and uncached input."""
     output: tuple[int | None, ...]
     marks: tuple[Mark, ...]
 
@@ -127,7 +127,7 @@ def pin_marks(thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:
     session: not for the GUI thread."""
     pins = [pin for pin in find_pins(thread, given) if pin.message and pin.found != "instruction"]
     return tuple(
-        Mark(span.first, f"gone: {history.pin.text}", kind="pin gone")
+        Mark(span.first, f"removed: {history.pin.text}", kind="pin removed")
         for history in recorded_pins(thread, PinIndex(pins))
         for span in history.spans
         if span.state == "gone"

@@ -9,6 +9,7 @@ from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thi
 from inspector.core.tokens.counted import TokenizerRefused
 from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import (
+    ESTIMATOR_TITLES,
     ESTIMATORS,
     Estimator,
     UnknownEstimator,
@@ -41,6 +42,11 @@ def messages(draw: st.DrawFn) -> Message:
 
 
 each = pytest.mark.parametrize("by", [make() for make in ESTIMATORS.values()], ids=ESTIMATORS.keys())
+
+
+def test_every_estimator_has_a_title_of_its_own() -> None:
+    assert set(ESTIMATOR_TITLES) == set(ESTIMATORS)
+    assert len(set(ESTIMATOR_TITLES.values())) == len(ESTIMATORS)
 
 
 @each

@@ -189,10 +189,10 @@ key is held down it is not done."""
 _REPEATED, _OFFERED = 2, 3
 """Tabs whose names tell a number."""
 _REPEATS: tuple[Column[Repeat], ...] = (
-    Column("free", lambda one: grouped(one.free), 6, figures=True),
-    Column("each", lambda one: grouped(one.tokens_each), 6, figures=True),
+    Column("duplicate tokens", lambda one: grouped(one.free), 9, figures=True),
+    Column("tokens each", lambda one: grouped(one.tokens_each), 8, figures=True),
     Column("times", lambda one: grouped(one.times), 5, figures=True),
-    Column("what", lambda one: one.what),
+    Column("content", lambda one: one.what),
 )
 _TOOLS: tuple[Column[OfferedTool], ...] = (
     Column("tool", lambda one: one.name if one.server in one.name else f"{one.server} · {one.name}"),
@@ -219,7 +219,7 @@ class BreakdownPanel(Panel):
         self.all = small_button("all", lambda: self.look_into(()), about="Look at all of the buffer again (Esc)")
         self.icicle = Icicle(desk.theme)
         self.tree = BreakdownTree()
-        self.repeats: Rows[Repeat] = Rows("Repeated word for word", _REPEATS)
+        self.repeats: Rows[Repeat] = Rows("Duplicates", _REPEATS)
         self.tools: Rows[OfferedTool] = Rows("Tools", _TOOLS)
         self.tabs = QTabBar()
         self._lay_out()
@@ -229,7 +229,7 @@ class BreakdownPanel(Panel):
         stack = QStackedWidget()
         self.tabs.currentChanged.connect(stack.setCurrentIndex)
         for name, part in (
-            ("Map", self.icicle), ("Parts", self.tree), ("Repeats", self.repeats), ("Tools", self.tools),
+            ("Map", self.icicle), ("Parts", self.tree), ("Duplicates", self.repeats), ("Tools", self.tools),
         ):  # fmt: skip
             stack.addWidget(part if part is not self.icicle else holding(row(part, margins=(13, 2, 13, 5))))
             self.tabs.addTab(name)
@@ -290,15 +290,13 @@ class BreakdownPanel(Panel):
         self._late.stop()
         self.icicle.fade(False)
         found = self.filling
-        self.repeats.empty = "Nothing of this buffer stands in it twice." if found else ""
+        self.repeats.empty = "This buffer holds no duplicates." if found else ""
         self.tools.empty = "No tool was offered, and none was called." if found else ""
         self.repeats.show_rows(found.repeats if found else ())
         self.tools.show_rows(found.tools if found else ())
         free = sum(one.free for one in found.repeats) if found else 0
-        self.tabs.setTabText(_REPEATED, f"Repeats: {grouped(free)} free" if free else "Repeats")
-        self.tabs.setTabToolTip(
-            _REPEATED, f"Spans of {LEAST} characters or more that stand in the buffer more than once"
-        )
+        self.tabs.setTabText(_REPEATED, f"Duplicates {grouped(free)}" if free else "Duplicates")
+        self.tabs.setTabToolTip(_REPEATED, f"Texts of {LEAST} characters or more that are in the buffer more than once")
         self.tabs.setTabText(_OFFERED, f"Tools ({len(found.tools)})" if found and found.tools else "Tools")
         self._show_part(self.desk.workbench.state)
 

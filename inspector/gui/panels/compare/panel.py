@@ -98,12 +98,12 @@ class ComparePanel(PlotPanel):
         self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
         self.sweeping = button("sweep", about="Vary the settings of one policy", role="chip", checkable=True)
         self.table = CompareTable(desk.theme)
-        self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
+        self.regrets: Rows[Regret] = Rows("Facts needed again", REGRETS)
         self.regrets.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
         self.says = Elided("quiet")
         self.progress = ProgressBar(desk.theme)
-        about = "The regretted facts instead of the curves"
-        self.regretted = small_button("regrets", about=about, checkable=True)
+        about = "The facts that were needed again instead of the curves"
+        self.regretted = small_button("needed again", about=about, checkable=True)
         self.copy = small_button("copy", self.table.copy, about="The table, for a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._below = splitter(self.regrets)
@@ -305,7 +305,7 @@ class ComparePanel(PlotPanel):
             self.regrets.scrollToTop()
         if self.plot is not None:
             self.plot.show_reports(self._found.reports, self._picked)
-        self.regretted.setText(f"regrets ({len(regrets):,})")
+        self.regretted.setText(f"needed again ({len(regrets):,})")
         self.fit()
         self.say()
 

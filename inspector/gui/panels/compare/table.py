@@ -1,5 +1,5 @@
 """The two lists of the comparison: a policy a row with its figures, beneath each its difference from what happened; and
-what one of them came to regret. How each policy is drawn stands first."""
+what was needed again of what one of them lost. How each policy is drawn stands first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,7 +126,7 @@ def shown(figure: Figure, row: PolicyRow) -> str:
     if value is None:
         return "no price"
     if figure.name == "overflows" and row.report.over:
-        return f"{grouped(int(value))}, {grouped(row.report.over)} left"
+        return f"{grouped(int(value))} ({grouped(row.report.over)} remain)"
     hourly = row.report.spent.cache_write_1h
     if figure.name == "cache written" and hourly:
         part = "" if hourly == value else f", {grouped(hourly)}"
@@ -315,15 +315,18 @@ LOST = 1
 REGRETS: Sequence[Column[Regret]] = (
     Column("needed by", lambda one: f"{one.needed_by} ({one.how})", 11, least=12),
     Column("lost by", lambda one: f"{one.at.tier} before {one.at.before_request}", 19, least=17),
-    Column("regretted fact", lambda one: one.fact.text, least=34, lines=3),
+    Column("fact needed again", lambda one: one.fact.text, least=34, lines=3),
     Column("read again", lambda one: f"{one.price:,} tokens" if one.repaired else "", 12, figures=True),
     Column("kind", lambda one: "URL" if one.fact.kind == "url" else one.fact.kind, 9),
 )
 
 
+NEEDS_UNKNOWN = "A summary cannot be read here, so what was needed again is unknown."
+
+
 def nothing_regretted(one: ReplayReport) -> str:
     """What stands instead of the list of regrets where it is empty."""
-    return "Nothing was regretted." if one.losses.needs_are_known else "Nobody knows what was needed again."
+    return "No lost fact was needed again." if one.losses.needs_are_known else NEEDS_UNKNOWN
 
 
 def infeasible_words(row: PolicyRow) -> str:
@@ -336,10 +339,10 @@ def infeasible_words(row: PolicyRow) -> str:
 
 
 def regret_words(one: ReplayReport) -> str:
-    """What a policy lost and came to regret, in a sentence."""
+    """Say in a sentence what a policy lost, and what of it was needed again."""
     losses = one.losses
     if not losses.facts:
-        return f"{one.title} removed nothing: nothing could be regretted."
+        return f"{one.title} removed nothing."
     summaries, estimated = one.spent.summaries_usd, one.spent.estimated_usd
     priced = ""
     if one.policy == BASE and summaries:
@@ -350,5 +353,5 @@ def regret_words(one: ReplayReport) -> str:
     again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:
-        return f"{one.title}: {lost}, {losses.needed_words} regretted{again}.{priced}"
-    return f"{one.title}: {lost}. A summary cannot be read, so nobody knows what was needed again.{priced}"
+        return f"{one.title}: {lost}, {losses.needed_words} of them needed again{again}.{priced}"
+    return f"{one.title}: {lost}. {NEEDS_UNKNOWN}{priced}"

@@ -14,7 +14,7 @@ from inspector.core.facts.sentences import sentences
 from inspector.core.facts.wording import plain
 from inspector.core.message import Message, Opaque, ToolResult
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import count, estimator, refusals
+from inspector.core.tokens.estimators import ESTIMATOR_TITLES, count, estimator, refusals
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.words import plural
 from inspector.gui.desk import Desk
@@ -351,11 +351,11 @@ def _why_empty(state: State) -> str:
 
 
 def _tokens(message: Message, size: Sizer) -> str:
-    """`1,131 tokens of the prompt · roku counts 941`; without reports what the estimator counts is all there is."""
-    counted = grouped(count(size.estimator, message))
+    """`1,131 tokens of the prompt · estimate 941 (Roku)`; without reports what the estimator counts is all there is."""
+    counted, title = grouped(count(size.estimator, message)), ESTIMATOR_TITLES[size.estimator.name]
     if size.kind != "predicted":
-        return f"{size.estimator.name} counts {counted} tokens, {size.kind}"
-    return f"{grouped(size.row(message))} tokens of the prompt · {size.estimator.name} counts {counted}"
+        return f"{counted} tokens, {size.kind} ({title})"
+    return f"{grouped(size.row(message))} tokens of the prompt · estimate {counted} ({title})"
 
 
 def _badges(message: Message) -> list[str]:

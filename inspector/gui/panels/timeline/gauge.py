@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import Qt
 
+from inspector.core.tokens.estimators import ESTIMATOR_TITLES
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, delayed, mark, row
 from inspector.gui.look.glossary import explain
@@ -189,9 +190,9 @@ def _folded_place(state: State) -> str:
 
 
 def _estimate_words(now: GaugeReading | None, name: str) -> str:
-    """`Estimate 74,235 (roku), calibrated by 1.39.`: what the chosen estimator counts here."""
+    """`Estimate 74,235 (Roku), calibrated by 1.39.`: what the chosen estimator counts here."""
     if now is None:
         return ""
     calibrated = now.pressure.estimated and now.pressure.kind in ("reported", "predicted")
     factor = f", calibrated by {now.slope:.2f}" if calibrated else ""
-    return f"Estimate {grouped(now.pressure.estimated)} ({name}){factor}."
+    return f"Estimate {grouped(now.pressure.estimated)} ({ESTIMATOR_TITLES[name]}){factor}."

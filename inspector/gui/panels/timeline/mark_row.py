@@ -30,12 +30,12 @@ _SHAPES: Mapping[MarkKind, Sequence[tuple[float, float]]] = {
     "compaction": ((0, 0.1), (1, 0.1), (0.5, 0.95)),
     "drop": ((0, 0.9), (1, 0.9), (0.5, 0.05)),
     "cache miss": (),
-    "pin gone": (),
+    "pin removed": (),
     "step": ((0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5)),
     "search hit": ((0.35, 0), (0.65, 0), (0.65, 1), (0.35, 1)),
 }
 """Corners, as shares of the square; the others are a cross and a disc."""
-_MANY = {"cache miss": "cache misses", "pin gone": "pins gone"}
+_MANY = {"cache miss": "cache misses", "pin removed": "pins removed"}
 RANKS: tuple[MarkKind, ...] = tuple(_SHAPES)
 """The order of the kinds that are at one place."""
 
@@ -191,7 +191,7 @@ def mark_colour(colours: Colours, kind: MarkKind) -> str:
         "compaction": colours.good,
         "drop": colours.high,
         "cache miss": colours.high,
-        "pin gone": colours.categories["thinking"],
+        "pin removed": colours.categories["thinking"],
         "step": colours.accent,
         "search hit": colours.low,
     }[kind]
@@ -208,7 +208,7 @@ def paint_mark(painter: QPainter, corner: QPointF, kind: MarkKind, colours: Colo
         return
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
-    if kind == "pin gone":
+    if kind == "pin removed":
         painter.drawEllipse(square.adjusted(0.5, 0.5, -0.5, -0.5))
     else:
         painter.drawPolygon([QPointF(corner.x() + x * SIZE, corner.y() + y * SIZE) for x, y in _SHAPES[kind]])

@@ -298,7 +298,7 @@ class TimelineOverlay(Overlay):
 
     def _paint_key(self, painter: QPainter, area: QRectF) -> None:
         c = self._theme.colours
-        words = (("cache read", c.good), ("read anew", c.low), ("output", c.categories["thinking"]))
+        words = (("cache read", c.good), ("not cached", c.low), ("output", c.categories["thinking"]))
         sizes = [label_size(painter, word) for word, _ in words]
         whole = QSizeF(sum(size.width() + 8 for size in sizes), sizes[0].height())
         corners = [QPointF(area.left() + 4, area.top() + down) for down in range(0, LOWER_ROOM, 4)]

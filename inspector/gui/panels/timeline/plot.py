@@ -119,7 +119,7 @@ class TimelinePlot(Plot):
         end = end_place(self.count)
 
         def x_of(mark: Mark) -> float:
-            between = mark.kind in ("compaction", "drop", "pin gone")
+            between = mark.kind in ("compaction", "drop", "pin removed")
             return origin + (one - origin) * (mark.at - 0.5 if between else min(mark.at, end))
 
         return x_of
