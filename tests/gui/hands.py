@@ -54,6 +54,7 @@ def choose(qtbot: QtBot, button: QToolButton, *words: str) -> None:
     click(button)
     qtbot.waitUntil(lambda: len(walked) == len(words))
     QCursor.setPos(stood)  # the next window would take it for the mouse of its user
+    button.window().activateWindow()  # as a window manager does when the menu closes
 
 
 def click_name(bar: QTabBar, name: str) -> None:

@@ -498,6 +498,7 @@ def test_hold_box_and_tiers_at_the_same_place_free_the_same(stage: Stage) -> Non
     proposal = stage.status.prospects[box.hold.id].proposal
     assert proposal is not None
     assert proposal.after is not None
+    stage.until(lambda: (window := stage.bench.state.window) is not None and window.tokens == 4_000)
     stage.bench.stepping.step()  # what is due, as the proposal does it
     stage.until(lambda: stage.bench.state.stepped)
     steps, now = stage.bench.state.steps, reading(stage.bench.state)

@@ -19,7 +19,6 @@ from inspector.gui.welcome import sample_path
 from inspector.gui.window import MainWindow
 from inspector.proxy.receiver import PORT, SpanReceiver
 from inspector.workbench.pressure.gauge import reading
-from inspector.workbench.state import State
 from tests.gui.hands import click, double_click, press
 from tests.gui.made import session as made_session
 from tests.proxy.test_receiver import SmallAgent
@@ -159,14 +158,14 @@ def test_calls_of_another_session_never_stand_there_as_this_ones(
     panel: ProxyPanel, window: MainWindow, qtbot: QtBot
 ) -> None:
     """The first session's rows are still being worked out when the second is opened."""
-    qtbot.waitUntil(lambda: window.workbench.state.opening is None and not window.bridge.busy)
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.opening is None and not window.bridge.busy)
     shown: list[int] = []
     panel.table.model().modelReset.connect(lambda: shown.append(len(panel.table.rows)))
-    panel.show_state(State(session=made_session(12, "one.jsonl")))
-    panel.show_state(State(session=made_session(5, "two.jsonl")))
-    qtbot.waitUntil(lambda: not window.bridge.busy)
+    bench.open(made_session(12, "one.jsonl"))
+    bench.open(made_session(5, "two.jsonl"))
+    qtbot.waitUntil(lambda: len(panel.table.rows) == 8 and not window.bridge.busy)
     assert {count for count in shown if count} == {8}  # with the three of its sub-agent
-    panel.show_state(State(session=made_session(9, "two.jsonl")))
-    panel.show_state(State())
-    qtbot.waitUntil(lambda: not window.bridge.busy)
-    assert not panel.table.rows
+    bench.open(made_session(9, "three.jsonl"))
+    qtbot.waitUntil(lambda: len(panel.table.rows) == 12 and not window.bridge.busy)
+    assert {count for count in shown if count} == {8, 12}
