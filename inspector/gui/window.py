@@ -396,8 +396,9 @@ class MainWindow(Guarded, QMainWindow):
         self.palette_box.hide()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the layout, stop the jobs. A run that is under way is stopped first, if the user agrees."""
-        if not (self.runs.may_close(self.close) and self.proxies.may_close()):
+        """Remember the layout, stop the jobs. If the user agrees, a run that is under way is stopped first, and what
+        the proxy holds is forwarded and answered."""
+        if not (self.runs.may_close(self.close) and self.proxies.may_close(self.close)):
             event.ignore()
             return
         self.runs.controller.close()

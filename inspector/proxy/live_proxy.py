@@ -1,5 +1,6 @@
 """A proxy as the window has it: the server, its gate, and a provider of our own where that is wanted."""
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,9 +19,12 @@ UPSTREAMS: Mapping[str, str] = {
     "gemini": "https://generativelanguage.googleapis.com",
 }
 
+LOOK_S = 0.05
+"""Seconds between two looks at what is still under way when the proxy ends."""
+
 
 class LiveProxy:
-    """Begins at once; `close` ends it. Raises InspectorError where it cannot begin.
+    """Begins at once; `finish` or `close` ends it. Raises InspectorError where it cannot begin.
 
     `told` is called, from any thread, whenever something has passed or is held otherwise.
     """
@@ -79,6 +83,20 @@ class LiveProxy:
         self.trouble = sentence
         self._told()
 
+    def finish(self, is_hurried: Callable[[], bool]) -> None:
+        """Forward what is held as it is, wait for the answers under way, and end. Blocks.
+
+        Args:
+            is_hurried: asked again and again; once it says yes, nothing more is waited for.
+        """
+        self._server.take_no_more()
+        while not is_hurried():
+            self.holds.let_all_go()  # each time: a request may just have been on its way to be held
+            if not self._server.is_busy and not self.under_way:
+                break
+            time.sleep(LOOK_S)
+        self.close()
+
     def close(self) -> None:
-        """End it; what is held is let go by the end of its connections. May be called twice."""
+        """End it, what is under way included. May be called twice."""
         self._opened.close()

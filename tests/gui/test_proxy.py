@@ -1,5 +1,7 @@
 """An agent watched in the window: a real SDK through the proxy to the simulated provider, with real clicks."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -57,6 +59,7 @@ class Stage:
         self.window.proxies.controller.begin(self.provider.url, self.record, rule=rule)
         self.until(lambda: self.bench.state.proxy_is_open)
         self.until(lambda: self.status.url)
+        self.url = self.status.url
 
     def ask(self, messages: Any = TOLD, stream: bool = True, tag: str = "") -> Later:
         """The agent's turn."""
@@ -430,6 +433,80 @@ def test_closing_asks_while_a_request_is_held(stage: Stage) -> None:
     click(box.as_it_was)
     call.result()
     stage.until(lambda: not stage.status.busy)
+
+
+CLIENT = """
+import sys
+import anthropic
+
+said = [("user", "one"), ("assistant", "I did one"), ("user", "two")]
+messages = [{"role": role, "content": text} for role, text in said]
+with anthropic.Anthropic(api_key="k", base_url=sys.argv[1], max_retries=0) as client:
+    with client.messages.stream(model="claude-simulated", max_tokens=300, messages=messages) as stream:
+        message = stream.get_final_message()
+print(message.stop_reason)
+"""
+
+
+def client_process(stage: Stage) -> "subprocess.Popen[str]":
+    """A client in a process of its own, as an agent is."""
+    command = [sys.executable, "-c", CLIENT, stage.status.url]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def forward(box: QMessageBox) -> None:
+    click(next(button for button in box.buttons() if "Forward" in button.text()))
+
+
+def test_window_when_it_is_closed_with_a_held_request_forwards_it_unchanged(stage: Stage) -> None:
+    stage.provider.world.pause_s = 0.2  # the window waits for the whole answer
+    stage.begin(Rule("each"))
+    with client_process(stage) as client:
+        stage.box()
+        assert not stage.provider.world.seen
+        in_dialog(stage.qtbot, QMessageBox, forward, stage.window.close)
+        stage.until(lambda: client.poll() is not None)
+        assert client.stdout is not None
+        assert client.stderr is not None
+        assert client.stdout.read() == "end_turn\n", client.stderr.read()
+    assert client.returncode == 0
+    assert stage.arrived() == ["one", "I did one", "two"]
+    stage.until(lambda: not stage.window.isVisible())
+    session = open_transcript(stage.record)
+    assert session.main.requests[-1].usage is not None
+
+
+def test_window_when_it_is_closed_twice_with_a_slow_answer_ends_it(stage: Stage) -> None:
+    stage.provider.world.pause_s = 30
+    stage.begin(Rule("each"))
+    with client_process(stage) as client:
+        stage.box()
+        in_dialog(stage.qtbot, QMessageBox, forward, stage.window.close)
+        assert stage.window.isVisible()
+        stage.until(lambda: stage.provider.world.seen)
+
+        def close_now(box: QMessageBox) -> None:
+            click(next(button for button in box.buttons() if "Close now" in button.text()))
+
+        in_dialog(stage.qtbot, QMessageBox, close_now, stage.window.close)
+        stage.until(lambda: not stage.window.isVisible())
+        stage.until(lambda: client.poll() is not None)
+    assert client.returncode != 0
+
+
+def test_proxy_when_it_is_stopped_with_a_held_request_forwards_it_unchanged(stage: Stage) -> None:
+    stage.begin(Rule("each"))
+    call = stage.ask(stream=True)
+    stage.box()
+    stage.window.proxies.stop()
+    stage.until(lambda: not call.is_under_way)
+    assert call.result()
+    assert len(stage.arrived()) == 5
+    stage.until(lambda: not stage.window.proxies.controller.is_finishing)
+    with pytest.raises(anthropic.APIConnectionError):
+        anthropic.Anthropic(api_key="k", base_url=stage.url, max_retries=0).messages.create(
+            model="claude-simulated", max_tokens=300, messages=TOLD
+        )
 
 
 def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.gui.bridge import Bridge, Frames
+from inspector.gui.bridge import Bridge, Frames, Task
 from inspector.gui.navigation import go_to
 from inspector.proxy.holds.compacting import Compactor, Proposal
 from inspector.proxy.holds.hold import HoldInfo, Rule
@@ -47,6 +47,10 @@ class ProxyController(QObject):
         self._workbench, self._bridge, self._follow = workbench, bridge, follow
         self._proxy: LiveProxy | None = None
         self._closed = False
+        self._finishing: Task | None = None
+        """The end of a proxy."""
+        self._answers_due = False
+        """Were requests under way when it was ended?"""
         self._known: set[int] = set()
         self._look_at: int | None = None
         self._user_window: int | None = None
@@ -171,13 +175,30 @@ class ProxyController(QObject):
         if self._proxy is not None and self.status is not None and not self._workbench.state.proxy_is_open:
             self._follow(self.status.record)
 
-    def stop(self) -> None:
-        """End the proxy; the recording stays open."""
+    @property
+    def is_finishing(self) -> bool:
+        """Has the proxy been ended, while answers are still under way?"""
+        return self._finishing is not None and self._answers_due
+
+    def stop(self, then: Callable[[], object] = lambda: None) -> None:
+        """End the proxy, and call `then`. What is held is forwarded unchanged, and the answers under way are waited
+        for; meanwhile no request is taken. The recording stays open."""
         proxy, self._proxy = self._proxy, None
         self._look_at = None
-        if proxy is not None:
-            self._workbench.show_proxy(None)
-            self._bridge.run(lambda task: proxy.close(), lambda _: None, lane="wait")
+        if proxy is None:
+            then()
+            return
+        status = self.status
+        self._answers_due = status is not None and bool(status.busy)
+        if self._answers_due:
+            self._workbench.note("Held requests are forwarded unchanged. The proxy ends with the answers under way.")
+        self._workbench.show_proxy(None)
+
+        def end(_: None) -> None:
+            self._finishing = None
+            then()
+
+        self._finishing = self._bridge.run(lambda task: proxy.finish(lambda: task.stopped), end, lane="wait")
 
     def set_rule(self, rule: Rule) -> None:
         """Hold by another rule from here on. Its window is that of the open recording, too."""
@@ -238,9 +259,11 @@ class ProxyController(QObject):
         return self._proxy is not None
 
     def close(self) -> None:
-        """The window goes: nothing arrives any more, and the proxy ends."""
+        """The window goes: nothing arrives any more, and the proxy ends at once."""
         self._closed = True
         self._frames.close()
+        if self._finishing is not None:
+            self._finishing.cancel()
         proxy, self._proxy = self._proxy, None
         if proxy is not None:
             self._workbench.show_proxy(None)

@@ -86,16 +86,22 @@ class ProxyDesk:
         if self._made is not None:
             self._made.stop()
 
-    def may_close(self) -> bool:
-        """May the window go? Asks where agents would lose their connection."""
+    def may_close(self, close: Callable[[], object]) -> bool:
+        """May the window go? Asks if requests are under way: the proxy is then ended, and `close` called after it."""
         proxy = self._workbench.state.proxy
+        if self._made is not None and self._made.is_finishing:
+            question = "Answers are still under way at the proxy. If you close now, the agents lose their turns."
+            return is_sure(self._window, "An agent waits for its answer", question, "Close now", "Wait")
         if proxy is None or not proxy.busy:
             return True
         question = (
-            "Requests are under way through the proxy, or held. Without it the agents that were pointed at it lose "
-            "their connection; the recording holds all that passed."
+            "Requests are held or under way at the proxy. When you close, held requests are forwarded unchanged, and "
+            "the window closes as soon as their answers have arrived. After that the agents that point to the proxy "
+            "lose their connection; the recording has all that passed."
         )
-        return is_sure(self._window, "An agent is being watched", question, "Stop the proxy and close", "Keep watching")
+        if is_sure(self._window, "An agent is being watched", question, "Forward and close", "Keep watching"):
+            self.controller.stop(close)
+        return False
 
     def close(self) -> None:
         """The window goes."""

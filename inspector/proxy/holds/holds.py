@@ -104,6 +104,12 @@ class Holds(Gate):
         held = self._find(id)
         self._decide(held, HoldRelease() if buffer is None else _changed(held, original, buffer))
 
+    def let_all_go(self) -> None:
+        """Forward everything that is held as it is, and hold nothing more."""
+        self.rule, self.is_next = Rule(), False
+        for held in tuple(self._held.values()):
+            self._decide(held, HoldRelease())
+
     def drop(self, id: int) -> None:  # noqa: A002
         """Answer it with an error. Raises InspectorError where it is held no longer."""
         self._decide(self._find(id), HoldDrop())

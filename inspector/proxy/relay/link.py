@@ -169,6 +169,14 @@ class TcpLink(asyncio.Protocol):
             finally:
                 self._writer = None
 
+    async def flush(self) -> None:
+        """Wait until the network has taken all that was written."""
+        transport = self._transport
+        if transport is None:
+            return
+        transport.set_write_buffer_limits(high=0)  # now it is full until it is empty
+        await self.drain()
+
     async def while_open(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         """Do it; it is cancelled when the other end closes. The task is done."""
         task = asyncio.ensure_future(work)

@@ -66,15 +66,25 @@ class ClientConnection:
         self._up: TcpLink | None = None
         self._h2: Http2 | None = None
         self._is_idle = True
+        self._is_tunnel = False
+        self._is_last = False
+        """The connection ends after the exchange that is under way."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Is an HTTP exchange under way? A WebSocket is never busy: its turns are exchanges of their own."""
+        return not self._is_idle and not self._is_tunnel
 
     async def serve(self) -> None:
         try:
-            while True:
+            while not self._is_last:
                 self._is_idle = True
                 raw = await read_head(self._link)
                 self._is_idle = False
                 if raw is None or not await self._exchange(raw):
                     break
+            if self._is_last:
+                await self._link.flush()
         except BadMessage as bad:
             await self._answer_and_close("", bad.status, f"The proxy cannot pass this on: {bad}.")
         finally:
@@ -87,6 +97,12 @@ class ClientConnection:
 
     def stop(self) -> None:
         self._link.abort()
+
+    def finish(self) -> None:
+        """Take no further request. What is under way goes on to its end."""
+        self._is_last = True
+        if self._is_idle and not self._link.has_unread():
+            self._link.close()
 
     async def _exchange(self, raw: bytes) -> bool:
         """One request; True where another may follow on this connection. Raises BadMessage."""
@@ -142,6 +158,7 @@ class ClientConnection:
         """From here on the connection is not HTTP; it ends with it."""
         context = self._context
         client.log.finish("complete")
+        self._is_tunnel = True
         await client.write_last(answer.raw)
         tunnel = Tunnel(self._link, up)
         if answer.first("upgrade").lower() == "websocket":
@@ -273,6 +290,20 @@ class ProxyServer(LoopbackServer):
         self._connections = count(1)
         self._context = ConnectionContext(self._upstream, self.recorder, self.gate, count(self.recorder.first_exchange))
         self._clients: dict[asyncio.Task[None], ClientConnection] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Is an HTTP exchange under way?"""
+        return any(client.is_busy for client in tuple(self._clients.values()))
+
+    def take_no_more(self) -> None:
+        """Accept no further connection or request; what is under way goes on. From any thread."""
+        self.loop.call_soon_threadsafe(self._finish_clients)
+
+    def _finish_clients(self) -> None:
+        self._server.close()
+        for client in self._clients.values():
+            client.finish()
 
     def close(self) -> None:
         """End it; the recording is written to its end. May be called twice."""
