@@ -92,14 +92,23 @@ def as_before(application: QApplication) -> Iterator[None]:
 
 
 @pytest.fixture
-def window(application: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    """The whole window, shown, with settings of the test's own; what goes wrong inside it fails the test."""
+def window(
+    application: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MainWindow]:
+    """The whole window, shown, with settings of the test's own; what goes wrong inside it fails the test.
+
+    At the end it closes without a question, whatever is running: a dialog that nobody answers would block the suite.
+    """
     settings = Settings(QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat))
     made = MainWindow(Theme(application, settings), settings)
     made.resize(1280, 800)
     made.show()
     qtbot.waitExposed(made)
     yield made
+    for desk in ("runs", "proxies"):
+        monkeypatch.setattr(f"inspector.gui.{desk}.desk.is_sure", lambda *_: True)
+    made.runs.controller.close()
+    made.proxies.close()
     made.close()
     made.deleteLater()
 
