@@ -1,4 +1,4 @@
-"""A provider that speaks TLS: HTTP/2 by hand, or HTTP/1.1. With a certificate of its own, made by openssl."""
+"""A provider behind TLS, with a self-signed certificate made by openssl."""
 
 import asyncio
 import shutil
@@ -7,129 +7,76 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.events import DataReceived, RequestReceived, StreamEnded, StreamReset
-from h2.exceptions import StreamClosedError
-
-Send = Callable[[bytes], None]
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
     """(certificate, key) for 127.0.0.1 and localhost. Skips the test where there is no openssl."""
     if not shutil.which("openssl"):
         pytest.skip("no openssl on this machine")
-    key, made = folder / "key.pem", folder / "cert.pem"
+    key, certificate_file = folder / "key.pem", folder / "cert.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-keyout", str(key), "-out", str(made), "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-keyout", str(key), "-out", str(certificate_file), "-days", "2", "-subj", "/CN=localhost"]
     command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     subprocess.run(command, check=True, capture_output=True, timeout=30)
-    return made, key
+    return certificate_file, key
 
 
-@dataclass
-class Asked:
-    """A request as it came, stream by stream."""
+class TlsProvider(asyncio.Protocol):
+    """Answer `/slow` an event at a time, `/cut` without an end, `/echo` with the body, anything else with the protocol.
 
-    headers: list[tuple[str, str]] = field(default_factory=list)
-    body: bytearray = field(default_factory=bytearray)
+    Args:
+        chosen: receives the protocol that each connection chose (ALPN); None for none.
+    """
 
-
-class Http2Server(asyncio.Protocol):
-    """Answers by its path: `/slow` an event at a time, `/cut` breaks off, `/hang` stays silent, `/echo` the body."""
-
-    def __init__(self, seen: list[Asked], ended: list[bool]) -> None:
-        self._seen, self._ended = seen, ended
-        self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding="latin-1"))
-        self._asked: dict[int, Asked] = {}
+    def __init__(self, chosen: "list[str | None]") -> None:
+        self._chosen = chosen
+        self._unread = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the loop."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._h2.initiate_connection()
-        transport.write(self._h2.data_to_send())
+        self._chosen.append(transport.get_extra_info("ssl_object").selected_alpn_protocol())
 
     def data_received(self, data: bytes) -> None:
         """Called by the loop."""
-        for event in self._h2.receive_data(data):
-            if isinstance(event, RequestReceived):
-                asked = Asked([(str(name), str(value)) for name, value in event.headers])
-                self._asked[event.stream_id] = asked
-                self._seen.append(asked)
-            elif isinstance(event, DataReceived):
-                self._asked[event.stream_id].body += event.data
-                self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            elif isinstance(event, StreamEnded):
-                asyncio.get_running_loop().create_task(self._answer(event.stream_id))
-            elif isinstance(event, StreamReset):
-                self._ended.append(True)
-        self._transport.write(self._h2.data_to_send())
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the loop."""
-        self._ended.append(True)
-
-    async def _answer(self, stream: int) -> None:
-        asked = self._asked[stream]
-        path = dict(asked.headers)[":path"].partition("?")[0]
-        kind = "text/event-stream" if path in ("/slow", "/cut", "/hang") else "application/json"
-        headers = [(":status", "200"), ("content-type", kind), ("x-twice", "1"), ("x-twice", "2")]
-        if path == "/echo":
-            headers.append(("content-length", str(len(asked.body))))
-        if path == "/none":
-            self._h2.send_headers(stream, [(":status", "204")], end_stream=True)
-            self._transport.write(self._h2.data_to_send())
+        self._unread += data
+        head, end, body = self._unread.partition(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
+        if not end or len(body) < length:
             return
-        self._h2.send_headers(stream, headers)
-        try:
-            for n in range(0 if path == "/echo" else 5):
-                self._h2.send_data(stream, b"data: %d\n\n" % n)
-                self._transport.write(self._h2.data_to_send())
-                await asyncio.sleep(0.01)
-            if path == "/cut":
-                self._h2.reset_stream(stream)
-            elif path == "/hang":
-                return
-            else:
-                body = bytes(asked.body) if path == "/echo" else b""
-                for at in range(0, len(body), 16_000):
-                    while self._h2.local_flow_control_window(stream) < 16_000:
-                        await asyncio.sleep(0.002)
-                    self._h2.send_data(stream, body[at : at + 16_000])
-                    self._transport.write(self._h2.data_to_send())
-                self._h2.end_stream(stream)
-        except StreamClosedError:
-            return
-        self._transport.write(self._h2.data_to_send())
-
-
-class Http1Server(asyncio.Protocol):
-    """Answers every request with the protocol that it was asked in."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the loop."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        """Called by the loop."""
-        if b"upgrade: websocket" in data.lower():
+        self._unread = b""
+        path = head.split(b" ")[1]
+        if b"upgrade: websocket" in head.lower():
             self._transport.write(b"HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n")
-        elif data.endswith(b"\r\n\r\n"):
-            self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhttp/1.1")
+        elif path in (b"/slow", b"/cut"):
+            asyncio.get_running_loop().create_task(self._stream(path == b"/cut"))
+        else:
+            content = body if path == b"/echo" else str(self._chosen[-1]).encode()
+            self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(content), content))
+
+    async def _stream(self, is_cut: bool) -> None:
+        self._transport.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        for n in range(5):
+            self._transport.write(b"9\r\ndata: %d\n\n\r\n" % n)
+            await asyncio.sleep(0.01)
+        if is_cut:
+            self._transport.close()
+        else:
+            self._transport.write(b"0\r\n\r\n")
 
 
 @contextmanager
 def secure(folder: Path, make: Callable[[], asyncio.Protocol], protocols: list[str]) -> Iterator[str]:
-    """The URL of a server that offers these protocols."""
-    made, key = certificate(folder)
+    """Yield the URL of a server that offers these protocols."""
+    certificate_file, key = certificate(folder)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(made, key)
+    context.load_cert_chain(certificate_file, key)
     context.set_alpn_protocols(protocols)
     loop = asyncio.new_event_loop()
     server = loop.run_until_complete(loop.create_server(make, "127.0.0.1", 0, ssl=context))

@@ -17,7 +17,6 @@ from inspector.proxy.record.recorder import KIND
 from inspector.proxy.relay.server import ProxyServer
 from inspector.proxy.relay.websocket import text_frame
 from tests.proxy.raw import END, Wire, answer, client, echo, kinds, post, provider, proxied, read_lines
-from tests.proxy.secure import Http2Server, secure
 from tests.soak.kills import run_kills
 
 TOO_MUCH_FOR_THE_PIPE = b"x" * 3_000_000
@@ -92,22 +91,6 @@ def test_answer_of_the_proxy_itself_when_the_writer_is_behind_waits_for_the_reco
             early = wire.exactly(size - 1)
             assert _is_quiet(wire)
         assert "error" in loads(early + wire.exactly(1))
-
-
-def test_http2_answer_when_the_writer_is_behind_waits_for_the_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    body = b'{"a":"' + b"x" * 3_000_000 + b'"}'
-    with secure(tmp_path, lambda: Http2Server([], []), ["h2"]) as url:
-        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
-        with ProxyServer(url, tmp_path / "r.jsonl") as proxy, client(proxy) as wire:
-            with _stopped_writer(proxy):
-                wire.send(post("/echo", body))
-                wire.until(END)
-                assert wire.exactly(len(body) - 1) == body[:-1]
-                assert _is_quiet(wire)
-            assert wire.exactly(1) == body[-1:]
-            assert kinds(proxy, "response")[0]["ended"] == "complete"
 
 
 def test_websocket_answer_when_the_writer_is_behind_waits_for_the_record(tmp_path: Path) -> None:

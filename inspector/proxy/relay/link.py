@@ -1,9 +1,7 @@
-"""TCP connections, either side: bytes as they come, in the pieces in which they came, nothing held back. And the
-provider, to whom they lead.
+"""TCP connections to clients and to the provider. Bytes are passed in the pieces in which they arrive, without delay.
 
-No proxy of the environment, no time limit of ours. TLS is verified as always: the system's certificates, or those of
-SSL_CERT_FILE. HTTP/2 is offered (ALPN); whoever takes it is spoken to through httpx2, all others through a link of the
-client's own.
+No proxy of the environment is used and no time limit is set. TLS is verified with the system's certificates, or those
+of SSL_CERT_FILE. The provider is spoken to in HTTP/1.1; HTTP/2 is not offered.
 """
 
 import asyncio
@@ -240,29 +238,16 @@ class Upstream:
         self.authority = parts.netloc
         """As a Host header names it."""
         self.url = f"{parts.scheme}://{parts.netloc}{self.prefix}"
-        self.origin = f"{parts.scheme}://{parts.netloc}"
-        self._is_h2 = False
-        self._contexts: dict[tuple[str, ...], ssl.SSLContext] = {}
+        self._context: ssl.SSLContext | None = None
 
     def target(self, path: str) -> str:
         """The path there, with the address's own in front."""
         return self.prefix + path if path.startswith("/") else path
 
-    async def connect(self, *, may_be_h2: bool = True) -> TcpLink | None:
-        """A new connection that speaks HTTP/1.1; None where the provider chose HTTP/2. Raises Unreachable."""
-        if self._is_h2 and may_be_h2:
-            return None
-        link = await self._dial(("h2", "http/1.1") if may_be_h2 else ("http/1.1",))
-        found = link.info("ssl_object")
-        if isinstance(found, ssl.SSLObject) and found.selected_alpn_protocol() == "h2":
-            self._is_h2 = True
-            link.abort()
-            return None
-        return link
-
-    async def _dial(self, protocols: tuple[str, ...]) -> TcpLink:
+    async def connect(self) -> TcpLink:
+        """Open a new connection. Raises Unreachable."""
         loop = asyncio.get_running_loop()
-        context = self.context(*protocols) if self.is_secure else None
+        context = self._tls_context() if self.is_secure else None
         try:
             _, link = await loop.create_connection(
                 TcpLink, self.host, self.port, ssl=context, happy_eyeballs_delay=0.25
@@ -271,15 +256,14 @@ class Upstream:
             raise Unreachable(f"{self.url} cannot be reached: {_reason(error)}.") from None
         return link
 
-    def context(self, *protocols: str) -> ssl.SSLContext:
-        """For connections that offer these protocols. Made once: reading all certificates takes its time."""
-        if protocols not in self._contexts:
-            import httpx2  # it knows where this system's certificates lie
+    def _tls_context(self) -> ssl.SSLContext:
+        """Return the context of all connections, made once: reading all certificates takes time."""
+        if self._context is None:
+            import httpx2  # it knows where this system's certificates are
 
-            context = self._contexts[protocols] = httpx2.create_ssl_context()
-            if protocols:
-                context.set_alpn_protocols(list(protocols))
-        return self._contexts[protocols]
+            self._context = httpx2.create_ssl_context()
+            self._context.set_alpn_protocols(["http/1.1"])
+        return self._context
 
 
 def _reason(error: Exception) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from inspector.proxy.gate import Gate
 from inspector.proxy.record.exchange_log import ExchangeLog
@@ -30,10 +30,6 @@ from inspector.proxy.relay.refusals import error_body, whole
 from inspector.proxy.relay.request import ClientRequest
 from inspector.proxy.relay.websocket import Tunnel, WebSocketTunnel
 from inspector.safety.loopback import STOP_S, LoopbackServer, is_cross_site, is_foreign, is_here
-
-if TYPE_CHECKING:  # httpx2 is heavy: it is imported where a provider speaks HTTP/2
-    from inspector.proxy.relay.http2 import Http2
-
 
 _TAG = re.compile(r"/s/([^/?#]+)(?=[/?]|$)(.*)", re.DOTALL)
 _JSON = (("content-type", "application/json"),)
@@ -64,7 +60,6 @@ class ClientConnection:
     def __init__(self, context: ConnectionContext, link: TcpLink, number: int) -> None:
         self._context, self._link, self._number = context, link, number
         self._up: TcpLink | None = None
-        self._h2: Http2 | None = None
         self._is_idle = True
         self._is_tunnel = False
         self._is_last = False
@@ -92,8 +87,6 @@ class ClientConnection:
             if self._up is not None:
                 self._up.abort()
             self._link.close()
-            if self._h2 is not None:
-                await self._h2.close()
 
     def stop(self) -> None:
         self._link.abort()
@@ -126,15 +119,12 @@ class ClientConnection:
         if context.gate.wants(log.head) and (over := await client.admit(context.gate)) is not None:
             return over
         try:
-            reached = await self._reach(may_be_h2=not client.syntax.tokens("upgrade"))
+            up, is_new = await self._reach()
         except Unreachable as why:
             return await self._refuse(client, str(why))
         if self._link.gone:
             return False
         target, authority = context.upstream.target(log.head.path), context.upstream.authority
-        if reached is None:
-            return await self._pass_h2(client, target)
-        up, is_new = reached
         admitted, exchange = client.admitted, Http1Exchange(client, up)
         self._link.on_gone = up.abort
         try:
@@ -167,17 +157,6 @@ class ClientConnection:
         await tunnel.run()
         return False
 
-    async def _pass_h2(self, client: ClientRequest, target: str) -> bool:
-        from inspector.proxy.relay.http2 import Http2  # httpx2 is heavy
-
-        if self._h2 is None:
-            self._h2 = Http2(self._context.upstream.origin, self._context.upstream.context())
-        work = await self._link.while_open(self._h2.pass_on(client, target))
-        try:
-            return not work.cancelled() and work.result()
-        except NoAnswer as why:
-            return await self._no_answer(client, str(why), is_new=self._h2.is_new)
-
     async def _no_answer(self, client: ClientRequest, why: str, *, is_new: bool) -> bool:
         if client.log.client_gone or self._link.gone:
             return False
@@ -186,18 +165,15 @@ class ClientConnection:
             return False
         return await self._refuse(client, f"{self._context.upstream.url} gave no answer: {why}.")
 
-    async def _reach(self, *, may_be_h2: bool) -> tuple[TcpLink, bool] | None:
-        """This client's connection to the provider, and whether it was just made; None: HTTP/2. Raises Unreachable."""
+    async def _reach(self) -> tuple[TcpLink, bool]:
+        """Return this client's connection to the provider, and whether it was just opened. Raises Unreachable."""
         if self._up is not None and self._up.is_usable():
             return self._up, False
         if self._up is not None:
             self._up.abort()
-        up = await self._context.upstream.connect(may_be_h2=may_be_h2)
-        if up is None:
-            return None
-        up.on_gone = self._upstream_gone
-        self._up = up
-        return up, True
+        self._up = await self._context.upstream.connect()
+        self._up.on_gone = self._upstream_gone
+        return self._up, True
 
     def _upstream_gone(self) -> None:
         if self._is_idle and not self._link.has_unread():
