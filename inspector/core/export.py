@@ -183,5 +183,7 @@ def transcript(format: str, buffer: Buffer, birth: Birth) -> str:  # noqa: A002
     """The transcript's text, one JSON object a line. Raises InspectorError for a format that cannot be written."""
     if format not in WRITERS:
         known = ", ".join(WRITERS)
-        raise InspectorError(f"A {format} transcript cannot be written (known: {known}); take a payload instead.")
+        raise InspectorError(
+            f"Sessions of {format} cannot be written ({known} can); write a payload instead (openai-chat, for one)."
+        )
     return "".join(f"{dumps(record)}\n" for record in WRITERS[format](buffer, birth))

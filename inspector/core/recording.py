@@ -7,6 +7,7 @@ what `--answers` takes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -44,14 +45,22 @@ def from_json(kind: type[T], data: Any) -> T:
     """A dataclass from its object. Raises InspectorError for what is no such thing."""
     if not isinstance(data, Mapping):
         raise InspectorError(f"A {kind.__name__} must be a JSON object.")
-    hints = get_type_hints(kind)
-    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    hints = _field_types(kind)  # type: ignore[arg-type]
     try:
-        return kind(**{name: _read(hints[name], data[name], f"{kind.__name__}.{name}") for name in known & set(data)})
+        return kind(
+            **{name: _read(hints[name], data[name], f"{kind.__name__}.{name}") for name in hints.keys() & data.keys()}
+        )
     except TypeError:  # a field without a default is missing
         raise InspectorError(
             f"A {kind.__name__} lacks something: {', '.join(sorted(data)) or 'it is empty'}."
         ) from None
+
+
+@cache
+def _field_types(kind: type) -> Mapping[str, Any]:
+    """Return the type of each field of a dataclass. Cached: resolving the names of types takes most of the time."""
+    hints = get_type_hints(kind)
+    return {one.name: hints[one.name] for one in fields(kind)}
 
 
 def _read(hint: Any, data: Any, where: str) -> Any:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from inspector.core.buffer import Buffer, View
+from inspector.core.errors import InspectorError
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.instructions import acting
@@ -176,9 +177,18 @@ def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
 
 
 def recorded_state(policy: Policy[Any, Any], thread: Thread, at: int) -> PolicyState | None:
-    """The running state before request `at` that the transcript records; None where another policy ran, or none."""
+    """Return the running state before request `at` that the transcript records.
+
+    None if another policy ran, or none, or if the record is damaged: every number can be worked out without it.
+    """
     state = thread.states[at] if at < len(thread.states) else None
-    return state if state is not None and state.policy == policy.reference else None
+    if state is None or state.policy != policy.reference:
+        return None
+    try:
+        policy.load(_parsed(policy, (), None), dict(state.data))
+    except InspectorError:
+        return None
+    return state
 
 
 def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> Any:
