@@ -18,6 +18,12 @@ def text_at(value: Any, key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
+def text_under(value: Any, *keys: str) -> str:
+    """Return the string under the first of several keys that holds one; empty if none does."""
+    fields = fields_of(value)
+    return next((text for key in keys if isinstance(text := fields.get(key), str)), "")
+
+
 def texts_at(value: Any, key: str) -> list[str]:
     """The strings in the list under a key."""
     return [one for one in list_of(fields_of(value).get(key)) if isinstance(one, str)]

@@ -7,7 +7,7 @@ from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.payload.exchange import BodyPair
 from inspector.core.formats.payload.threads import BodyThreads, named_threads
 from inspector.core.formats.proxy.pool import Pool
-from inspector.core.formats.proxy.session import steps_and_singles
+from inspector.core.formats.proxy.session import split_singles
 from inspector.core.session import SideCall, Thread
 from inspector.core.usage import Usage
 
@@ -58,5 +58,5 @@ class CallList:
         """The threads, and single calls beside them that offered no tools where the others did."""
         if not self._threads.all:
             return (), ()
-        steps, singles = steps_and_singles(self._threads.all)
+        steps, singles = split_singles(self._threads.all)
         return named_threads(steps), [one.steps[0].side_call("main", 0, None) for one in singles]

@@ -20,7 +20,7 @@ from inspector.core.buffer import EMPTY_VIEW, Buffer, Prompt
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.cuts import BufferCut
 from inspector.core.dialects.rewrite import read_items
-from inspector.core.formats.proxy.exchange import Reply, read_reply
+from inspector.core.formats.proxy.exchange import Reply, read_response
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.counted import TokenizerRefused
@@ -326,7 +326,7 @@ class Memory:
         """What a call cost, and what it leads to."""
 
         def read() -> tuple[Reply, TokenCount]:
-            reply = read_reply(DIALECTS[under.call.dialect], response_document(answer))
+            reply = read_response(DIALECTS[under.call.dialect], response_document(answer))
             return reply, self.counts(Buffer(read_items(under.call.dialect, reply.wire)))
 
         async with self._in_order:

@@ -105,8 +105,8 @@ def test_a_trace_that_is_followed_costs_what_was_added(monkeypatch: pytest.Monke
         taken.append(1)
         return place(self, one, known)
 
-    place = Conversations.place
-    monkeypatch.setattr(Conversations, "place", take)
+    place = Conversations.add_step
+    monkeypatch.setattr(Conversations, "add_step", take)
     reader, said = by_name("otel").start(), list[Any]()
     for n in range(30):
         said += [words("user", f"question {n}"), words("assistant", f"answer {n}")]

@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.core.dialects.catalogue import event_of
 from inspector.core.dialects.dialect import Dialect, answer_schema
-from inspector.core.formats.proxy.exchange import unwrapped
+from inspector.core.formats.proxy.exchange import unwrap_response
 from inspector.core.formats.proxy.side import SEARCH_PROMPT, offers_only_search
 from inspector.core.untyped import fields_of, first_of, object_of, text_of
 
@@ -44,13 +44,13 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
         return None
     if request := object_of(value, "request") or object_of(value, "request_body"):
         time = next((t for key in _TIMES if isinstance(t := value.get(key), str)), "")
-        response = unwrapped(value.get("response") or value.get("response_body"))
+        response = unwrap_response(value.get("response") or value.get("response_body"))
         known = response if response and (dialect.is_response(response) or _counted(response)) else None
         return BodyPair(request, known, line, time) if _is_body(dialect, request) else None
     answer = value.get("response")
     if isinstance(answer, Mapping) and _is_body(dialect, value) and dialect.is_response(answer):  # a log of one call
         return BodyPair({key: told for key, told in value.items() if key != "response"}, answer, line)
-    if (inner := unwrapped(value)) and dialect.is_response(inner):
+    if (inner := unwrap_response(value)) and dialect.is_response(inner):
         return BodyPair(None, inner, line)
     kept = value.get("history")  # a chat that Gemini CLI saved
     if isinstance(kept, list) and kept and isinstance(kept[0], Mapping) and "parts" in kept[0]:

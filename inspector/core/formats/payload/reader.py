@@ -27,7 +27,7 @@ from inspector.core.formats.payload.signs import sniff_gemini, sniff_payload
 from inspector.core.formats.payload.threads import BodyThreads, named_threads
 from inspector.core.formats.proxy.keys import key_of
 from inspector.core.formats.proxy.pool import Pool
-from inspector.core.formats.proxy.session import steps_and_singles
+from inspector.core.formats.proxy.session import split_singles
 from inspector.core.jsontext import dumps
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Request, Session, Thread
@@ -126,7 +126,7 @@ class PayloadReader:
     def session(self) -> Session:
         """The session so far."""
         if self._threads.all:
-            steps, singles = steps_and_singles(self._threads.all)
+            steps, singles = split_singles(self._threads.all)
             sides = [*((one.steps[0].line, "call without tools") for one in singles), *self._sides]
             left = [f"Side calls that are no steps of the conversation were left out: {_told(sides)}."] if sides else []
             if self._loose:

@@ -22,7 +22,7 @@ def named_threads(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
     """With the ids and titles that such threads get: the first is the main one."""
     main, *others = threads
     return main.thread("main", "", "", ""), *(
-        one.thread(f"thread-{n}", one.asked, "main", "") for n, one in enumerate(others, 2)
+        one.thread(f"thread-{n}", one.first_words, "main", "") for n, one in enumerate(others, 2)
     )
 
 
@@ -65,7 +65,7 @@ class BodyThreads:
         thread = self._place(one, pair) if step else None
         end = self._bodies.add(self._dialect, one.body.view, reply.wire, pair.line, pair.time)
         if thread is not None:
-            self._conversations.answered(thread, one, end)
+            self._conversations.add_answer(thread, one, end)
         if pair.response_id:
             self._ends[pair.response_id] = end
 
@@ -90,7 +90,7 @@ class BodyThreads:
             self.all[0].add(one)
             return self.all[0]
         if pair.request is not None or self._bare is None:
-            thread = self._conversations.place(one)
+            thread = self._conversations.add_step(one)
             self._bare = thread if pair.request is None else self._bare
             return thread
         self._bare.add(one)

@@ -1,7 +1,7 @@
-"""Whose request is it? The client, its session and its thread, by the keys that the client itself sends along.
+"""Whose request is it? The client, its session and its thread, by the keys that the client itself sends.
 
-A key is *strong* where it names one conversation (a session id); weak where several may share it (a cache key, a tag of
-the launch): then what the buffers share decides. Measured on the wire: shared/clients.md, section 4.
+A key is *strong* if it names one conversation (a session id), and weak if several may share it (a cache key, a tag
+given when the client was launched): then what the buffers share decides.
 """
 
 import re
@@ -17,19 +17,21 @@ _HIDDEN = "(redacted)"
 
 
 def read_headers(value: Any) -> Mapping[str, str]:
-    """Name to value, of `[[name, value], ...]`; the first of several. Never raises."""
-    found: dict[str, str] = {}
+    """Read `[[name, value], ...]` by lower-case name; of several with one name the first counts. Never raises."""
+    headers: dict[str, str] = {}
     for pair in value if isinstance(value, list) else ():
-        name, told = pair if isinstance(pair, list) and len(pair) == 2 else (None, None)
-        if isinstance(name, str) and isinstance(told, str) and told != _HIDDEN:
-            found.setdefault(name.lower(), told)
-    return found
+        if not isinstance(pair, list) or len(pair) != 2:
+            continue
+        name, text = pair
+        if isinstance(name, str) and isinstance(text, str) and text != _HIDDEN:
+            headers.setdefault(name.lower(), text)
+    return headers
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class ClientKey:
-    """To whom an exchange belongs, as far as the client says. Empty = it does not."""
+    """To whom an exchange belongs, as far as the client says; empty fields are not known."""
 
     client: str = ""
     """`claude-code`, `codex`, `pi`, ...; else the first word of the user agent."""
@@ -41,19 +43,27 @@ class ClientKey:
     strong: bool = False
     """Does `session` name one conversation?"""
     sub: bool = False
-    """It is a sub-agent's, whether or not its thread is named."""
+    """Is it a sub-agent's, whether or not its thread is named?"""
 
 
 def key_of(headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", system: str = "") -> ClientKey:
-    """The key of a request. `headers` by lower-case name; `system` is the beginning of the system prompt."""
+    """Return the key of a request.
+
+    Args:
+        headers: By lower-case name.
+        body: The request body.
+        tag: Given to the proxy when the client was launched.
+        system: The beginning of the system prompt.
+    """
     client = client_of(headers)
     key = _claude_code(client, headers, body, system) or _codex(client, headers, body)
     if key := key or _opencode(client, headers):
         return key
-    if session := _first(*map(headers.get, ("session_id", "session-id", "conversation_id"))):  # pi over Responses
+    if session := _first_text(*map(headers.get, ("session_id", "session-id", "conversation_id"))):  # pi over Responses
         return ClientKey(client, session, strong=True)
-    name = body.get("prompt_cache_key")
-    return ClientKey(client, name if isinstance(name, str) and name else f"tag {tag}" if tag else "")
+    if cache_key := _first_text(body.get("prompt_cache_key")):
+        return ClientKey(client, cache_key)
+    return ClientKey(client, f"tag {tag}" if tag else "")
 
 
 _AGENTS = (
@@ -68,7 +78,7 @@ _AGENTS = (
 
 
 def client_of(headers: Mapping[str, str]) -> str:
-    """The client's name, by its user agent and by headers that only it sends; empty where nothing shows it."""
+    """Return the client's name, by its user agent and by headers that only it sends; empty if nothing shows it."""
     if "x-claude-code-session-id" in headers:
         return "claude-code"
     if "x-codex-turn-metadata" in headers or "x-codex-window-id" in headers:
@@ -77,52 +87,61 @@ def client_of(headers: Mapping[str, str]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _agent(told: str) -> str:
+def _agent(user_agent: str) -> str:
     for pattern, name in _AGENTS:
-        if pattern.search(told):
+        if pattern.search(user_agent):
             return name
-    return re.split(r"[/ ]", told, maxsplit=1)[0]
+    return re.split(r"[/ ]", user_agent, maxsplit=1)[0]
 
 
 _USER = re.compile(r"_session_([0-9A-Za-z-]{8,})$")
 
 
 def _claude_code(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
-    """Header, or the session inside `metadata.user_id`: a JSON string, a plain one of old."""
-    session = headers.get("x-claude-code-session-id", "")
-    if not session:
-        user = object_of(body, "metadata").get("user_id")
-        inside = object_in(user).get("session_id")
-        old = _USER.search(user) if isinstance(user, str) else None
-        session = inside if isinstance(inside, str) else old[1] if old else ""
+    session = headers.get("x-claude-code-session-id", "") or _session_of_user(
+        object_of(body, "metadata").get("user_id")
+    )
     if not session:
         return None
     agent = headers.get("x-claude-code-agent-id", "")
-    sub = bool(agent) or "cc_is_subagent=true" in system
+    is_sub_agent = bool(agent) or "cc_is_subagent=true" in system
     parent = headers.get("x-claude-code-parent-agent-id", "")
-    return ClientKey(client or "claude-code", session, agent, parent, strong=True, sub=sub)
+    return ClientKey(client or "claude-code", session, agent, parent, strong=True, sub=is_sub_agent)
+
+
+def _session_of_user(user_id: Any) -> str:
+    """Return the session in `metadata.user_id`: in a JSON string, in older versions in a plain one."""
+    session = object_in(user_id).get("session_id")
+    if isinstance(session, str):
+        return session
+    older = _USER.search(user_id) if isinstance(user_id, str) else None
+    return older[1] if older else ""
 
 
 def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ClientKey | None:
-    """Session and thread in headers, in the turn's metadata, in the body's `client_metadata`."""
+    """Session and thread are in headers, in the turn's metadata, or in the body's `client_metadata`."""
     inner = object_of(body, "client_metadata")
     turn = turn_metadata(headers, body)
-    thread = _first(headers.get("thread-id"), turn.get("thread_id"), inner.get("thread_id"), inner.get("thread-id"))
-    session = _first(headers.get("session-id"), turn.get("session_id"), inner.get("session_id"), thread)
+    thread = _first_text(
+        headers.get("thread-id"), turn.get("thread_id"), inner.get("thread_id"), inner.get("thread-id")
+    )
+    session = _first_text(headers.get("session-id"), turn.get("session_id"), inner.get("session_id"), thread)
     if not session and client == "codex":  # before 0.99
-        session = _first(headers.get("session_id"), headers.get("conversation_id"), body.get("prompt_cache_key"))
+        session = _first_text(headers.get("session_id"), headers.get("conversation_id"), body.get("prompt_cache_key"))
     if not session:
         return None
-    parent = _first(headers.get("x-codex-parent-thread-id"), turn.get("parent_thread_id"))
-    sub = bool(parent or headers.get("x-openai-subagent")) or turn.get("thread_source") == "subagent"
-    own = thread if sub and thread != session else ""
-    if not own and headers.get("x-openai-subagent") == "collab_spawn":  # before 0.99: a session of its own
-        own = session
-    return ClientKey(client or "codex", session, own, "" if parent == session else parent, strong=True, sub=bool(own))
+    parent = _first_text(headers.get("x-codex-parent-thread-id"), turn.get("parent_thread_id"))
+    role = headers.get("x-openai-subagent")
+    is_sub_agent = bool(parent or role) or turn.get("thread_source") == "subagent"
+    own_thread = thread if is_sub_agent and thread != session else ""
+    if not own_thread and role == "collab_spawn":  # before 0.99: a session for each sub-agent
+        own_thread = session
+    other_parent = "" if parent == session else parent
+    return ClientKey(client or "codex", session, own_thread, other_parent, strong=True, sub=bool(own_thread))
 
 
 def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What Codex says of a turn: in the body, else in a header (over a WebSocket that is about its first frame)."""
+    """Return what Codex says of a turn: in the body, else in a header (over a WebSocket that is of its first frame)."""
     if "client_metadata" not in body and "x-codex-turn-metadata" not in headers:
         return {}
     inside = object_of(body, "client_metadata")
@@ -130,8 +149,8 @@ def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mappin
 
 
 def _opencode(client: str, headers: Mapping[str, str]) -> ClientKey | None:
-    """A sub-agent has a session of its own that names its parent."""
-    session = _first(*map(headers.get, ("x-session-id", "x-session-affinity", "x-opencode-session")))
+    """A sub-agent has its own session, which names its parent."""
+    session = _first_text(*map(headers.get, ("x-session-id", "x-session-affinity", "x-opencode-session")))
     if not session:
         return None
     if parent := headers.get("x-parent-session-id", ""):
@@ -139,5 +158,5 @@ def _opencode(client: str, headers: Mapping[str, str]) -> ClientKey | None:
     return ClientKey(client or "opencode", session, strong=True)
 
 
-def _first(*values: Any) -> str:
+def _first_text(*values: Any) -> str:
     return next((value for value in values if value and isinstance(value, str)), "")

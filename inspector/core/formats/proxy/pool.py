@@ -1,9 +1,8 @@
-"""Messages and buffers of bare bodies, each once, so that many bodies share them.
+"""Messages and buffers of request bodies, each once, so that many bodies share them.
 
-The id of a message is a hash of what the model reads in it plus its number among equals in the buffer: the same
-message has the same id in every body of a file, in every file. Equal messages are one object. A body that goes on where
-another ended costs its own messages only: the counts by which equal messages get different ids are carried along the
-stretch, not counted anew.
+The id of a message is a hash of what the model reads in it plus its number among equals in the buffer: the same message
+has the same id in every body of a file, and in every file. Equal messages are one object. A body that continues another
+costs its own messages only: the counts by which equal messages get different ids are carried along the stretch.
 """
 
 from collections import OrderedDict, deque
@@ -24,14 +23,14 @@ SUMMARY_LEADS = (
     "[Mid-tier context collapse ",
     "[Session memory summary]\n",
 )
-"""How the summaries of known clients begin, once they stand in the buffer; the last three are Roku's."""
+"""How the summaries of known clients begin in the buffer; the last three are Roku's."""
 
 _SUMMARIES = 64
-"""Summaries that are waited for in the buffers after them."""
+"""Beginnings of summaries that are looked for in later buffers, at most."""
 _STRETCHES = 1_000
-"""Whose counts are kept; those of another are counted anew when it goes on."""
-_TOLD = 16
-"""Prompts that are known by what was told of them."""
+"""Stretches whose counts are kept; those of another stretch are counted again if it is continued."""
+_SOURCES = 16
+"""Prompts that are found by what they were read from, at most."""
 
 
 class Pool:
@@ -40,69 +39,78 @@ class Pool:
     def __init__(self) -> None:
         self._messages: dict[tuple[str, int], tuple[Message, ...]] = {}
         self._prompts: dict[str, Prompt] = {}
-        self._told: deque[tuple[object, Prompt]] = deque(maxlen=_TOLD)
-        """What was told of the latest prompts, the last one first."""
+        self._sources: deque[tuple[object, Prompt]] = deque(maxlen=_SOURCES)
+        """What the latest prompts were read from, the last one first."""
         self._counts: OrderedDict[int, tuple[Stretch, int, dict[str, int]]] = OrderedDict()
-        """By identity of a stretch: how often each content stands in so many messages of it."""
+        """By identity of a stretch: the stretch, a number of its first messages, and how often each content is among
+        them.
+        """
         self.summaries: deque[str] = deque(maxlen=_SUMMARIES)
-        """Beginnings of texts that are known to be summaries (a call for one was answered so), newest last."""
+        """Beginnings of texts that are known to be summaries (the answers to calls for one), the newest last."""
 
     def after(self, base: View, units: Units) -> View:
-        """`base` and these messages after it."""
-        counts = self._counted(base)
-        made: list[Message] = []
+        """Return `base` with these messages after it."""
+        counts = self._count_contents(base)
+        messages: list[Message] = []
         for unit in units:
-            made += self._unit(unit, counts)
-        view = extended(base, made) if made else base
+            messages += self._share_unit(unit, counts)
+        view = extended(base, messages) if messages else base
         self._counts[id(view.stretch)] = (view.stretch, view.length, counts)
         if len(self._counts) > _STRETCHES:
             self._counts.popitem(last=False)
         return view
 
-    def _counted(self, view: View) -> dict[str, int]:
-        """How often each content stands in a view. Usually O(1)."""
+    def _count_contents(self, view: View) -> dict[str, int]:
+        """Count how often each content is in a view. Usually O(1)."""
         stretch, length = view.stretch, view.length
         if not length:
             return {}
         below = stretch.base.length if stretch.base else 0
-        _, known, counts = self._counts.pop(id(stretch), (None, -1, {}))
-        if known == length:
+        _, counted, counts = self._counts.pop(id(stretch), (None, -1, {}))
+        if counted == length:
             return counts
-        if min(known, length) < below:
-            return _recounted({}, view.messages(), 1)
-        between = stretch.own[min(known, length) - below : max(known, length) - below]
-        return _recounted(counts, between, 1 if known < length else -1)
+        if min(counted, length) < below:
+            return _add_contents({}, view.messages(), 1)
+        between = stretch.own[min(counted, length) - below : max(counted, length) - below]
+        return _add_contents(counts, between, 1 if counted < length else -1)
 
-    def _unit(self, unit: Sequence[Message], seen: dict[str, int]) -> tuple[Message, ...]:
+    def _share_unit(self, unit: Sequence[Message], counts: dict[str, int]) -> tuple[Message, ...]:
+        """Return the messages of a wire item, the same objects for the same contents."""
         name, exact = content_hashes(unit)
-        number = seen[name] = seen.get(name, 0) + 1
+        number = counts[name] = counts.get(name, 0) + 1
         key = (exact, number)
-        if (known := self._messages.get(key)) is not None:
-            return known
-        named = _named(unit, f"{name}.{number}" if number > 1 else name)
-        made = self._messages[key] = tuple(map(self._marked, named)) if self.summaries else named
-        return made
+        messages = self._messages.get(key)
+        if messages is None:
+            messages = _named(unit, f"{name}.{number}" if number > 1 else name)
+            if self.summaries:
+                messages = tuple(map(self._mark_summary, messages))
+            self._messages[key] = messages
+        return messages
 
-    def _marked(self, message: Message) -> Message:
-        if message.summary or message.role == "tool" or not any(known in message.text for known in self.summaries):
+    def _mark_summary(self, message: Message) -> Message:
+        if message.summary or message.role == "tool":
             return message
-        return replace(message, summary=True)
+        text = message.text
+        return replace(message, summary=True) if any(lead in text for lead in self.summaries) else message
 
-    def prompt(self, told: object, read: Callable[[], Prompt]) -> Prompt:
-        """What `read` makes of what was told of a prompt; equal ones are one object. Most are told as before."""
-        for at, (before, prompt) in enumerate(self._told):
-            if before == told:
+    def prompt(self, source: object, read: Callable[[], Prompt]) -> Prompt:
+        """Return the prompt that `read` makes of `source`; equal prompts are one object.
+
+        `read` is not called for a source that came lately: most requests repeat the prompt of the one before.
+        """
+        for at, (former, prompt) in enumerate(self._sources):
+            if former == source:
                 if at:
-                    self._told.rotate(-at)
+                    self._sources.rotate(-at)
                 return prompt
-        made = read()
-        key = hash_of((made.system, [tool.definition for tool in made.tools or ()], made.tools is None), 8)
-        prompt = self._prompts.setdefault(key, made)
-        self._told.appendleft((told, prompt))
+        new = read()
+        key = hash_of((new.system, [tool.definition for tool in new.tools or ()], new.tools is None), 8)
+        prompt = self._prompts.setdefault(key, new)
+        self._sources.appendleft((source, prompt))
         return prompt
 
 
-def _recounted(counts: dict[str, int], messages: Iterable[Message], by: int) -> dict[str, int]:
+def _add_contents(counts: dict[str, int], messages: Iterable[Message], by: int) -> dict[str, int]:
     for message in messages:
         if "-" not in message.id:
             name = message.id.partition(".")[0]
@@ -112,20 +120,20 @@ def _recounted(counts: dict[str, int], messages: Iterable[Message], by: int) -> 
 
 def _named(unit: Sequence[Message], name: str) -> tuple[Message, ...]:
     together = name if len(unit) > 1 else ""
-    made: list[Message] = []
-    for n, one in enumerate(unit):
-        own, is_summary = f"{name}-{n}" if n else name, one.summary or _leads(one)
-        made.append(Message(own, one.role, one.parts, together, is_summary, one.mark, one.line, one.time))
-    return tuple(made)
+    named: list[Message] = []
+    for n, m in enumerate(unit):
+        own_id = f"{name}-{n}" if n else name
+        is_summary = m.summary or _begins_as_summary(m)
+        named.append(Message(own_id, m.role, m.parts, together, is_summary, m.mark, m.line, m.time))
+    return tuple(named)
 
 
-def _leads(message: Message) -> bool:
-    texts = [part.text for part in message.parts if type(part) is Text]
-    return bool(texts) and any(text.lstrip().startswith(SUMMARY_LEADS) for text in texts)
+def _begins_as_summary(message: Message) -> bool:
+    return any(type(part) is Text and part.text.lstrip().startswith(SUMMARY_LEADS) for part in message.parts)
 
 
 def trimmed(view: View) -> View:
-    """The same messages as a view of the deepest stretch that holds them all."""
+    """Return the same messages as a view of the lowest stretch that holds them all."""
     stretch = view.stretch
     while stretch.base is not None and view.length <= stretch.base.length:
         stretch = stretch.base.stretch
@@ -133,16 +141,14 @@ def trimmed(view: View) -> View:
 
 
 def extended(view: View, more: Sequence[Message]) -> View:
-    """`view` and `more` after it: along what already stands there, where it is the same."""
+    """Return `view` with `more` after it, on the same stretch as far as that continues with the same messages."""
     if not view.length:
         return View(Stretch(None, more), len(more)) if more else EMPTY_VIEW
     view = trimmed(view)
     stretch, length = view.stretch, view.length
     if length < len(stretch):
-        start, same = length - (stretch.base.length if stretch.base else 0), 0
-        after = stretch.own[start : start + len(more)]
-        while same < len(after) and after[same] is more[same]:
-            same += 1
+        start = length - (stretch.base.length if stretch.base else 0)
+        same = _count_same(stretch.own[start : start + len(more)], more)
         view, more = View(stretch, length + same), more[same:]
         if more and view.length < len(stretch):
             stretch = Stretch(view)
@@ -150,3 +156,13 @@ def extended(view: View, more: Sequence[Message]) -> View:
         return view
     stretch.append(*more)
     return View(stretch, view.length + len(more))
+
+
+def _count_same(messages: Sequence[Message], others: Sequence[Message]) -> int:
+    """Count the messages at the beginning that are the same objects."""
+    same = 0
+    for message, other in zip(messages, others, strict=False):
+        if message is not other:
+            break
+        same += 1
+    return same

@@ -6,16 +6,19 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.dialects.catalogue import Endpoint, endpoint
+from inspector.core.dialects.dialect import Dialect
 from inspector.core.formats.proxy.bodies import (
     Bodies,
     Body,
-    beginning,
+    Likeness,
     last_summary,
     read_by_model,
     read_like,
+    slice_view,
 )
+from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.conversations import Conversations
-from inspector.core.formats.proxy.exchange import DROPPED, REFUSED, Exchange, Reply, read_reply
+from inspector.core.formats.proxy.exchange import DROPPED, REFUSED, Exchange, Reply, read_response
 from inspector.core.formats.proxy.keys import key_of, read_headers
 from inspector.core.formats.proxy.pool import Pool, extended
 from inspector.core.formats.proxy.session import recorded_session
@@ -26,18 +29,26 @@ from inspector.core.session import Session
 from inspector.core.untyped import count_of, fields_of, object_of, text_of, whole_of
 from inspector.core.usage import ABSURD, MOST
 
+_MILLION = 1_000_000
+"""The window that Anthropic's `context-1m` asks for."""
+_SYSTEM_HEAD = 4_000
+"""Characters of a system prompt in which keys of the client are looked for."""
+_OF_EXCHANGE = ("request", "response", "sent", "held", "released")
+"""Types of records that belong to an exchange."""
+_TOKEN_COUNTS = ("input_tokens", "totalTokens", "total_tokens")
+
 
 def named_endpoint(record: Mapping[str, Any]) -> Endpoint:
-    """What a request asks for, by its path."""
+    """Return what a request asks for, by its path."""
     return endpoint(text_of(record.get("method")), text_of(record.get("path")))
 
 
 class ProxyReader:
     """A `Reader` (see `format.py`)."""
 
-    def __init__(self, where: Callable[[Mapping[str, Any]], Endpoint] = named_endpoint) -> None:
-        """`where`: what a recorded request asks for."""
-        self._where = where
+    def __init__(self, find_endpoint: Callable[[Mapping[str, Any]], Endpoint] = named_endpoint) -> None:
+        """`find_endpoint` says what a recorded request asks for."""
+        self._find_endpoint = find_endpoint
         self._pool = Pool()
         self._bodies = Bodies(self._pool)
         self._conversations = Conversations()
@@ -49,17 +60,19 @@ class ProxyReader:
         self._window: int | None = None
         """The window that the proxy was set to, by its latest record."""
         self._ends: dict[str, View] = {}
-        """What a response leads to, by its id: `previous_response_id` continues there."""
+        """The buffer with a response, by the id of the response: `previous_response_id` continues it."""
         self._waiting: dict[str, list[Exchange]] = {}
+        """Requests that continue a response that has not come yet, by its id."""
         self._problems = ProblemList()
         self._id = ""
         self._notes: list[str] = []
-        """What the proxy wants said."""
+        """Notes of the proxy for whoever reads the recording."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take a record. Types that are not known say nothing to us."""
+        """Take a record. Records of unknown types are passed over."""
         del file  # a recording has no companions
-        if not isinstance(value, Mapping) or not isinstance(kind := value.get("type"), str):
+        kind = value.get("type") if isinstance(value, Mapping) else None
+        if not isinstance(kind, str):
             self._problems.note(line, "this is no record of the proxy; it was left out", value)
             return
         if kind == "proxy":
@@ -70,214 +83,275 @@ class ProxyReader:
         elif kind == "rule":
             self._window = count_of(value.get("window")) or None
         elif kind == "note":
-            self._notes += [what] if isinstance(what := value.get("what"), str) else []
-        elif kind in _EXCHANGED:
-            self._exchanged(kind, line, value)
+            if isinstance(note := value.get("what"), str):
+                self._notes.append(note)
+        elif kind in _OF_EXCHANGE:
+            self._take_record(kind, line, value)
 
     def session(self) -> Session:
-        """The session so far."""
+        """Return the session so far."""
         problems, is_ours = Prefix(self._problems), self._runs > 0
         return recorded_session(self._all, self._conversations, self._id, problems, self._notes, forwarded=is_ours)
 
     def exchange(self, number: int) -> Exchange | None:
-        """One exchange of the latest run of the proxy, as it stands; None where it is not known."""
+        """Return an exchange of the latest run of the proxy as far as it is known; None if it is not."""
         return self._exchanges.get(number)
 
-    def _exchanged(self, kind: str, line: int, value: Mapping[str, Any]) -> None:
-        number = value.get("exchange")
+    def _take_record(self, kind: str, line: int, record: Mapping[str, Any]) -> None:
+        number = record.get("exchange")
         if type(number) is not int:
-            self._problems.note(line, f"a {kind} without the number of its exchange; it was left out", value)
+            self._problems.note(line, f"a {kind} without the number of its exchange; it was left out", record)
             return
         if kind == "request":
-            self._request(line, number, value)
+            self._take_request(line, number, record)
             return
-        one = self._exchanges.get(number)
-        if one is None:
-            self._problems.note(line, f"a {kind} of exchange {number}, whose request is not in the file", value)
+        exchange = self._exchanges.get(number)
+        if exchange is None:
+            self._problems.note(line, f"a {kind} of exchange {number}, whose request is not in the file", record)
             return
         match kind:
             case "sent":
-                sent, _ = self._body(line, value, one.endpoint, one.asked)
-                if one.released == "changed" and one.sent is not None:
-                    one.recut = one.sent
-                one.sent = read_by_model(sent) or sent
-                self._changed(one)
+                self._take_sent(line, exchange, record)
             case "response":
-                self._response(line, one, value)
+                self._take_response(line, exchange, record)
                 return
             case "held":
-                one.held = text_of(value.get("why")) or "by hand"
-                one.predicted = _prediction(value)
-                self._know(one)
+                exchange.held = text_of(record.get("why")) or "by hand"
+                exchange.predicted = _read_prediction(record)
+                self._refresh_step(exchange)
             case "released":
-                one.released, one.promised = text_of(value.get("how")), _prediction(value)
-                self._know(one)  # another request may be sent than the one whose size was predicted
-                if one.released in ("dropped", "client gone") and one.reply is None:
-                    self._away(one, DROPPED)
-        one.note(kind, value)
+                self._take_release(exchange, record)
+        exchange.note(kind, record)
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
-    def _request(self, line: int, number: int, value: Mapping[str, Any]) -> None:
+    def _take_request(self, line: int, number: int, record: Mapping[str, Any]) -> None:
         if number in self._exchanges and number not in self._former:
-            self._problems.note(line, f"a second request of exchange {number}; it was left out", value)
+            self._problems.note(line, f"a second request of exchange {number}; it was left out", record)
             return
         self._former.discard(number)
-        if "left_out" in value:
-            self._problems.note(line, "the body of the request is not in the recording: it was too large", value)
-        method, path = text_of(value.get("method")), text_of(value.get("path"))
-        where = self._where(value)
-        headers = read_headers(value.get("headers"))
-        if value.get("transport") == "websocket":  # sent when the connection was made, about its first frame
-            headers = {name: told for name, told in headers.items() if name != "x-codex-turn-metadata"}
-        asked, missing = self._body(line, value, where, None)
-        system = (asked.prompt.system or "")[:4000]
-        key = key_of(headers, asked.fields, text_of(value.get("tag")), system)
-        connection = value.get("connection")
-        link = self._runs, connection if type(connection) is int else 0
-        one = Exchange(number, line, text_of(value.get("time")), path, where, key, asked, link, end=asked.view)
-        one.sent = read_by_model(asked)
-        one.end = one.body.view
-        one.window = self._window or (_MILLION if "context-1m" in headers.get("anthropic-beta", "") else None)
-        one.kind = text_of(value.get("aside"))
-        one.note("request", value)
-        self._exchanges[number] = one
-        self._all.append(one)
+        if "left_out" in record:
+            self._problems.note(line, "the body of the request is not in the recording: it was too large", record)
+        headers = _headers_of_request(record)
+        exchange, missing = self._read_exchange(line, number, record, headers)
+        self._exchanges[number] = exchange
+        self._all.append(exchange)
         if missing:
-            one.record = value
-            self._waiting.setdefault(missing, []).append(one)
-        self._sort_in(one, method, headers)
+            exchange.record = record
+            self._waiting.setdefault(missing, []).append(exchange)
+        self._sort_in(exchange, text_of(record.get("method")), headers)
 
-    def _sort_in(self, one: Exchange, method: str, headers: Mapping[str, str]) -> None:
-        """Step or side call, and of which thread."""
-        asked, where = one.asked, one.endpoint
-        told = asked.view.length > 0 or "model" in asked.fields or bool(asked.prompt.system)
-        if where.purpose != "call" or where.dialect is None or not told:
-            one.kind = plain_kind("other" if where.purpose == "call" else where.purpose, method, one.path)
-        elif not one.kind:
-            one.kind = side_kind(signs_of(asked, headers))
-        if not one.kind:
-            self._conversations.place(one)
+    def _read_exchange(
+        self, line: int, number: int, record: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> tuple[Exchange, str]:
+        """Return the exchange of a request, and the id of the response that it continues and that has not come yet."""
+        where = self._find_endpoint(record)
+        body, missing = self._read_body(line, record, where, None)
+        system = (body.prompt.system or "")[:_SYSTEM_HEAD]
+        key = key_of(headers, body.fields, text_of(record.get("tag")), system)
+        connection = record.get("connection")
+        link = self._runs, connection if type(connection) is int else 0
+        time, path = text_of(record.get("time")), text_of(record.get("path"))
+        exchange = Exchange(number, line, time, path, where, key, body, link, end=body.view)
+        exchange.sent = read_by_model(body)
+        exchange.end = exchange.body.view
+        asked_window = _MILLION if "context-1m" in headers.get("anthropic-beta", "") else None
+        exchange.window = self._window or asked_window
+        exchange.kind = text_of(record.get("aside"))
+        exchange.note("request", record)
+        return exchange, missing
+
+    def _sort_in(self, exchange: Exchange, method: str, headers: Mapping[str, str]) -> None:
+        """Decide whether a request is a step or a side call, and of which thread."""
+        body, where = exchange.asked, exchange.endpoint
+        has_content = body.view.length > 0 or "model" in body.fields or bool(body.prompt.system)
+        if where.purpose != "call" or where.dialect is None or not has_content:
+            purpose = "other" if where.purpose == "call" else where.purpose
+            exchange.kind = plain_kind(purpose, method, exchange.path)
+        elif not exchange.kind:
+            exchange.kind = side_kind(signs_of(body, headers))
+        if not exchange.kind:
+            self._conversations.add_step(exchange)
             return
-        if one.kind == "compaction":
-            one.trigger = trigger_of(headers, asked.fields)
-        self._conversations.aside(one, self._conversations.owner(one) if where.dialect else None)
+        if exchange.kind == "compaction":
+            exchange.trigger = trigger_of(headers, body.fields)
+        owner = self._conversations.find_owner(exchange) if where.dialect else None
+        self._conversations.add_side_call(exchange, owner)
 
-    def _body(self, line: int, value: Mapping[str, Any], where: Endpoint, own: Body | None) -> tuple[Body, str]:
-        """The body of a request (`own`: of what was sent in its place), and the response that is missing before it."""
-        body = object_of(value, "body")
-        other = None
-        if (like := read_like(value.get("like"))) is not None:
-            former = self._exchanges.get(like.exchange)
-            other = own if like.exchange == value.get("exchange") and own else former.asked if former else None
-            if other is None:
-                what = f"the request is like that of exchange {like.exchange}, which is not in the file"
-                self._problems.note(line, f"{what}: what they share is lost", value)
+    def _read_body(
+        self, line: int, record: Mapping[str, Any], where: Endpoint, original: Body | None
+    ) -> tuple[Body, str]:
+        """Read the body of a request, or (with `asked`) what was sent instead of it.
+
+        Returns:
+            The body, and the id of the response that it continues and that has not come yet.
+        """
+        body = object_of(record, "body")
+        like = read_like(record.get("like"))
+        other = self._body_like(line, record, like, original)
         previous = body.get("previous_response_id")
         if previous is None and other is not None and like is not None and "previous_response_id" in like.all:
             previous = other.fields.get("previous_response_id")
-        name, time = text_of(previous), text_of(value.get("time"))
-        start = self._ends.get(name, EMPTY_VIEW)
+        previous_id, time = text_of(previous), text_of(record.get("time"))
+        start = self._ends.get(previous_id, EMPTY_VIEW)
         read = self._bodies.read(where.dialect, body, other, like, start=start, line=line, time=time)
-        return read, name if name and name not in self._ends else ""
+        return read, previous_id if previous_id not in self._ends else ""
 
-    def _changed(self, one: Exchange) -> None:
-        """Its buffer is another one."""
-        one.end = one.body.view
-        thread = self._conversations.thread_of(one)
-        if thread is not None and not one.kind:
-            self._conversations.change(thread, one)
-        if one.reply is not None:
-            self._answer(one, one.reply, one.line)
+    def _body_like(
+        self, line: int, record: Mapping[str, Any], like: Likeness | None, original: Body | None
+    ) -> Body | None:
+        """Return the body that a recorded one is written as the difference to; None if there is none."""
+        if like is None:
+            return None
+        if original is not None and like.exchange == record.get("exchange"):
+            return original
+        former = self._exchanges.get(like.exchange)
+        if former is not None:
+            return former.asked
+        what = f"the request is like that of exchange {like.exchange}, which is not in the file"
+        self._problems.note(line, f"{what}: what they share is lost", record)
+        return None
 
-    def _know(self, one: Exchange) -> None:
-        """Its step says what is known of it now."""
-        thread = self._conversations.thread_of(one)
-        if thread is not None and not one.kind:
-            thread.known(one)
+    # -- at the proxy ------------------------------------------------------------------------------------------------
+
+    def _take_sent(self, line: int, exchange: Exchange, record: Mapping[str, Any]) -> None:
+        sent, _ = self._read_body(line, record, exchange.endpoint, exchange.asked)
+        if exchange.released == "changed" and exchange.sent is not None:
+            exchange.recut = exchange.sent
+        exchange.sent = read_by_model(sent) or sent
+        self._update_buffer(exchange)
+
+    def _take_release(self, exchange: Exchange, record: Mapping[str, Any]) -> None:
+        exchange.released = text_of(record.get("how"))
+        exchange.promised = _read_prediction(record)
+        self._refresh_step(exchange)  # another request may be sent than the one whose size was predicted
+        if exchange.released in ("dropped", "client gone") and exchange.reply is None:
+            self._remove_step(exchange, DROPPED)
+
+    def _step_thread(self, exchange: Exchange) -> Conversation | None:
+        """Return the thread that the exchange is a step of; None for a side call."""
+        return None if exchange.kind else self._conversations.thread_of(exchange)
+
+    def _update_buffer(self, exchange: Exchange) -> None:
+        """Show an exchange whose buffer was replaced."""
+        exchange.end = exchange.body.view
+        thread = self._step_thread(exchange)
+        if thread is not None:
+            self._conversations.update_step(thread, exchange)
+        if exchange.reply is not None:
+            self._add_answer(exchange, exchange.reply, exchange.line)
+
+    def _refresh_step(self, exchange: Exchange) -> None:
+        thread = self._step_thread(exchange)
+        if thread is not None:
+            thread.refresh(exchange)
+
+    def _remove_step(self, exchange: Exchange, kind: str) -> None:
+        """Make a side call of a step that the provider did not answer."""
+        if exchange.kind:
+            return
+        thread = self._conversations.thread_of(exchange)
+        exchange.kind = kind
+        if thread is not None:
+            thread.remove(exchange)
+        self._conversations.add_side_call(exchange, thread)
 
     # -- responses ---------------------------------------------------------------------------------------------------
 
-    def _response(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
-        if one.reply is not None:
-            self._problems.note(line, f"a second response of exchange {one.number}; it was left out", value)
+    def _take_response(self, line: int, exchange: Exchange, record: Mapping[str, Any]) -> None:
+        if exchange.reply is not None:
+            self._problems.note(line, f"a second response of exchange {exchange.number}; it was left out", record)
             return
-        reply = one.reply = read_reply(one.endpoint.dialect, value)
-        one.note("response", value)
+        reply = exchange.reply = read_response(exchange.endpoint.dialect, record)
+        exchange.note("response", record)
         if reply.absurd:
-            self._problems.note(line, ABSURD, value)
-        if one.endpoint.purpose == "count":
-            told = fields_of(value.get("body"))
-            counts = (whole_of(told.get(key)) for key in ("input_tokens", "totalTokens", "total_tokens"))
-            one.counted = next((count for count in counts if count is not None), None)
-        if reply.failure and not one.kind:
-            self._away(one, REFUSED)
-        elif not reply.failure:
-            self._answer(one, reply, line)
+            self._problems.note(line, ABSURD, record)
+        if exchange.endpoint.purpose == "count":
+            exchange.token_count = _read_token_count(record.get("body"))
+        if not reply.failure:
+            self._add_answer(exchange, reply, line)
+        elif not exchange.kind:
+            self._remove_step(exchange, REFUSED)
 
-    def _answer(self, one: Exchange, reply: Reply, line: int) -> None:
-        dialect = one.endpoint.dialect
+    def _add_answer(self, exchange: Exchange, reply: Reply, line: int) -> None:
+        """Add an answer to the buffer of its request, and to its thread."""
+        dialect = exchange.endpoint.dialect
         if dialect is None:
             return
-        compacted = one.endpoint.purpose == "compact"
-        thread = self._conversations.thread_of(one)
-        if (
-            reply.edits
-            and not one.kind
-            and thread is not None
-            and (body := self._bodies.cleared(one.body, reply.edits))
-        ):
-            one.sent = body
-            self._conversations.change(thread, one)
-        before = EMPTY_VIEW if compacted else one.body.view
-        if one.kind == "compaction":
-            one.said = gist([message for unit in dialect.units(reply.wire, line) for message in unit])
-            if one.said:
-                self._pool.summaries.append(one.said)
-            if thread is not None and one not in thread.compacting:
-                thread.compacting.append(one)
+        is_compact_call = exchange.endpoint.purpose == "compact"
+        step_thread = self._step_thread(exchange)
+        if step_thread is not None and reply.edits:
+            self._clear_results(step_thread, exchange, reply)
+        if exchange.kind == "compaction":
+            self._note_summary(exchange, dialect, reply, line)
+        before = EMPTY_VIEW if is_compact_call else exchange.body.view
         end = self._bodies.add(dialect, before, reply.wire, line, reply.time)
-        compacts = not one.kind and reply.finish != "compaction"  # else it paused there, and answered nothing
-        if compacts and thread is not None and (at := last_summary(end, before.length)) is not None:
-            one.sent, rest = replace(one.body, view=beginning(end, at, at + 1)), end.tail(at + 1)
-            self._conversations.change(thread, one)
-            before = one.body.view
-            end = extended(before, rest)
-        if not one.kind and thread is not None:
-            thread.known(one)
-            self._conversations.answered(thread, one, end)
-        one.end = end
-        if reply.id and not compacted:
+        if step_thread is not None:
+            if reply.finish != "compaction":  # else it paused there, and answered nothing
+                end = self._cut_at_summary(step_thread, exchange, end, before.length)
+            step_thread.refresh(exchange)
+            self._conversations.add_answer(step_thread, exchange, end)
+        exchange.end = end
+        if reply.id and not is_compact_call:
             self._ends[reply.id] = end
-            for other in self._waiting.pop(reply.id, ()):
-                self._found(other)
+            for waiting in self._waiting.pop(reply.id, ()):
+                self._read_again(waiting)
 
-    def _found(self, one: Exchange) -> None:
-        """What it continues has come."""
-        assert one.record is not None
-        one.asked, _ = self._body(one.line, one.record, one.endpoint, None)
-        one.record = None
-        self._changed(one)
+    def _clear_results(self, thread: Conversation, exchange: Exchange, reply: Reply) -> None:
+        """Take out of the buffer what the provider says that it cleared before the model read it."""
+        body = self._bodies.cleared(exchange.body, reply.edits)
+        if body is not None:
+            exchange.sent = body
+            self._conversations.update_step(thread, exchange)
 
-    def _away(self, one: Exchange, kind: str) -> None:
-        """It was no step after all."""
-        if one.kind:
-            return
-        thread = self._conversations.thread_of(one)
-        one.kind = kind
-        if thread is not None:
-            thread.remove(one)
-        self._conversations.aside(one, thread)
+    def _note_summary(self, exchange: Exchange, dialect: Dialect, reply: Reply, line: int) -> None:
+        """Note how a summary begins, so that it is recognised in the buffers after it."""
+        units = dialect.units(reply.wire, line)
+        exchange.summary_lead = gist([message for unit in units for message in unit])
+        if exchange.summary_lead:
+            self._pool.summaries.append(exchange.summary_lead)
+        thread = self._conversations.thread_of(exchange)
+        if thread is not None and exchange not in thread.summary_calls:
+            thread.summary_calls.append(exchange)
+
+    def _cut_at_summary(self, thread: Conversation, exchange: Exchange, end: View, sent_count: int) -> View:
+        """Return the buffer after an answer; one in which the provider compacted first begins with its summary.
+
+        `asked` is the number of messages that were sent.
+        """
+        at = last_summary(end, sent_count)
+        if at is None:
+            return end
+        rest = end.tail(at + 1)
+        exchange.sent = replace(exchange.body, view=slice_view(end, at, at + 1))
+        self._conversations.update_step(thread, exchange)
+        return extended(exchange.body.view, rest)
+
+    def _read_again(self, exchange: Exchange) -> None:
+        """Read a request again after the response that it continues has come."""
+        assert exchange.record is not None
+        exchange.asked, _ = self._read_body(exchange.line, exchange.record, exchange.endpoint, None)
+        exchange.record = None
+        self._update_buffer(exchange)
 
 
-def _prediction(value: Mapping[str, Any]) -> tuple[int, int, int] | None:
-    """(tokens, least, most) that a record predicts; None where it predicts nothing."""
-    match value:
+def _headers_of_request(record: Mapping[str, Any]) -> Mapping[str, str]:
+    headers = read_headers(record.get("headers"))
+    if record.get("transport") != "websocket":
+        return headers
+    # sent when the connection was made, about its first frame
+    return {name: value for name, value in headers.items() if name != "x-codex-turn-metadata"}
+
+
+def _read_token_count(body: Any) -> int | None:
+    fields = fields_of(body)
+    counts = (whole_of(fields.get(key)) for key in _TOKEN_COUNTS)
+    return next((count for count in counts if count is not None), None)
+
+
+def _read_prediction(record: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    """Return (tokens, least, most) that a record predicts; None if it predicts nothing."""
+    match record:
         case {"tokens": int(tokens), "band": [int(low), int(high)]} if 0 <= low <= tokens <= high <= MOST:
             return tokens, low, high
     return None
-
-
-_MILLION = 1_000_000
-"""The window that Anthropic's `context-1m` asks for."""
-_EXCHANGED = ("request", "response", "sent", "held", "released")

@@ -10,7 +10,9 @@ from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, SideCall, Thread
 
-_NOTES = 20
+_MOST_NOTES = 20
+_MOST_LINES = 5
+"""Line numbers that a note names."""
 
 
 def recorded_session(
@@ -18,27 +20,49 @@ def recorded_session(
     conversations: Conversations,
     name: str,
     problems: Sequence[Problem],
-    told: Sequence[str],
+    proxy_notes: Sequence[str],
     *,
     forwarded: bool,
 ) -> Session:
-    """Everything so far. `name`: of the recording; `told`: what the proxy wants said; `forwarded`: by our own proxy."""
-    steps, singles = steps_and_singles([one for one in conversations.all if one.steps])
-    for one in steps:
-        conversations.adopt(one)
-    names = _names(steps)
-    several = sum(one.parent is None for one in steps) > 1
-    clients = dict.fromkeys(one.key.client for one in steps if one.key.client)
+    """Return everything that was recorded so far.
+
+    Args:
+        exchanges: All of them, in the order of their requests.
+        conversations: The threads of those that are steps.
+        name: Id of the recording, for a session whose client names none.
+        problems: What could not be read.
+        proxy_notes: Notes that the proxy wrote into the recording.
+        forwarded: Was it recorded by our own proxy, which may change requests?
+    """
+    threads, singles = split_singles([thread for thread in conversations.all if thread.steps])
+    for thread in threads:
+        conversations.find_parent(thread)
+    names = _name_threads(threads)
+    are_several = sum(thread.parent is None for thread in threads) > 1
+    clients = dict.fromkeys(thread.key.client for thread in threads if thread.key.client)
+    notes = list[str]()
+    if are_several:
+        notes.append(
+            f"The recording holds several sessions: {len(threads)} threads, each with its client in its title."
+        )
+    notes += [*_describe_exchanges(exchanges), *proxy_notes[:_MOST_NOTES]]
     return Session(
         "proxy",
-        tuple(_thread(one, names, several, forwarded) for one in steps),
+        tuple(_as_thread(thread, names, are_several, forwarded) for thread in threads),
         problems,
         client=", ".join(clients),
-        id=(steps[0].key.session if steps and steps[0].key.strong else "") or name,
-        notes=(*_sentences(exchanges, len(steps) if several else 0), *told[:_NOTES]),
+        id=_session_id(threads) or name,
+        notes=tuple(notes),
         side_calls=_side_calls(exchanges, conversations, names, singles),
-        exchanges=tuple([one.summary for one in exchanges]),
+        exchanges=tuple([exchange.summary for exchange in exchanges]),
     )
+
+
+def _session_id(threads: Sequence[Conversation]) -> str:
+    return threads[0].key.session if threads and threads[0].key.strong else ""
+
+
+# -- side calls ----------------------------------------------------------------------------------------------------
 
 
 def _side_calls(
@@ -47,90 +71,140 @@ def _side_calls(
     names: Mapping[int, str],
     singles: Sequence[Conversation],
 ) -> Sequence[SideCall]:
-    made = {id(call): n for one in conversations.all for n, each in enumerate(one.made) for call in each.calls}
+    owned: list[tuple[Exchange, Conversation | None]] = []
+    for exchange in (exchange for exchange in exchanges if exchange.kind):
+        thread = conversations.thread_of(exchange) or conversations.find_titled(exchange)
+        owned.append((exchange, thread))
+    owners = _threads_by_key(conversations, names) if singles else {}
+    owned += [(single.steps[0], owners.get(single.key)) for single in singles]
+    owned.sort(key=lambda pair: pair[0].line)
+    compactions = _compactions_by_call(conversations)
+    side_calls: list[SideCall] = []
+    for exchange, thread in owned:
+        name, before_request = "", 0
+        if thread is not None and thread.number in names:
+            name = names[thread.number]
+            before_request = bisect_left(thread.steps, exchange.line, key=lambda step: step.line)
+        side_calls.append(exchange.side_call(name, before_request, compactions.get(id(exchange))))
+    return Prefix(side_calls)
+
+
+def _threads_by_key(conversations: Conversations, names: Mapping[int, str]) -> dict[ClientKey, Conversation]:
     owners: dict[ClientKey, Conversation] = {}
-    for each in conversations.all if singles else ():
-        if each.number in names:
-            owners.setdefault(each.key, each)
-    found = [(one, conversations.thread_of(one) or conversations.named_by(one)) for one in exchanges if one.kind]
-    found += [(single.steps[0], owners.get(single.key)) for single in singles]
-    told: list[SideCall] = []
-    for one, thread in sorted(found, key=lambda pair: pair[0].line):
-        name = names.get(thread.number, "") if thread is not None else ""
-        before = bisect_left(thread.steps, one.line, key=lambda step: step.line) if thread is not None and name else 0
-        told.append(one.side_call(name, before, made.get(id(one))))
-    return Prefix(told)
+    for thread in conversations.all:
+        if thread.number in names:
+            owners.setdefault(thread.key, thread)
+    return owners
 
 
-def _sentences(exchanges: Sequence[Exchange], several: int) -> Iterator[str]:
-    if several:
-        yield f"The recording holds several sessions: {several} threads, each with its client in its title."
-    if missing := [one.line for one in exchanges if one.record is not None]:
-        lines = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-        yield f"Line {lines}: goes on from a response that is not in the file; what was before is unknown."
-    yield from _rewritten(exchanges)
-    waiting = [one for one in exchanges if one.held and not one.released and one.reply is None]
-    yield from (f"Exchange {one.number} (line {one.line}) is held: {one.held}." for one in waiting[:_NOTES])
+def _compactions_by_call(conversations: Conversations) -> dict[int, int]:
+    """Return the index of the compaction that came of a call, by identity of the call."""
+    indexes: dict[int, int] = {}
+    for thread in conversations.all:
+        for index, compaction in enumerate(thread.compactions):
+            indexes.update((id(call), index) for call in compaction.calls)
+    return indexes
 
 
-def _rewritten(exchanges: Sequence[Exchange]) -> list[str]:
-    """A sentence for each session of which something was forwarded otherwise than its client sent it."""
-    found: dict[tuple[str, str], list[Exchange]] = {}
-    for one in exchanges:
-        if "sent" in one.noted:
-            found.setdefault((one.key.client, one.key.session), []).append(one)
-    told: list[str] = []
-    for (client, session), those in list(found.items())[:_NOTES]:
-        whose = " ".join(word for word in (client, session[:13]) if word)
-        lead = f"{whose}: " if whose and len(found) > 1 else ""
-        first, last = those[0], those[-1]
+# -- notes ---------------------------------------------------------------------------------------------------------
+
+
+def _describe_exchanges(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    """Yield sentences about what is missing, was changed at the proxy, or is held."""
+    missing = [exchange.line for exchange in exchanges if exchange.record is not None]
+    if missing:
+        lines = ", ".join(map(str, missing[:_MOST_LINES])) + (", ..." if len(missing) > _MOST_LINES else "")
+        yield f"Line {lines}: continues a response that is not in the file; the messages before it are unknown."
+    yield from _describe_changed(exchanges)
+    waiting = [exchange for exchange in exchanges if _is_waiting(exchange)]
+    for exchange in waiting[:_MOST_NOTES]:
+        yield f"Exchange {exchange.number} (line {exchange.line}) is held: {exchange.held}."
+
+
+def _is_waiting(exchange: Exchange) -> bool:
+    return bool(exchange.held) and not exchange.released and exchange.reply is None
+
+
+def _describe_changed(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    """Yield a sentence for each session of which a request was not forwarded as its client sent it."""
+    by_session: dict[tuple[str, str], list[Exchange]] = {}
+    for exchange in exchanges:
+        if "sent" in exchange.figures:
+            by_session.setdefault((exchange.key.client, exchange.key.session), []).append(exchange)
+    for (client, session), changed in list(by_session.items())[:_MOST_NOTES]:
+        owner = _owner_words(client, session)
+        lead = f"{owner}: " if owner and len(by_session) > 1 else ""
+        first, last = changed[0], changed[-1]
         if first is last:
-            told.append(f"{lead}exchange {_place(first)} was not forwarded as the client sent it: {_sizes(first)}.")
+            yield f"{lead}exchange {_place_words(first)} was not forwarded as the client sent it: {_size_words(first)}."
         else:
-            told.append(
-                f"{lead}{len(those):,} requests were not forwarded as the client sent them: exchange "
-                f"{_place(first)}, {_sizes(first)}, to exchange {_place(last)}, {_sizes(last)}."
+            yield (
+                f"{lead}{len(changed):,} requests were not forwarded as the client sent them: exchange "
+                f"{_place_words(first)}, {_size_words(first)}, to exchange {_place_words(last)}, {_size_words(last)}."
             )
-    return told
 
 
-def _place(one: Exchange) -> str:
-    return f"{one.number} (line {one.line})"
+def _owner_words(client: str, session: str) -> str:
+    return " ".join(word for word in (client, session[:13]) if word)
 
 
-def _sizes(one: Exchange) -> str:
-    return f"{one.asked.view.length:,} messages became {one.body.view.length:,}"
+def _place_words(exchange: Exchange) -> str:
+    return f"{exchange.number} (line {exchange.line})"
 
 
-def steps_and_singles(found: list[Conversation]) -> tuple[list[Conversation], list[Conversation]]:
-    """The threads, that of the first real work in front, and the single calls without tools beside such work of the
-    same client's session (or, without keys, of the same scope)."""
-    worked = [one for one in found if one.worked]
-    sessions = {(one.key.session, one.key.client) for one in worked}
-    singles, steps = list[Conversation](), list[Conversation]()
-    for one in found:
-        is_single = not one.worked and len(one.steps) == 1 and (one.key.session, one.key.client) in sessions
-        (singles if is_single else steps).append(one)
-    first = next((one for one in (*worked, *steps) if one.parent is None), None)
-    return sorted(steps, key=lambda one: one is not first), singles
+def _size_words(exchange: Exchange) -> str:
+    return f"{exchange.asked.view.length:,} messages became {exchange.body.view.length:,}"
 
 
-def _names(steps: Sequence[Conversation]) -> dict[int, str]:
-    """Thread id by number of the conversation: stable, unique."""
+# -- threads -------------------------------------------------------------------------------------------------------
+
+
+def split_singles(threads: list[Conversation]) -> tuple[list[Conversation], list[Conversation]]:
+    """Tell threads from single calls without tools beside threads with tools.
+
+    Single calls are of the same client's session as such a thread (or, without keys, of the same scope).
+
+    Returns:
+        The threads, the first one with tools in front, and the single calls.
+    """
+    with_tools = [thread for thread in threads if thread.has_tools]
+    sessions = {(thread.key.session, thread.key.client) for thread in with_tools}
+    singles, others = list[Conversation](), list[Conversation]()
+    for thread in threads:
+        is_single = not thread.has_tools and len(thread.steps) == 1
+        is_beside = (thread.key.session, thread.key.client) in sessions
+        (singles if is_single and is_beside else others).append(thread)
+    first = next((thread for thread in (*with_tools, *others) if thread.parent is None), None)
+    return sorted(others, key=lambda thread: thread is not first), singles
+
+
+def _name_threads(threads: Sequence[Conversation]) -> dict[int, str]:
+    """Give each thread an id that is stable and unique, by number of the conversation."""
     names: dict[int, str] = {}
     taken: set[str] = set()
-    for n, one in enumerate(steps):
-        own = one.key.thread if one.key.sub else one.key.session if one.key.strong and one.parent is None else ""
-        name = "main" if n == 0 else own or f"thread-{one.number + 1}"
-        names[one.number] = name if name not in taken else f"{name}-{one.number + 1}"
-        taken.add(names[one.number])
+    for n, thread in enumerate(threads):
+        name = "main" if n == 0 else _own_name(thread) or f"thread-{thread.number + 1}"
+        if name in taken:
+            name = f"{name}-{thread.number + 1}"
+        names[thread.number] = name
+        taken.add(name)
     return names
 
 
-def _thread(one: Conversation, names: Mapping[int, str], several: bool, forwarded: bool) -> Thread:
-    parent = names.get(one.parent.number, "") if one.parent is not None else ""
-    title = one.label or one.asked or (f"sub-agent of {parent}" if parent else "")
-    if one.parent is None:
-        whose = " ".join(word for word in (one.key.client, one.key.session[:13]) if word)
-        title = f"{whose}: {title}".strip(": ") if several else ""
-    return one.thread(names[one.number], title, parent, one.parent_call, forwarded=forwarded)
+def _own_name(thread: Conversation) -> str:
+    """Return the id that the client gave the thread; empty if it gave none."""
+    key = thread.key
+    if key.sub:
+        return key.thread
+    return key.session if key.strong and thread.parent is None else ""
+
+
+def _as_thread(thread: Conversation, names: Mapping[int, str], are_several: bool, forwarded: bool) -> Thread:
+    parent = names.get(thread.parent.number, "") if thread.parent is not None else ""
+    title = thread.label or thread.first_words
+    if parent and not title:
+        title = f"sub-agent of {parent}"
+    if thread.parent is None:
+        owner = _owner_words(thread.key.client, thread.key.session)
+        title = f"{owner}: {title}".strip(": ") if are_several else ""
+    return thread.thread(names[thread.number], title, parent, thread.parent_call, forwarded=forwarded)

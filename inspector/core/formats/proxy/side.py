@@ -1,8 +1,9 @@
-"""Is it a step of the conversation, or a call beside it? By what the request itself says, as a table of known cases.
+"""Is a request a step of the conversation, or a call beside it? By what the request itself says, as a table of known
+cases.
 
-Trap: texts that stand in the buffer *after* a compaction speak of summaries, too ("This session is being continued from
-...", "Another language model started to ..."). So a call for a summary is known by how its last message or its system
-prompt begins, never by a word somewhere.
+A buffer *after* a compaction speaks of summaries, too ("This session is being continued from ...", "Another language
+model started to ..."). So a call for a summary is known by how its last message or its system prompt begins, never by a
+word somewhere.
 """
 
 import re
@@ -19,15 +20,15 @@ from inspector.core.message import Message, Opaque, Text
 from inspector.core.untyped import object_of, objects_of, text_at, text_of
 
 LOOK = 4_000
-"""Characters of each text that are looked at, from its beginning and from its end."""
+"""Characters of each text that are looked at, at its beginning and at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSigns:
-    """What a request says, as far as it shows what the request is for."""
+    """What shows what a request is for."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
-    """Its top-level fields, but for the messages."""
+    """Its top-level fields without the messages."""
     headers: Mapping[str, str] = field(default_factory=dict)
     system: str = ""
     tools: int = 0
@@ -35,9 +36,9 @@ class RequestSigns:
     first: str = ""
     """Text of the first user message."""
     last: str = ""
-    """Text of the last message, where the user (or the client in the user's name) wrote it."""
+    """Text of the last message, if the user wrote it (or the client in the user's name)."""
     trigger: bool = False
-    """The last item is a `compaction_trigger`."""
+    """Is its last item a `compaction_trigger`?"""
 
     @property
     def limit(self) -> Any:
@@ -45,24 +46,24 @@ class RequestSigns:
         return self.body.get("max_tokens", self.body.get("max_output_tokens"))
 
 
-def side_kind(asked: RequestSigns) -> str:
-    """title, prewarm, quota probe, web search, compaction, ...; empty for a step of the conversation."""
-    return next((kind for kind, told in _RULES if told(asked)), "")
+def side_kind(signs: RequestSigns) -> str:
+    """Return title, prewarm, quota probe, web search, compaction, ...; empty for a step of the conversation."""
+    return next((kind for kind, is_kind in _RULES if is_kind(signs)), "")
 
 
 def _codex(kind: str) -> Callable[[RequestSigns], bool]:
-    return lambda asked: turn_metadata(asked.headers, asked.body).get("request_kind") == kind
+    return lambda signs: turn_metadata(signs.headers, signs.body).get("request_kind") == kind
 
 
-def _title(asked: RequestSigns) -> bool:
-    if turn_metadata(asked.headers, asked.body).get("thread_source") == "thread_title":
+def _title(signs: RequestSigns) -> bool:
+    if turn_metadata(signs.headers, signs.body).get("thread_source") == "thread_title":
         return True
-    if asked.tools:
+    if signs.tools:
         return False
-    if {"title", "isNewTopic"} & properties(asked.body):
+    if {"title", "isNewTopic"} & properties(signs.body):
         return True
-    told = "\n".join((asked.system[:LOOK], asked.last[:LOOK], asked.first[:LOOK]))
-    return any(lead in told for lead in _TITLES)
+    texts = "\n".join((signs.system[:LOOK], signs.last[:LOOK], signs.first[:LOOK]))
+    return any(lead in texts for lead in _TITLES)
 
 
 _TITLES = (
@@ -76,26 +77,38 @@ _TITLES = (
 
 
 def properties(body: Mapping[str, Any]) -> set[str]:
-    """The fields that the answer must have, where it must keep to a JSON schema."""
+    """Return the fields that the answer must have, if it must keep to a JSON schema."""
     return set(object_of(answer_schema(body), "properties"))
 
 
 def _schema(*names: str) -> Callable[[RequestSigns], bool]:
-    return lambda asked: not asked.tools and not properties(asked.body).isdisjoint(names)
+    return lambda signs: not signs.tools and not properties(signs.body).isdisjoint(names)
 
 
-def _compaction(asked: RequestSigns) -> bool:
-    if asked.trigger:
+def _compaction(signs: RequestSigns) -> bool:
+    if signs.trigger:
         return True
-    last = asked.last.lstrip()
-    if last.startswith(_ASKS) and not last.startswith(_AFTER):
+    last = signs.last.lstrip()
+    is_summary = last.startswith(_AFTER)
+    if last.startswith(_ASKS) and not is_summary:
         return True
-    if asked.tools:
+    if signs.tools:
         return False
-    system = asked.system.lstrip()
-    if system.startswith(_SYSTEMS) or ("<state_snapshot>" in system[:LOOK] and "history" in system[:LOOK]):
+    return _is_summariser(signs.system.lstrip()) or (_asks_for_summary(last) and not is_summary)
+
+
+def _is_summariser(system: str) -> bool:
+    """Is it the system prompt of a model that only writes summaries?"""
+    if system.startswith(_SYSTEMS):
         return True
-    return any(lead in last[:LOOK] or lead in last[-LOOK:] for lead in _ASKS_ALONE) and not last.startswith(_AFTER)
+    beginning = system[:LOOK]
+    return "<state_snapshot>" in beginning and "history" in beginning
+
+
+def _asks_for_summary(last: str) -> bool:
+    """Does the last message of a call without tools ask for a summary?"""
+    beginning, end = last[:LOOK], last[-LOOK:]
+    return any(lead in beginning or lead in end for lead in _ASKS_ALONE)
 
 
 _ASKS = (
@@ -111,7 +124,7 @@ _ASKS_ALONE = (
     "create a structured context checkpoint summary",
     "Update the existing structured summary",
 )
-"""What stands in such a message where the call has no tools."""
+"""Parts of such a message in a call without tools."""
 _SYSTEMS = (
     "You are a context summarization assistant",
     "You are an anchored context summarization assistant",
@@ -128,7 +141,7 @@ _AFTER = (
 )
 
 SEARCH_PROMPT = "Perform a web search for the query:"
-"""How Claude Code's tool WebSearch begins its question to a model of its own."""
+"""How the question begins that Claude Code's tool WebSearch asks a model."""
 
 
 def offers_only_search(body: Mapping[str, Any]) -> bool:
@@ -137,22 +150,22 @@ def offers_only_search(body: Mapping[str, Any]) -> bool:
     return bool(tools) and all(text_at(tool, "type").startswith("web_search_") for tool in tools)
 
 
-def _web_search(asked: RequestSigns) -> bool:
-    if asked.messages != 1 or not offers_only_search(asked.body):
+def _web_search(signs: RequestSigns) -> bool:
+    if signs.messages != 1 or not offers_only_search(signs.body):
         return False
-    return asked.last.startswith(SEARCH_PROMPT) or client_of(asked.headers) == "claude-code"
+    return signs.last.startswith(SEARCH_PROMPT) or client_of(signs.headers) == "claude-code"
 
 
 _RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (
-    ("prewarm", lambda asked: asked.body.get("generate") is False),
+    ("prewarm", lambda signs: signs.body.get("generate") is False),
     ("prewarm", _codex("prewarm")),
     ("compaction", _codex("compaction")),
-    ("compaction", lambda asked: asked.headers.get("x-openai-subagent") == "compact"),
+    ("compaction", lambda signs: signs.headers.get("x-openai-subagent") == "compact"),
     ("compaction", _compaction),
     ("title", _title),
     ("web search", _web_search),
-    ("quota probe", lambda asked: asked.limit == asked.messages == 1),
-    ("warm-up", lambda asked: asked.messages == 1 and asked.last.strip() == "Warmup"),
+    ("quota probe", lambda signs: signs.limit == signs.messages == 1),
+    ("warm-up", lambda signs: signs.messages == 1 and signs.last.strip() == "Warmup"),
     ("router", _schema("complexity_score", "complexity_reasoning", "model_choice")),
     ("next speaker", _schema("next_speaker")),
     ("loop check", _schema("unproductive_state_analysis", "unproductive_state_confidence")),
@@ -160,7 +173,7 @@ _RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (
 
 
 def plain_kind(purpose: str, method: str, path: str) -> str:
-    """The kind of an exchange that is no call of a model at all."""
+    """Return the kind of an exchange that is no call of a model at all."""
     where = path.partition("?")[0].rstrip("/").lower()
     if purpose == "count":
         return "token count"
@@ -184,7 +197,7 @@ _HEAD = 6
 
 
 def signs_of(body: Body, headers: Mapping[str, str]) -> RequestSigns:
-    """O(1): of a long buffer only its ends are looked at."""
+    """Collect the signs of a request. O(1): of a long buffer only its ends are looked at."""
     view = body.view
     ends = head(view, _HEAD), tuple(islice(view.backwards(), _HEAD))
     return read_signs(body.fields, headers, body.prompt, *ends, view.length - body.start)
@@ -198,38 +211,48 @@ def read_signs(
     backwards: Sequence[Message],
     messages: int,
 ) -> RequestSigns:
-    """By a request's first messages, and its last ones from the last one back."""
-    begun, backwards = begun[:_HEAD], backwards[:_HEAD]
+    """Collect the signs of a request from its first messages, and its last ones from the last one back."""
+    first, last = begun[:_HEAD], backwards[:_HEAD]
     return RequestSigns(
         body=fields,
         headers=headers,
-        system=prompt.system or next((message.text for message in begun if message.role == "system"), ""),
+        system=prompt.system or _first_words_of("system", first),
         tools=len(prompt.tools or ()),
         messages=messages,
-        first=next((message.text for message in begun if message.role == "user"), ""),
-        last=_last_words(backwards),
-        trigger=any(isinstance(one, Opaque) and one.kind == _TRIGGER for last in backwards[:1] for one in last.parts),
+        first=_first_words_of("user", first),
+        last=_last_words(last),
+        trigger=_is_trigger(last),
     )
 
 
-def _last_words(backwards: Sequence[Message]) -> str:
-    """What the user said last, of the messages from the last one back; empty after words of the model's.
+def _first_words_of(role: str, messages: Sequence[Message]) -> str:
+    return next((message.text for message in messages if message.role == role), "")
 
-    The last part of it: reminders travel in front. Claude Code puts system messages after it.
+
+def _is_trigger(backwards: Sequence[Message]) -> bool:
+    last_parts = backwards[0].parts if backwards else ()
+    return any(isinstance(part, Opaque) and part.kind == _TRIGGER for part in last_parts)
+
+
+def _last_words(backwards: Sequence[Message]) -> str:
+    """Return what the user said last, of the messages from the last one back; empty after words of the model's.
+
+    The last part of the message counts: reminders come before it. Claude Code puts system messages after it.
     """
-    found = None
+    last: Message | None = None
     for message in backwards:
         if message.role not in ("user", "system"):
             break
-        found = message if found is None or message.role == "user" else found
+        if last is None or message.role == "user":
+            last = message
         if message.role == "user":
             break
-    texts = [part.text for part in found.parts if isinstance(part, Text)] if found is not None else []
+    texts = [part.text for part in last.parts if isinstance(part, Text)] if last is not None else []
     return texts[-1] if texts else ""
 
 
 def trigger_of(headers: Mapping[str, str], fields: Mapping[str, Any]) -> str:
-    """Why the client compacts, in its own word (Codex says it); empty where it does not say."""
+    """Return why the client compacts, in its own word (Codex says it); empty if it does not say."""
     return text_of(object_of(turn_metadata(headers, fields), "compaction").get("trigger"))
 
 
@@ -237,8 +260,9 @@ _INNER = re.compile(r"<(summary|state_snapshot)>\s*(.*)", re.DOTALL)
 
 
 def gist(messages: Sequence[Message]) -> str:
-    """How a summary begins, so that it is known again in the buffer it becomes part of; empty for a short answer."""
+    """Return the beginning of a summary, by which it is recognised in later buffers; empty for a short answer."""
     text = "\n".join(message.text for message in messages if message.role == "assistant").strip()
     inner = _INNER.search(text)
-    begun = (inner[2] if inner else text).partition("</")[0].strip()[:160]
-    return begun if len(begun) >= 20 else ""
+    content = inner[2] if inner else text
+    lead = content.partition("</")[0].strip()[:160]
+    return lead if len(lead) >= 20 else ""

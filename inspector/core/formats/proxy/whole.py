@@ -1,8 +1,10 @@
-"""The records of a recording put together, an exchange each, with whole bodies: a recording holds of each body only
-what is new in it (`like`). And these as an HTTP archive (HAR 1.2), which browsers and network tools open.
+"""The exchanges of a recording with whole bodies, and these as an HTTP archive.
 
-Keys are not in a recording, so they are not in the archive either. A body that was JSON is written anew: its white
-space may be another than on the wire, `bodySize` is that of the wire. http://www.softwareishard.com/blog/har-12-spec/
+A recording holds of each body only what differs from an earlier one (`like`). HAR 1.2 is what browsers and network
+tools open: http://www.softwareishard.com/blog/har-12-spec/
+
+Keys are not in a recording, so they are not in the archive either. A body that was JSON is formatted again: its white
+space may differ from the wire, `bodySize` is that of the wire.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from inspector.core.dialects.catalogue import endpoint
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.formats.proxy.bodies import read_like
-from inspector.core.formats.proxy.exchange import milliseconds_between, read_reply
+from inspector.core.formats.proxy.exchange import milliseconds_between, read_response
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.untyped import object_of, text_of
@@ -23,7 +25,7 @@ from inspector.core.untyped import object_of, text_of
 
 @dataclass(slots=True, eq=False)
 class WholeExchange:
-    """Everything that was recorded of it. `request["body"]` and `sent["body"]` are whole."""
+    """Everything that was recorded of an exchange. `request["body"]` and `sent["body"]` are whole."""
 
     number: int
     line: int
@@ -37,7 +39,7 @@ class WholeExchange:
     """None while there is none."""
 
     def messages(self, forwarded: bool = True) -> tuple[Message, ...]:
-        """What the request says: as it went on to the provider, or as the client sent it."""
+        """Return the messages of the request: as it went on to the provider, or as the client sent it."""
         record = self.sent if forwarded and self.sent is not None else self.request
         body = record.get("body")
         if self._dialect is None or not isinstance(body, Mapping):
@@ -45,10 +47,10 @@ class WholeExchange:
         return tuple(chain.from_iterable(self._dialect.units(self._dialect.conversation(body))))
 
     def answer(self) -> tuple[Message, ...]:
-        """What came back, where it is an answer of a model."""
+        """Return the answer of the model; empty if there is none."""
         if self._dialect is None or self.response is None:
             return ()
-        return tuple(chain.from_iterable(self._dialect.units(read_reply(self._dialect, self.response).wire)))
+        return tuple(chain.from_iterable(self._dialect.units(read_response(self._dialect, self.response).wire)))
 
     @property
     def _dialect(self) -> Dialect | None:
@@ -56,7 +58,7 @@ class WholeExchange:
 
 
 class WholeExchanges:
-    """Fed with the values of a recording in their order; gives each exchange as soon as its answer is there.
+    """Takes the values of a recording in their order, and gives each exchange as soon as its answer is there.
 
     O(what is new): bodies share their parts.
     """
@@ -67,7 +69,7 @@ class WholeExchanges:
         self._open: dict[int, WholeExchange] = {}
 
     def take(self, line: int, value: Any) -> Iterator[WholeExchange]:
-        """One record; gives the exchange that is over with it."""
+        """Take a record, and yield the exchange that it completes."""
         if not isinstance(value, Mapping):
             return
         kind, number = value.get("type"), value.get("exchange")
@@ -80,19 +82,19 @@ class WholeExchanges:
             whole = self._whole(value)
             self._bodies[number] = object_of(whole, "body")
             self._open[number] = WholeExchange(number, line, self._upstream, whole)
-        elif (one := self._open.get(number)) is not None:
+        elif (exchange := self._open.get(number)) is not None:
             if kind == "sent":
-                one.sent = self._whole(value)
+                exchange.sent = self._whole(value)
             elif kind == "held":
-                one.held = value
+                exchange.held = value
             elif kind == "released":
-                one.released = value
+                exchange.released = value
             elif kind == "response":
-                one.response = value
+                exchange.response = value
                 yield self._open.pop(number)
 
     def rest(self) -> Iterator[WholeExchange]:
-        """Those that have no answer."""
+        """Yield the exchanges that have no answer."""
         yield from self._open.values()
         self._open = {}
 
@@ -106,57 +108,75 @@ class WholeExchanges:
 # -- as an HTTP archive
 
 _UNKNOWN = -1
-"""What HAR says for a size or a time that is not known."""
+"""What HAR writes for a size or a time that is not known."""
 _VERSION = "HTTP/1.1"
-"""What the client spoke."""
+"""The version that the client spoke."""
 
 
 def har_text(exchanges: Iterable[WholeExchange], version: str) -> Iterator[str]:
-    """The archive in pieces, an exchange each, in the order in which they ended. `version`: of this program."""
+    """Yield the archive in pieces, one for each exchange, in the order in which they ended. `version` is this
+    program's.
+    """
     creator = dumps({"name": "Context Inspector", "version": version})
     yield f'{{"log": {{"version": "1.2", "creator": {creator}, "entries": ['
     comma = "\n"
-    for one in exchanges:
-        yield comma + dumps(har_entry(one))
+    for exchange in exchanges:
+        yield comma + dumps(har_entry(exchange))
         comma = ",\n"
     yield "\n]}}\n"
 
 
-def har_entry(one: WholeExchange) -> dict[str, Any]:
-    """One exchange as an entry; what HAR has no word for begins with an underscore."""
-    response = one.response or {}
-    told = (response.get(name) for name in ("first_byte_ms", "elapsed_ms"))
-    first, whole = (float(one) if isinstance(one, int | float) and one > 0 else 0.0 for one in told)
-    held = milliseconds_between(text_of(one.held.get("time")), text_of(one.released.get("time")))
-    wait = min(first or whole, whole)
-    timings = {"blocked": _UNKNOWN if held is None else held, "send": 0, "wait": wait, "receive": whole - wait}
-    more = {"_exchange": one.number, "_held": one.held.get("why"), "_done": one.released.get("how")}
-    more |= {"_ended": response.get("ended"), "_forwarded": _posted(one.sent) if one.sent is not None else None}
-    return {
-        "startedDateTime": text_of(one.request.get("time")),
+def har_entry(exchange: WholeExchange) -> dict[str, Any]:
+    """Return an exchange as an entry; fields that HAR does not have begin with an underscore."""
+    response = exchange.response or {}
+    timings = _timings(exchange, response)
+    entry = {
+        "startedDateTime": text_of(exchange.request.get("time")),
         "time": sum(value for value in timings.values() if value > 0),
-        "request": _request(one),
+        "request": _request(exchange),
         "response": _response(response),
         "cache": {},
         "timings": timings,
-    } | {name: value for name, value in more.items() if value is not None}
+    }
+    own_fields = {
+        "_exchange": exchange.number,
+        "_held": exchange.held.get("why"),
+        "_done": exchange.released.get("how"),
+        "_ended": response.get("ended"),
+        "_forwarded": _posted(exchange.sent) if exchange.sent is not None else None,
+    }
+    return entry | {name: value for name, value in own_fields.items() if value is not None}
 
 
-def _request(one: WholeExchange) -> dict[str, Any]:
-    record, path = one.request, text_of(one.request.get("path"))
-    posted = _posted(record)
-    method = "GET" if record.get("transport") == "websocket" else text_of(record.get("method"))
+def _timings(exchange: WholeExchange, response: Mapping[str, Any]) -> dict[str, float]:
+    """Return the phases of an exchange in ms."""
+    first_byte, whole = _positive(response.get("first_byte_ms")), _positive(response.get("elapsed_ms"))
+    held = milliseconds_between(text_of(exchange.held.get("time")), text_of(exchange.released.get("time")))
+    wait = min(first_byte or whole, whole)
+    return {"blocked": _UNKNOWN if held is None else held, "send": 0, "wait": wait, "receive": whole - wait}
+
+
+def _positive(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and value > 0 else 0.0
+
+
+def _request(exchange: WholeExchange) -> dict[str, Any]:
+    record, path = exchange.request, text_of(exchange.request.get("path"))
     query = parse_qsl(urlsplit(path).query, keep_blank_values=True)
-    return {
-        "method": method,
-        "url": one.upstream.rstrip("/") + path,
+    request: dict[str, Any] = {
+        "method": "GET" if record.get("transport") == "websocket" else text_of(record.get("method")),
+        "url": exchange.upstream.rstrip("/") + path,
         "httpVersion": _VERSION,
         "cookies": [],
-        "headers": _pairs(_told(record)),
-        "queryString": _pairs(query),
+        "headers": _named_values(_headers(record)),
+        "queryString": _named_values(query),
         "headersSize": _UNKNOWN,
         "bodySize": _size(record),
-    } | ({"postData": posted} if posted is not None else {})
+    }
+    posted = _posted(record)
+    if posted is not None:
+        request["postData"] = posted
+    return request
 
 
 def _posted(record: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -165,51 +185,61 @@ def _posted(record: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _response(record: Mapping[str, Any]) -> dict[str, Any]:
-    status = record.get("status")
+    status, headers = record.get("status"), _headers(record)
     code = status if type(status) is int else 0
-    text, packed = _text(record), record.get("base64")
-    content: dict[str, Any] = {"size": len(text.encode("utf-8", "replace")), "mimeType": _type(record)}
-    if isinstance(packed, str):
-        content |= {"size": len(packed) * 3 // 4 - packed[-2:].count("="), "text": packed, "encoding": "base64"}
-    elif text:
-        content["text"] = text
-    found = {"_error": record["error"]} if record.get("error") else {}
-    return {
+    location = next((value for name, value in headers if name.lower() == "location"), "")
+    response = {
         "status": code,
         "statusText": responses.get(code, ""),
         "httpVersion": _VERSION,
         "cookies": [],
-        "headers": _pairs(_told(record)),
-        "content": content,
-        "redirectURL": next((value for name, value in _told(record) if name.lower() == "location"), ""),
+        "headers": _named_values(headers),
+        "content": _content(record),
+        "redirectURL": location,
         "headersSize": _UNKNOWN,
         "bodySize": _size(record),
-    } | found
+    }
+    if record.get("error"):
+        response["_error"] = record["error"]
+    return response
+
+
+def _content(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a response: bytes as base64, anything else as text."""
+    text, packed = _text(record), record.get("base64")
+    content: dict[str, Any] = {"size": len(text.encode("utf-8", "replace")), "mimeType": _type(record)}
+    if isinstance(packed, str):
+        size = len(packed) * 3 // 4 - packed[-2:].count("=")
+        content |= {"size": size, "text": packed, "encoding": "base64"}
+    elif text:
+        content["text"] = text
+    return content
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    """The body, in whatever shape it was recorded."""
+    """Return the body as text, in whatever form it was recorded."""
     for name in ("stream", "text"):
-        if isinstance(told := record.get(name), str):
-            return told
-    if "body" in record:
-        return dumps(record["body"])
-    return dumps(record["frames"]) if "frames" in record else ""
+        if isinstance(text := record.get(name), str):
+            return text
+    for name in ("body", "frames"):
+        if name in record:
+            return dumps(record[name])
+    return ""
 
 
-def _told(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = record.get("headers")
-    pairs = found if isinstance(found, list) else []
+def _headers(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    headers = record.get("headers")
+    pairs = headers if isinstance(headers, list) else []
     return [(str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
 
 
-def _pairs(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+def _named_values(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in pairs]
 
 
 def _type(record: Mapping[str, Any]) -> str:
-    usual = "application/json" if "body" in record else ""
-    return next((value for name, value in _told(record) if name.lower() == "content-type"), usual)
+    default = "application/json" if "body" in record else ""
+    return next((value for name, value in _headers(record) if name.lower() == "content-type"), default)
 
 
 def _size(record: Mapping[str, Any]) -> int:

@@ -21,7 +21,7 @@ from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange, Reply
 from inspector.core.formats.proxy.keys import ClientKey
-from inspector.core.formats.proxy.session import steps_and_singles
+from inspector.core.formats.proxy.session import split_singles
 from inspector.core.formats.reading import note_shared_ids
 from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.buffers import LOGGED, CallReader, SpokenCall
@@ -183,8 +183,8 @@ class _TraceSession:
         for call, run in calls[len(former.calls) :]:
             self._take(call, run)
         self._without_parts()
-        self._conversations.disown()
-        placed, singles = steps_and_singles(self._conversations.all) if self._conversations.all else ([], [])
+        self._conversations.forget_parents()
+        placed, singles = split_singles(self._conversations.all) if self._conversations.all else ([], [])
         names = {one.number: "main" if not n else f"thread-{one.number + 1}" for n, one in enumerate(placed)}
         for one in placed:
             self._adopt(one, names)
@@ -216,11 +216,11 @@ class _TraceSession:
         body = Body(None, {"model": model}, prompt, view)
         answered = Reply((), usage, call.finish or reply.finish, model)
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
-        _note_times(one.noted, call)
-        thread = self._conversations.place(one, self._extended(last, key, view) if last and base is None else None)
+        _note_times(one.figures, call)
+        thread = self._conversations.add_step(one, self._extended(last, key, view) if last and base is None else None)
         view = one.asked.view
         end = self._pool.after(view, spoken.answer)
-        self._conversations.answered(thread, one, end)
+        self._conversations.add_answer(thread, one, end)
         written = call.input if base is None else None
         if usage is not None and not (isinstance(written, str) and len(written) <= _WORDY * usage.prompt):
             self._wordy[thread.number] = thread
@@ -338,21 +338,21 @@ class _TraceSession:
             for step in told if 2 * len(small) >= len(told) else small:
                 if step.reply is not None and small:
                     step.reply = replace(step.reply, usage=None)
-                    one.known(step)
+                    one.refresh(step)
                     self._partial += 1
 
     def _adopt(self, one: Conversation, names: Mapping[int, str]) -> None:
         run = self._runs[one.number]
         parent = self._of_run.get(run.parent.id) if run.parent is not None else None
         if not run.parent_call and names[one.number] != "main":
-            self._conversations.adopt(one)
+            self._conversations.find_parent(one)
         if parent is not None and parent is not one and parent is not one.parent and parent.number in names:
             one.parent, one.parent_call = parent, run.parent_call
 
     def _thread(self, one: Conversation, names: Mapping[int, str]) -> Thread:
         parent = names.get(one.parent.number, "") if one.parent is not None else ""
         main = names[one.number] == "main"
-        title = self._runs[one.number].name or one.label or one.asked
+        title = self._runs[one.number].name or one.label or one.first_words
         return one.thread(names[one.number], title, "" if main else parent, "" if main else one.parent_call)
 
     def _tools_only(self, run: AgentRun) -> Thread | None:
