@@ -113,7 +113,7 @@ def test_every_entry_of_the_foreign_table_can_be_recognised_and_reads_as_a_sente
     assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
     for entry in ENTRIES:
         assert entry.signs.signs or entry.begins or entry.tables
-        assert entry.name.split()[0] in ("a", "an", "the", "messages", "results")
+        assert entry.name.split()[0] in ("a", "an", "the", "messages", "results", "events")
         assert not entry.sentence.endswith(".")
         assert 0 < entry.sure < SURE
 
@@ -125,6 +125,12 @@ def test_a_database_is_known_by_its_tables() -> None:
 
     assert name("ItemTable", "cursorDiskKV") == "a Cursor chat"
     assert name("sessions", "messages", "schema_version", "usage_ledger") == "a goose session"
+    assert name("sessions", "messages", "schema_version", "state_meta") == "a Hermes session"
+    assert name("blobs", "meta") == "a Cursor chat"
+    assert name("ai_queries", "agent_conversations", "agent_tasks", "blocks") == "a database of Warp"
+    assert name("conversations", "__diesel_schema_migrations") == "a ForgeCode conversation"
+    assert name("threads", "thread_dynamic_tools", "jobs") == "a list of sessions of Codex"
+    assert name("ItemTable") == "the state of VS Code's windows"
     assert name("threads") == "a Zed thread"
     assert name("threads", "users") == ""
     assert name() == ""

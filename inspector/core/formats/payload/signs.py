@@ -94,7 +94,7 @@ def _is_body(dialect: Dialect, row: Any, request: Mapping[str, Any]) -> bool:
     wire, items = dialect.conversation(request), objects_of(dialect.items(request)[:60])
     if not _are_messages(dialect, wire) or not (wire or "model" in request) or _is_kept_chat(row):
         return False
-    if any(_is_foreign_block(block) for item in items for block in objects_of(item.get("content"))):
+    if any(map(_is_foreign_message, items)):
         return False
     return 2 * sum(map(_is_kept_message, items)) <= len(items)
 
@@ -111,6 +111,14 @@ def _is_kept_message(message: Mapping[str, Any]) -> bool:
         return False
     role = message.get("role")
     return not _KEPT_MESSAGE.isdisjoint(message) or (isinstance(role, str) and role not in _ROLES)
+
+
+def _is_foreign_message(message: Mapping[str, Any]) -> bool:
+    """Is it written as no API writes a message, or a block of its content?"""
+    kind, content = message.get("type"), message.get("content")
+    if isinstance(content, Mapping) or ("role" in message and isinstance(kind, str) and kind != "message"):
+        return True
+    return any(map(_is_foreign_block, objects_of(content)))
 
 
 def _is_foreign_block(block: Mapping[str, Any]) -> bool:
