@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.policies.settings import settable
+from inspector.core.policies.settings import settable_fields
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "policies.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0].strip(): part for part in PAGE.split("\n## ")[1:]}
@@ -25,6 +25,8 @@ def shown(value: Any) -> str:
 def test_settings_are_as_told(name: str) -> None:
     told = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*) \|$", SECTIONS[POLICIES[name].title], flags=re.MULTILINE)
     settings = POLICIES[name].settings()
-    assert told == [(one.name, shown(getattr(settings, one.name)), one.metadata["what"]) for one in settable(settings)]
+    assert told == [
+        (one.name, shown(getattr(settings, one.name)), one.metadata["what"]) for one in settable_fields(settings)
+    ]
     for key in re.findall(r"`([a-z]+_[a-z_]+)`", SECTIONS[POLICIES[name].title]):
-        assert key in {one.name for one in settable(settings)} | {"read_file"}
+        assert key in {one.name for one in settable_fields(settings)} | {"read_file"}

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from inspector.core.buffer import Buffer
 from inspector.core.message import Json
 from inspector.core.policies.catalogue import DEFAULT_POLICY
-from inspector.core.policies.settings import SettingPairs, said
+from inspector.core.policies.settings import SettingPairs, window_pairs
 from inspector.core.session import Thread
 from inspector.core.usage import Usage
 from inspector.simulated.state import SimulatedServerState
@@ -96,4 +96,4 @@ class Plan:
     @property
     def all_settings(self) -> SettingPairs:
         """The settings of the policy: the window that the person names holds for every policy, then the others."""
-        return (*said(self.window), *self.settings)
+        return (*window_pairs(self.window), *self.settings)

@@ -32,7 +32,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import SettingPairs
-from inspector.core.policies.settings import said as said_window
+from inspector.core.policies.settings import window_pairs as said_window
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures

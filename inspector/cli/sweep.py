@@ -16,7 +16,7 @@ from typing import Any
 from inspector.cli.output import number, plain, table, write_json, write_lines
 from inspector.cli.select import chosen_pairs, chosen_policy
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import said
+from inspector.core.policies.settings import window_pairs
 from inspector.core.words import dollars, per_cent
 from inspector.sweep import Cell, Sweep, joined, sweep
 from inspector.transcripts.saving import save_text
@@ -35,7 +35,7 @@ def sweep_command(arguments: argparse.Namespace, show: Callable[[str, int, int],
         (arguments.file, *arguments.more),
         by.reference,
         tuple(arguments.sweep),
-        (*said(arguments.window), *chosen_pairs(arguments, by)),
+        (*window_pairs(arguments.window), *chosen_pairs(arguments, by)),
         arguments.thread,
         arguments.format,
         arguments.window,

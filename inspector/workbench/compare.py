@@ -14,7 +14,7 @@ from inspector.core.answering import offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import DEFAULT_POLICY, TITLES
-from inspector.core.policies.settings import SettingPairs, listed
+from inspector.core.policies.settings import SettingPairs, form_fields
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, report
@@ -137,7 +137,7 @@ def sweepable(state: State, name: str, window: int | None) -> dict[str, tuple[st
     by = find_policy(name)
     now = by.settings(preset_of(state, by), window)
     hints = get_type_hints(type(now))
-    found = {one.name: _around(one, hints[one.name], getattr(now, one.name)) for one in listed(now)}
+    found = {one.name: _around(one, hints[one.name], getattr(now, one.name)) for one in form_fields(now)}
     return {name: values for name, values in found.items() if len(values) > 1}
 
 

@@ -17,7 +17,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.instructions import acting
-from inspector.core.policies.settings import settable
+from inspector.core.policies.settings import settable_fields
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.recording import from_json, read_reply, to_json, write_reply
 from inspector.core.usage import Usage
@@ -98,7 +98,7 @@ def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
 def spelt(settings: Any, by: Policy[Any, Any]) -> dict[str, str]:
     """Settings by name, as `--set` takes them. What is None unless somebody sets it is left out."""
     own = by.settings()
-    told = ((one.name, getattr(settings, one.name), getattr(own, one.name)) for one in settable(settings))
+    told = ((one.name, getattr(settings, one.name), getattr(own, one.name)) for one in settable_fields(settings))
     return {name: _word(value) for name, value, usual in told if not (value is None and usual is None)}
 
 

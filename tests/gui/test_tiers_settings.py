@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QWi
 from pytestqt.qtbot import QtBot
 
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.policies.settings import settable
+from inspector.core.policies.settings import settable_fields
 from inspector.gui.panels.tiers.blocks import SettingsForm
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
@@ -61,7 +61,7 @@ def retype(editor: QWidget, text: str) -> None:
 
 def test_every_setting_has_a_row_what_one_plays_with_first(form: SettingsForm) -> None:
     own = POLICIES["roku"].settings((), 200_000)
-    assert set(form.settings.rows) == {one.name for one in settable(own)}
+    assert set(form.settings.rows) == {one.name for one in settable_fields(own)}
     assert list(form.settings.rows)[:4] == [
         "context_window_tokens",
         "mid_water_trigger_ratio",

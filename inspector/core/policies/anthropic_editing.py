@@ -12,7 +12,7 @@ from inspector.core.message import Message, ToolCall
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, compared, settled
-from inspector.core.policies.replacements import PLACEHOLDER, cleared
+from inspector.core.policies.replacements import PLACEHOLDER, clear_result
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark
@@ -113,7 +113,7 @@ def _clearable(messages: Sequence[Message], settings: EditingSettings) -> _Clear
         result = messages[at].result
         assert result is not None
         if result.call_id not in spared:
-            new[at] = cleared(messages[at])
+            new[at] = clear_result(messages[at])
             ids.add(result.call_id)
     if settings.clear_tool_inputs and ids:
         for at, one in enumerate(messages):

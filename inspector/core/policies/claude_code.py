@@ -16,7 +16,7 @@ from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Fa
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
-from inspector.core.policies.replacements import cleared, inserted
+from inspector.core.policies.replacements import clear_result, inserted
 from inspector.core.policies.settings import SettingPairs, setting, share_of
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark
@@ -234,7 +234,7 @@ def _micro(context: ClaudeCodeContext) -> Outcome[SimpleState]:
         return context.unchanged(MICRO)
     old = [message for message in buffer.messages if message.result and message.result.call_id in going]
     changed: dict[str, FateName] = {message.id: "cleared" for message in old}
-    after = [cleared(message) if message.id in changed else message for message in buffer.messages]
+    after = [clear_result(message) if message.id in changed else message for message in buffer.messages]
     events = (Event("microcompact_boundary", {"cleared": len(calls), "tokensSaved": saved}),)
     return settled(MICRO, context, buffer.with_messages(after), events, changed)
 

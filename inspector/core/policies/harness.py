@@ -17,7 +17,15 @@ from inspector.core.message import Json
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.settings import DERIVED, SettingPairs, WindowFrom, of_window, read, setting, window_setting
+from inspector.core.policies.settings import (
+    DERIVED,
+    SettingPairs,
+    WindowFrom,
+    describe_window,
+    read_settings,
+    setting,
+    window_setting,
+)
 from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, calls_of
 from inspector.core.policies.verdict import (
     BreakerState,
@@ -78,7 +86,7 @@ class Policy(Generic[S, R]):
         `window`: that of the session's model, which most harnesses follow. Raises InspectorError with a sentence for an
         unknown key or a value outside its hard limits.
         """
-        return read(self.settings_type(), values, window, follows=True)
+        return read_settings(self.settings_type(), values, window, follows=True)
 
     def of_client(self, client: str) -> SettingPairs:
         """Settings that follow from the program that wrote the session, with its version (`Session.client`)."""
@@ -283,7 +291,7 @@ class SimpleSettings:
     def share(self, limit: int) -> str:
         """`60% of 200,000, the model's`, for verdicts."""
         window = self.context_window_tokens
-        return f"{per_cent(limit / window)} of {of_window(window, self.window_from)}"
+        return f"{per_cent(limit / window)} of {describe_window(window, self.window_from)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, failed, settled
-from inspector.core.policies.replacements import PLACEHOLDER, cleared, inserted
+from inspector.core.policies.replacements import PLACEHOLDER, clear_result, inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark
@@ -136,7 +136,7 @@ def _prune(context: OpencodeContext, places: Sequence[int]) -> Outcome[SimpleSta
         return context.unchanged(PRUNE)
     messages = list(context.messages)
     for at in places:
-        messages[at] = cleared(messages[at])
+        messages[at] = clear_result(messages[at])
     changed: dict[str, FateName] = {messages[at].id: "cleared" for at in places}
     events = (Event("pruned", {"count": len(places)}),)
     return settled(PRUNE, context, context.buffer.with_messages(messages), events, changed)

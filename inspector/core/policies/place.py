@@ -13,7 +13,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.instructions import acting
-from inspector.core.policies.settings import SettingPairs, has_setting, said
+from inspector.core.policies.settings import SettingPairs, has_setting, window_pairs
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.session import Filed, PolicyState, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
@@ -49,7 +49,7 @@ class PolicyChoice:
 def preset(policy: Policy[Any, Any], window: Window, client: str = "") -> SettingPairs:
     """Settings that hold before those that somebody chooses: by the client that wrote the session (`Session.client`),
     and the user's word on the model's window, which holds for every policy."""
-    return (*policy.of_client(client), *said(window.tokens if window.source == "user" else None))
+    return (*policy.of_client(client), *window_pairs(window.tokens if window.source == "user" else None))
 
 
 def settings_for(policy: Policy[Any, Any], pairs: SettingPairs, window: Window, client: str = "") -> Any:

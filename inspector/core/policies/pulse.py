@@ -1,11 +1,11 @@
-"""Pulse Coder: one tier, summary of all but the newest user turns (spec section 2).
+"""Pulse Coder: one tier, which summarises everything but the newest user turns.
 
-Settings by the names of its environment variables (spec 2.1), and our switches. As upstream reads its environment: what
-is no number, or not above 0, is ignored and the default stands. One exception: `COMPACT_TRIGGER=0` is taken, it means
-"always".
+Its settings have the names of its environment variables; some switches are ours. As Pulse Coder reads its environment,
+a value that is no number, or not above 0, is ignored in favour of the default. The exception is `COMPACT_TRIGGER=0`,
+which means "always".
 
-A turn begins with a user message. A tool result never does, nor does a user message that travelled with results or
-stands between a call and its result: so a call and its results are always in the same turn.
+A turn begins with a user message, but not with one that was sent together with tool results, or between a call and its
+result: so a call and its results are always in the same turn.
 """
 
 import math
@@ -20,21 +20,21 @@ from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.replacements import inserted, without
+from inspector.core.policies.replacements import inserted, remove_parts
 from inspector.core.policies.settings import (
     DERIVED,
     MODEL,
     WindowFrom,
-    apply,
-    of_window,
-    plain,
+    apply_pairs,
+    describe_window,
+    plain_name,
     setting,
     share_of,
+    take_window,
     window_setting,
-    windowed,
 )
 from inspector.core.policies.turn import AllDone, Done, TurnContext
-from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark, measured
+from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark, compare_to_limit
 from inspector.core.tokens.estimators import estimator, messages_weight
 from inspector.core.tokens.harnesses import Chars4, ToolNames
 from inspector.core.usage import Usage
@@ -43,7 +43,7 @@ from inspector.core.words import per_cent
 TIER = "compact"
 FALLBACK, TOO_LARGE = "fallback", "summary-too-large"
 Trigger: TypeAlias = Literal["pre-loop", "length-retry", "forced"]
-"""Which of the two call sites in the loop; or the user, who ran the tier by hand."""
+"""Which of the two call sites in the loop compacts; `forced` also if the user runs the tier manually."""
 LENGTH = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
 """`finishReason === "length"` in the providers' own words."""
 PREFIX = "[COMPACTED_CONTEXT]"
@@ -64,7 +64,7 @@ REQUEST = (
 _SPACE = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 """What JavaScript's `trim` removes."""
 _GONE = ("reasoning", "thinking", "tool", "_call", "approval")
-"""Words in the kind of an opaque part that stands for reasoning or for a tool's state."""
+"""Words in the kind of an opaque part that holds reasoning or a tool's state."""
 TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.50
 WINDOW_NAMES = frozenset({"window", "contextwindow", "contextwindowtokens"})
 NUMBERS = WINDOW_NAMES | {
@@ -79,7 +79,7 @@ NUMBERS = WINDOW_NAMES | {
 
 @dataclass(frozen=True, slots=True)
 class PulseSettings:
-    """Everything that can be set. Tokens unless the name says otherwise."""
+    """All settings of Pulse Coder. Tokens unless the name says another unit."""
 
     context_window_tokens: int = window_setting(64_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -117,9 +117,10 @@ class PulseSettings:
         return self.mode == "safe"
 
 
-def _usable(key: str, text: str) -> bool:
-    name = plain(key)
-    if name not in NUMBERS or (name in WINDOW_NAMES and plain(text) == MODEL):
+def _is_usable(key: str, text: str) -> bool:
+    """Would Pulse Coder take this value, rather than ignore it?"""
+    name = plain_name(key)
+    if name not in NUMBERS or (name in WINDOW_NAMES and plain_name(text) == MODEL):
         return True
     try:
         number = int(text.replace("_", "").replace(",", ""))
@@ -130,15 +131,16 @@ def _usable(key: str, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PulseState:
-    """How often the running call of its loop has compacted: a call of the loop begins with a prompt of the user."""
+    """How often the current call of its loop has compacted. A call of the loop begins with a prompt of the user."""
 
     attempts: int = 0
     prompt: str = ""
     """Id of the user message that the counted attempts belong to."""
 
     def at(self, messages: Sequence[Message]) -> "PulseState":
-        """With a prompt that was not there before, a new call of the loop has begun."""
-        newest = next((m.id for m in reversed(messages) if m.role == "user" and not m.summary), "")
+        """Return the state for these messages: a new prompt begins a new call of the loop, without attempts."""
+        prompts = (message.id for message in reversed(messages) if message.role == "user" and not message.summary)
+        newest = next(prompts, "")
         return self if newest == self.prompt else PulseState(0, newest)
 
 
@@ -146,7 +148,7 @@ PulseContext: TypeAlias = PolicyContext[PulseSettings, PulseState]
 
 
 def turn_starts(messages: Sequence[Message]) -> list[int]:
-    """Indices of the messages that begin a turn. O(messages)."""
+    """Return the indices of the messages that begin a turn. O(messages)."""
     answered_at = {m.result.call_id: at for at, m in enumerate(messages) if m.result is not None}
     with_results = {m.together for m in messages if m.together and m.result is not None}
     starts, owed_until = [], -1
@@ -158,18 +160,18 @@ def turn_starts(messages: Sequence[Message]) -> list[int]:
 
 
 def split_by_turns(messages: Sequence[Message], keep: int) -> tuple[Sequence[Message], Sequence[Message]]:
-    """(old, recent): recent holds the newest `keep` turns; all of it where there are no more."""
+    """Return (old, recent). `recent` holds the newest `keep` turns; everything if there are no more."""
     starts = turn_starts(messages)
     at = starts[-keep] if len(starts) > keep else 0
     return messages[:at], messages[at:]
 
 
 def prune(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The mechanical half of the fallback: reasoning, calls and results go, text stays (spec 2.6)."""
-    return without((message for message in messages if message.role != "tool"), _goes)
+    """Remove reasoning, calls and results, and keep the text: the mechanical half of the fallback."""
+    return remove_parts((message for message in messages if message.role != "tool"), _is_pruned)
 
 
-def _goes(part: Part) -> bool:
+def _is_pruned(part: Part) -> bool:
     match part:
         case Thinking() | ToolCall() | ToolResult():
             return True
@@ -179,29 +181,31 @@ def _goes(part: Part) -> bool:
             return False
 
 
-def tokens(messages: Sequence[Message], settings: PulseSettings) -> int:
-    """The list by the estimator that is set: one ceiling for all of it; prompt and tools are not counted."""
-    found, listed = estimator(settings.estimator), tuple(messages)
-    units = messages_weight(found, listed)
-    return found.tokens(units + (messages_weight(ToolNames(listed), listed) if isinstance(found, Chars4) else 0))
+def count_tokens(messages: Sequence[Message], settings: PulseSettings) -> int:
+    """Count the messages by the chosen estimator, rounded once for the whole list. Prompt and tools do not count."""
+    by, counted = estimator(settings.estimator), tuple(messages)
+    units = messages_weight(by, counted)
+    if isinstance(by, Chars4):
+        units += messages_weight(ToolNames(counted), counted)
+    return by.tokens(units)
 
 
-def summarise(old: Sequence[Message], settings: PulseSettings) -> Conversation[str]:
-    """The text with its prefix; empty where the reply is blank. Failures pass through."""
-    parts = _parts(old, settings)
+def summarise_old(old: Sequence[Message], settings: PulseSettings) -> Conversation[str]:
+    """Return the summary with its prefix; empty if the reply is blank. A failure is passed on."""
+    parts = _split_into_parts(old, settings)
     while len(parts) > 1:
         level: list[Message] = []
         for part in parts:
-            text = yield from _asked(part, settings)
+            text = yield from _request_summary(part, settings)
             if not text:
                 return ""
             level.append(inserted("pulse-part", settings.summary_role, text, part))
-        joined = _parts(level, settings)
+        joined = _split_into_parts(level, settings)
         parts = joined if len(joined) < len(parts) else [tuple(level)]
-    return (yield from _asked(parts[0], settings))
+    return (yield from _request_summary(parts[0], settings))
 
 
-def _asked(messages: Sequence[Message], settings: PulseSettings) -> Conversation[str]:
+def _request_summary(messages: Sequence[Message], settings: PulseSettings) -> Conversation[str]:
     answer: Answer = yield Summarize(INSTRUCTIONS, REQUEST, tuple(messages), settings.compact_summary_max_tokens)
     text = answer.text.strip(_SPACE)
     if not text or (settings.safe and text == PREFIX):
@@ -209,14 +213,14 @@ def _asked(messages: Sequence[Message], settings: PulseSettings) -> Conversation
     return text if text.startswith(PREFIX) else f"{PREFIX}\n{text}"
 
 
-def _parts(messages: Sequence[Message], settings: PulseSettings) -> list[tuple[Message, ...]]:
-    """Whole turns, as many as fit into a part; a turn that is larger is a part by itself. O(messages)."""
+def _split_into_parts(messages: Sequence[Message], settings: PulseSettings) -> list[tuple[Message, ...]]:
+    """Split the messages into parts of as many whole turns as fit; a larger turn is a part. O(messages)."""
     if not settings.summary_part_tokens:
         return [tuple(messages)]
     parts: list[list[Message]] = []
     room = 0
-    for unit in _units(messages):
-        size = tokens(unit, settings)
+    for unit in _split_into_units(messages):
+        size = count_tokens(unit, settings)
         if not parts or size > room:
             parts.append([])
             room = settings.summary_part_tokens
@@ -225,24 +229,26 @@ def _parts(messages: Sequence[Message], settings: PulseSettings) -> list[tuple[M
     return [tuple(part) for part in parts]
 
 
-def _units(messages: Sequence[Message]) -> list[Sequence[Message]]:
-    """What must not be torn apart: a turn, an earlier summary."""
-    own = {at for at, message in enumerate(messages) if message.summary}
-    edges = sorted({0, len(messages), *turn_starts(messages), *own, *(at + 1 for at in own)})
-    return [messages[start:end] for start, end in pairwise(edges)]
+def _split_into_units(messages: Sequence[Message]) -> list[Sequence[Message]]:
+    """Split the messages into units that stay together: turns and earlier summaries."""
+    edges = {0, len(messages), *turn_starts(messages)}
+    for at, message in enumerate(messages):
+        if message.summary:
+            edges |= {at, at + 1}
+    return [messages[start:end] for start, end in pairwise(sorted(edges))]
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A list before its compaction: what stays in front (safe mode only), what is summarised, what is kept."""
+    """Messages before a compaction: what stays in front (safe mode only), what is summarised, what is kept."""
 
     lead: tuple[Message, ...]
     old: tuple[Message, ...]
     recent: tuple[Message, ...]
 
 
-def split(messages: Sequence[Message], settings: PulseSettings) -> Split:
-    """Safe mode keeps leading system messages out of it; upstream summarises them away."""
+def split_old(messages: Sequence[Message], settings: PulseSettings) -> Split:
+    """Split off the old turns. Safe mode keeps leading system messages out of them; Pulse Coder summarises these."""
     at = 0
     while settings.safe and at < len(messages) and messages[at].role == "system":
         at += 1
@@ -250,59 +256,76 @@ def split(messages: Sequence[Message], settings: PulseSettings) -> Split:
     return Split(tuple(messages[:at]), tuple(old), tuple(recent))
 
 
-def compact(context: PulseContext, trigger: Trigger = "pre-loop") -> Done[PulseState]:
-    """`succeeded` is upstream's didCompact; `error` is its reason where a fallback was taken.
+def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> Done[PulseState]:
+    """Summarise the old turns.
 
-    At the call site before the model call the trigger decides, at the others it is forced; without an old part even
-    force does nothing.
+    Before a model call (`pre-loop`) this happens only above the trigger; the other call sites force it. Without old
+    turns nothing happens, even if forced.
+
+    Returns:
+        An outcome whose `succeeded` is Pulse Coder's didCompact, and whose `error` is its reason for a fallback.
     """
     buffer, messages, settings, running = context.buffer, context.messages, context.settings, context.running
-    nothing = Outcome(TIER, buffer, running, succeeded=False)
-    before = tokens(messages, settings)
+    unchanged = Outcome(TIER, buffer, running, succeeded=False)
+    before = count_tokens(messages, settings)
     if trigger == "pre-loop" and before < settings.compact_trigger:
-        return nothing
-    parts = split(messages, settings)
+        return unchanged
+    parts = split_old(messages, settings)
     if not parts.old:
-        return nothing
+        return unchanged
     try:
-        text = yield from summarise(parts.old, settings)
+        text = yield from summarise_old(parts.old, settings)
         why = "" if text else "the summary is blank"
     except Failure as failure:
         text, why = "", str(failure) or type(failure).__name__
-    if text:
-        summary = inserted("pulse", settings.summary_role, text, parts.old)
-        after: tuple[Message, ...] = (*parts.lead, summary, *parts.recent)
-        reason = TOO_LARGE if tokens(after, settings) > settings.compact_target else ""
-    else:
-        reason = FALLBACK
-    if reason:
-        after = _without_summary(parts, reason, settings)
-    event = _event(reason, trigger, before, tokens(after, settings), parts, why)
-    kept = {message.id: message for message in after}
-    gone: FateName = "dropped" if reason else "summarised"
-    changed: dict[str, FateName] = {m.id: "cut" for m in messages if kept.get(m.id) is not m}
-    changed |= {message.id: gone for message in messages if message.id not in kept}
+    reason, after = _replace_old(parts, text, settings)
+    event = _describe_compaction(reason, trigger, before, count_tokens(after, settings), parts, why)
+    changed = _find_changes(messages, after, "dropped" if reason else "summarised")
     return Outcome(TIER, buffer.with_messages(after), running, (event,), True, reason, changed)
 
 
-def _without_summary(parts: Split, reason: str, settings: PulseSettings) -> tuple[Message, ...]:
-    """The newest turns. Safe mode goes on dropping turns until they fit, or one is left."""
+def _replace_old(parts: Split, text: str, settings: PulseSettings) -> tuple[str, tuple[Message, ...]]:
+    """Return (reason for a fallback, the messages afterwards). Empty reason: the summary replaces the old turns."""
+    if not text:
+        return FALLBACK, _keep_newest_turns(parts, FALLBACK, settings)
+    summary = inserted("pulse", settings.summary_role, text, parts.old)
+    after = (*parts.lead, summary, *parts.recent)
+    if count_tokens(after, settings) > settings.compact_target:
+        return TOO_LARGE, _keep_newest_turns(parts, TOO_LARGE, settings)
+    return "", after
+
+
+def _find_changes(before: Sequence[Message], after: Sequence[Message], removed: FateName) -> dict[str, FateName]:
+    """Return the fate of each message that did not stay as it was."""
+    by_id = {message.id: message for message in after}
+    changed: dict[str, FateName] = {}
+    for message in before:
+        if message.id not in by_id:
+            changed[message.id] = removed
+        elif by_id[message.id] is not message:
+            changed[message.id] = "cut"
+    return changed
+
+
+def _keep_newest_turns(parts: Split, reason: str, settings: PulseSettings) -> tuple[Message, ...]:
+    """Return the newest turns. Safe mode drops further turns until they fit, or one is left."""
     body: Sequence[Message] = (*parts.old, *parts.recent)
     if reason == FALLBACK or settings.prune_on_oversize:
         body = prune(body)
-    _, kept = split_by_turns(body, settings.keep_last_turns)
-    while settings.safe and tokens((*parts.lead, *kept), settings) > settings.compact_target:
-        turns = len(turn_starts(kept))
+    _, newest = split_by_turns(body, settings.keep_last_turns)
+    while settings.safe and count_tokens((*parts.lead, *newest), settings) > settings.compact_target:
+        turns = len(turn_starts(newest))
         if turns < 2:
             break
-        _, kept = split_by_turns(kept, turns - 1)
-    return (*parts.lead, *kept)
+        _, newest = split_by_turns(newest, turns - 1)
+    return (*parts.lead, *newest)
 
 
-def _event(reason: str, trigger: Trigger, before: int, after: int, parts: Split, why: str) -> Event:
-    """onCompacted, with the figures its authors wished for. `ratio` = after / before; no `reason` on the main path.
+def _describe_compaction(reason: str, trigger: Trigger, before: int, after: int, parts: Split, why: str) -> Event:
+    """Return onCompacted, with the figures that its authors planned.
 
-    `summaries` = how many earlier summaries were summarised again.
+    `ratio` is after / before, `summaries` the number of earlier summaries that were summarised again. Without a
+    fallback there is no `reason`.
     """
     fields: dict[str, Json] = {
         "reason": reason,
@@ -317,7 +340,7 @@ def _event(reason: str, trigger: Trigger, before: int, after: int, parts: Split,
 
 
 def is_trouble(finish: str, usage: Usage | None, settings: PulseSettings) -> bool:
-    """The call ended because of length; with `length_ratio` only where the prompt was that large, too."""
+    """Did the call end because of length? With `length_ratio` only if the prompt was that large, too."""
     if finish.lower() not in LENGTH:
         return False
     if not settings.length_ratio:
@@ -325,21 +348,24 @@ def is_trouble(finish: str, usage: Usage | None, settings: PulseSettings) -> boo
     return usage is not None and usage.prompt >= settings.length_ratio * settings.context_window_tokens
 
 
-def forced(context: PulseContext) -> bool:
-    """The call before this one ended in trouble. Safe mode treats a refusal of the buffer in the same way."""
+def is_forced(context: PulseContext) -> bool:
+    """Did the previous call end in trouble? Safe mode treats a refusal of the buffer in the same way."""
     moment, settings = context.moment, context.settings
     return is_trouble(moment.finish, moment.usage, settings) or (settings.safe and bool(moment.overflow))
 
 
-def attempt(context: PulseContext, trigger: Trigger) -> AllDone[PulseState]:
-    """One compaction if one is left; empty where none was made. A check that does not compact costs no attempt.
+def attempt_compaction(context: PulseContext, trigger: Trigger) -> AllDone[PulseState]:
+    """Compact if an attempt is left. A check that does not compact costs no attempt.
 
-    With `write_back` off the buffer stays: only the attempt and its event remain.
+    With `write_back` off the buffer stays; only the attempt and its event remain.
+
+    Returns:
+        The outcome; empty if nothing was compacted.
     """
     settings, attempts = context.settings, context.running.attempts
     if attempts >= settings.max_compaction_attempts:
         return ()
-    outcome = yield from compact(context, trigger)
+    outcome = yield from compact_old_turns(context, trigger)
     if not outcome.succeeded:
         return ()
     running = replace(outcome.running, attempts=attempts + 1)
@@ -363,20 +389,22 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
     state_type = PulseState
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> PulseSettings:
-        """Trigger and target follow the window unless they are given; the window is its own, whatever the model's is.
-        Safe mode refuses a target that a compaction could reach and still be due again."""
-        usable = [pair for pair in values if _usable(*pair)]
-        first, others = windowed(PulseSettings(), usable, window, follows=False)
+        """Return the settings. Trigger and target follow the window unless set; the window is Pulse Coder's own.
+
+        Safe mode refuses a target at which the next compaction would be due at once.
+        """
+        usable = [pair for pair in values if _is_usable(*pair)]
+        first, others = take_window(PulseSettings(), usable, window, follows=False)
         trigger = math.floor(first.context_window_tokens * TRIGGER_SHARE)
         target = max(1, math.floor(first.context_window_tokens * TARGET_SHARE))
-        found = apply(replace(first, compact_trigger=trigger, compact_target=target), others)
-        trigger, target = found.compact_trigger, found.compact_target
-        if found.safe and 0 < trigger <= target:
-            raise InspectorError(f"compact_target ({target:,}) must lie below compact_trigger ({trigger:,}).")
-        return found
+        settings = apply_pairs(replace(first, compact_trigger=trigger, compact_target=target), others)
+        trigger, target = settings.compact_trigger, settings.compact_target
+        if settings.safe and 0 < trigger <= target:
+            raise InspectorError(f"compact_target ({target:,}) must be below compact_trigger ({trigger:,}).")
+        return settings
 
     def measure(self, context: PulseContext) -> tuple[int, int]:
-        total = tokens(context.messages, context.settings)
+        total = count_tokens(context.messages, context.settings)
         return total, total
 
     def watermarks(self, settings: PulseSettings) -> tuple[Watermark, ...]:
@@ -386,44 +414,45 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
 
     def due(self, context: PulseContext) -> Verdicts:
         messages, settings = context.messages, context.settings
-        total, limit = tokens(messages, settings), settings.compact_trigger
+        total, limit = count_tokens(messages, settings), settings.compact_trigger
         window = settings.context_window_tokens
-        share = f"{per_cent(limit / window)} of {of_window(window, settings.window_from)}"
-        why = measured(total, limit, share, fires_on=True)
-        by_force = forced(context)
-        due = total >= limit or by_force
+        share = f"{per_cent(limit / window)} of {describe_window(window, settings.window_from)}"
+        why = compare_to_limit(total, limit, share, fires_on=True)
+        by_force = is_forced(context)
+        is_due = total >= limit or by_force
         if by_force and total < limit:
             why += f" · forced: the last call ended with {context.moment.finish or 'an overflow'}"
         most = settings.max_compaction_attempts
         if context.running.at(messages).attempts >= most:
-            why, due = f"{why} · all {most} attempts of this loop are used up", False
-        elif not split(messages, settings).old:
+            why += f" · all {most} attempts of this loop are used up"
+            is_due = False
+        elif not split_old(messages, settings).old:
             turns = len(turn_starts(messages))
             why += f" · nothing older than the {settings.keep_last_turns} turns kept (there are {turns})"
-            due = False
-        return (Verdict(TIER, due, why, total, limit),)
+            is_due = False
+        return (Verdict(TIER, is_due, why, total, limit),)
 
     def tier(self, name: str, context: PulseContext) -> Done[PulseState]:
-        """Forced, by hand: it costs no attempt of the loop."""
+        """Compact. Run manually, it is forced and costs no attempt of the loop."""
         if name.lower() != TIER:
             raise self.unknown(name)
-        return (yield from compact(context, "forced"))
+        return (yield from compact_old_turns(context, "forced"))
 
     def before_call(self, context: PulseContext) -> AllDone[PulseState]:
-        """The way from the end of one model call to the next: forced where that one ended with `length`
-        (`moment.finish`), then while it is due."""
+        """Compact between two model calls: forced if the last one ended with `length` (`moment.finish`), then while
+        it is due."""
         context = context.with_running(context.running.at(context.messages))
         done: tuple[Outcome[PulseState], ...] = ()
-        if forced(context):
-            done = yield from attempt(context, "length-retry")
+        if is_forced(context):
+            done = yield from attempt_compaction(context, "length-retry")
         while True:
-            more = yield from attempt(context.after(*done), "pre-loop")
+            more = yield from attempt_compaction(context.after(*done), "pre-loop")
             if not more:
                 return done
             done += more
 
     def recover(self, turn: Turn, error: str) -> Conversation[str]:
-        """Safe mode treats a refusal like `length`; upstream fails."""
+        """Treat a refusal like `length` in safe mode; Pulse Coder itself fails."""
         if turn.now.settings.safe:
             done = len(turn.outcomes)
             turn.update_moment(overflow=error)
@@ -432,20 +461,22 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
         return error
 
     def accept(self, turn: Turn, answer: Answer) -> Conversation[Answer | None]:
-        """After an answer that was cut off it compacts and asks again, while it may. Nobody runs such an answer's
-        calls."""
+        """Accept the answer; if it was cut off, compact and ask again while attempts are left.
+
+        The calls of such an answer are never run.
+        """
         if not is_trouble(answer.finish, answer.usage, turn.now.settings):
             turn.add(answer.messages)
             return answer
-        cut_off = replace(answer, messages=without(answer.messages, lambda part: isinstance(part, ToolCall)))
+        cut_off = replace(answer, messages=remove_parts(answer.messages, lambda part: isinstance(part, ToolCall)))
         turn.add(cut_off.messages)
         done = len(turn.outcomes)
         turn.update_moment(usage=answer.usage, finish=answer.finish)
         yield from self.compact(turn)
         if len(turn.outcomes) > done:
             return None
-        said = "\n".join(message.text for message in cut_off.messages)
-        return replace(cut_off, text=said or "Context limit reached.")
+        text = "\n".join(message.text for message in cut_off.messages)
+        return replace(cut_off, text=text or "Context limit reached.")
 
 
 POLICY = PulsePolicy()

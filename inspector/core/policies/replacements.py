@@ -19,12 +19,12 @@ def inserted(kind: str, role: Role, text: str, made_from: Sequence[Message]) -> 
     return Message(f"{kind}-{key.hexdigest()[:16]}", role, (Text(text),), summary=True)
 
 
-def cleared(message: Message, placeholder: str = PLACEHOLDER) -> Message:
+def clear_result(message: Message, placeholder: str = PLACEHOLDER) -> Message:
     """A tool result without its content, to make room. Images and all else go. Only for a message with a result."""
-    return with_content(message, placeholder, "placeholder")
+    return replace_content(message, placeholder, "placeholder")
 
 
-def with_content(message: Message, content: str, mark: Mark | None = None) -> Message:
+def replace_content(message: Message, content: str, mark: Mark | None = None) -> Message:
     """The same result with other content; call id and error flag stay. Only for a message with a result."""
     result = message.result
     assert result is not None
@@ -35,7 +35,7 @@ def with_content(message: Message, content: str, mark: Mark | None = None) -> Me
     )  # by hand: dataclasses.replace costs four times as much
 
 
-def without(messages: Iterable[Message], gone: Callable[[Part], bool]) -> tuple[Message, ...]:
+def remove_parts(messages: Iterable[Message], gone: Callable[[Part], bool]) -> tuple[Message, ...]:
     """The messages without some parts, and without those that hold nothing else. What nothing was taken from is the
     very same message."""
     found = []

@@ -52,7 +52,7 @@ def window_setting(default: int, *, low: int = 1, high: int | None = None) -> An
     return field(default=default, metadata={"what": what, "names": names, "low": low, "high": high, "word": MODEL})
 
 
-def settable(settings: object) -> tuple[Field[Any], ...]:
+def settable_fields(settings: object) -> tuple[Field[Any], ...]:
     """The fields that somebody may set."""
     return tuple(one for one in fields(settings) if not one.metadata.get("derived"))  # type: ignore[arg-type]
 
@@ -60,41 +60,41 @@ def settable(settings: object) -> tuple[Field[Any], ...]:
 _FIRST = ("window", "ratio", "retain")
 
 
-def listed(settings: object) -> list[Field[Any]]:
+def form_fields(settings: object) -> list[Field[Any]]:
     """The same as a form lists them: what one plays with comes first."""
-    return sorted(settable(settings), key=lambda one: not any(word in one.name for word in _FIRST))
+    return sorted(settable_fields(settings), key=lambda one: not any(word in one.name for word in _FIRST))
 
 
 def has_setting(settings: object, key: str) -> bool:
     """Is this a name of one of the settings, in any spelling?"""
-    return plain(key) in _names(settings)
+    return plain_name(key) in _names(settings)
 
 
-def said(window: int | None) -> SettingPairs:
+def window_pairs(window: int | None) -> SettingPairs:
     """The window that the user says the model has, as a setting: it holds for every policy, but for `--set`."""
     return () if window is None else (("window", str(window)),)
 
 
-def read(start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool) -> S:
+def read_settings(start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool) -> S:
     """`start` with the window it is to have and the given values. Raises InspectorError.
 
     `window` = that of the session's model, where it is known; `follows`: it is taken unless the values say otherwise.
     """
-    return apply(*windowed(start, values, window, follows=follows))
+    return apply_pairs(*take_window(start, values, window, follows=follows))
 
 
-def windowed(
+def take_window(
     start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
 ) -> tuple[S, SettingPairs]:
     """As `read`, but of the values only the window is taken; the others are handed back."""
     by_name, values = _names(start), tuple(values)
     name = by_name["window"]
-    wanted = [text for key, text in values if by_name.get(plain(key)) == name] or [MODEL] * follows
-    others = tuple(pair for pair in values if by_name.get(plain(pair[0])) != name)
+    wanted = [text for key, text in values if by_name.get(plain_name(key)) == name] or [MODEL] * follows
+    others = tuple(pair for pair in values if by_name.get(plain_name(pair[0])) != name)
     if not wanted:
         return start, others
-    if plain(wanted[-1]) != MODEL:
-        found = apply(start, ((name, wanted[-1]),))
+    if plain_name(wanted[-1]) != MODEL:
+        found = apply_pairs(start, ((name, wanted[-1]),))
         same = not follows and getattr(found, name) == getattr(start, name)
         whose: WindowFrom = "own" if same else "set"
     else:
@@ -110,26 +110,26 @@ def share_of(tokens: int, window: int, whose: WindowFrom) -> str:
     return per_cent(tokens / window)
 
 
-def of_window(tokens: int, whose: WindowFrom) -> str:
+def describe_window(tokens: int, whose: WindowFrom) -> str:
     """Which window, and why: `64,000, its own`."""
     return f"{tokens:,}, {WHOSE[whose]}"
 
 
-def apply(settings: S, values: Iterable[tuple[str, str]]) -> S:
+def apply_pairs(settings: S, values: Iterable[tuple[str, str]]) -> S:
     """`settings` with the given values. Raises InspectorError for an unknown name or an impossible value."""
     by_name = _names(settings)
     hints = get_type_hints(type(settings))
-    words = {one.name: one.metadata["word"] for one in settable(settings) if "word" in one.metadata}
+    words = {one.name: one.metadata["word"] for one in settable_fields(settings) if "word" in one.metadata}
     for key, text in values:
-        name = by_name.get(plain(key))
+        name = by_name.get(plain_name(key))
         if name is None:
-            known = ", ".join(one.name for one in settable(settings))
+            known = ", ".join(one.name for one in settable_fields(settings))
             raise UnknownSetting(f"There is no setting {key!r}. Known: {known}.")
         settings = replace(settings, **{name: _value(key, text, hints[name], words.get(name, ""))})  # type: ignore[type-var]
-    return check(settings)
+    return check_limits(settings)
 
 
-def check(settings: S) -> S:
+def check_limits(settings: S) -> S:
     """The settings, if every value lies within its field's limits. Raises InspectorError."""
     for one in fields(settings):  # type: ignore[arg-type]
         value, low, high = getattr(settings, one.name), one.metadata.get("low"), one.metadata.get("high")
@@ -143,13 +143,13 @@ def check(settings: S) -> S:
 
 def _names(settings: object) -> dict[str, str]:
     found: dict[str, str] = {}
-    for one in settable(settings):
+    for one in settable_fields(settings):
         for name in (one.name, *one.metadata.get("names", ())):
-            found[plain(name)] = one.name
+            found[plain_name(name)] = one.name
     return found
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Any spelling of a name in one."""
     return "".join(char for char in name.lower() if char.isalnum())
 
@@ -157,7 +157,7 @@ def plain(name: str) -> str:
 def _value(key: str, text: str, hint: Any, word: str) -> Any:
     if get_origin(hint) is Literal:
         for choice in get_args(hint):
-            if plain(str(choice)) == plain(text):
+            if plain_name(str(choice)) == plain_name(text):
                 return choice
         raise InspectorError(f"{key} must be one of {', '.join(map(str, get_args(hint)))}, not {text!r}.")
     kinds = set(get_args(hint)) or {hint}

@@ -91,7 +91,7 @@ class Verdict:
 Verdicts: TypeAlias = tuple[Verdict, ...]
 
 
-def measured(tokens: int, limit: int, of: str, *, fires_on: bool = False) -> str:
+def compare_to_limit(tokens: int, limit: int, of: str, *, fires_on: bool = False) -> str:
     """`118,402 ≤ 120,000 (60% of 200,000): 1,599 to go`. `fires_on`: on the limit (>=), not above it (>)."""
     if tokens > limit or (fires_on and tokens == limit):
         return f"{tokens:,} {'≥' if fires_on else '>'} {limit:,} ({of}): {tokens - limit:,} over"

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QToolButton, QWidget
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import WHOSE, WindowFrom, listed
+from inspector.core.policies.settings import WHOSE, WindowFrom, form_fields
 from inspector.gui.look.build import column, holding, mark, small_button
 from inspector.gui.look.labels import label
 
@@ -41,7 +41,7 @@ class SettingRows(QScrollArea):
             row.hide()
             row.deleteLater()
         hints = get_type_hints(type(own))
-        self.rows = {one.name: SettingRow(one, hints[one.name], getattr(own, one.name)) for one in listed(own)}
+        self.rows = {one.name: SettingRow(one, hints[one.name], getattr(own, one.name)) for one in form_fields(own)}
         for n, row in enumerate(self.rows.values()):
             row.taken.connect(self._take)
             row.reset.connect(lambda name: self._put(name, None))

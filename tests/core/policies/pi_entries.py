@@ -10,8 +10,8 @@ from typing import Any
 from inspector.core.formats.pi.messages import read_message, read_usage
 from inspector.core.formats.reading import RecordPosition
 from inspector.core.message import Message, Text, ToolResult
+from inspector.core.policies.pi.context_size import make_summary_message
 from inspector.core.policies.pi.entries import Entry, EntryKind
-from inspector.core.policies.pi.usage import summary_message
 from inspector.core.policies.verdict import CallReport
 
 _ROLES = {"U": "user", "A": "assistant", "T": "tool"}
@@ -29,7 +29,7 @@ def entry(sign: str) -> Entry:
     if kind in _METADATA:
         return Entry(_METADATA[kind], name)
     if kind == "C":
-        return Entry("compaction", name, summary_message("OLD", ()), first_kept=f"e{tokens}")
+        return Entry("compaction", name, make_summary_message("OLD", ()), first_kept=f"e{tokens}")
     if kind == "B":
         return Entry("bashExecution", name, Message(name, "user", (Text("Ran it"),)), counted=4 * tokens)
     if kind in ("CM", "BS"):

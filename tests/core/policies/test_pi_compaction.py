@@ -10,10 +10,10 @@ from inspector.core.needs import Answer, Failure, ProviderFailure, Summarize, dr
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY, PiPolicy
-from inspector.core.policies.pi.compaction import Supplied, Veto, serialise
+from inspector.core.policies.pi.compaction import Supplied, Veto, serialise_messages
+from inspector.core.policies.pi.context_size import is_overflow, read_summary, says_overflow
 from inspector.core.policies.pi.entries import NO_FILES, Files, files_in, files_of
 from inspector.core.policies.pi.settings import PiState
-from inspector.core.policies.pi.usage import is_overflow, says_overflow, summary_of
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage
 from tests.core.policies.build import Script, assistant, buffer, plain, result, texts, user
@@ -65,7 +65,7 @@ def test_p_cmp_2_split_turn_and_focus() -> None:
     assert first.text.endswith("\n\nAdditional focus: the API")
     assert "the API" not in second.text
     expected = "SUM1\n\n---\n\n**Turn Context (split turn):**\n\nSUM2"
-    assert summary_of(outcome.buffer.messages[0]) == expected
+    assert read_summary(outcome.buffer.messages[0]) == expected
 
 
 def test_p_cmp_3_no_prior_history() -> None:
@@ -75,7 +75,7 @@ def test_p_cmp_3_no_prior_history() -> None:
     )
     assert [need.max_tokens for need in asked(script)] == [8_192]
     expected = "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nSUM1"
-    assert summary_of(outcome.buffer.messages[0]) == expected
+    assert read_summary(outcome.buffer.messages[0]) == expected
     assert len(outcome.buffer.messages) == 2
 
 
@@ -136,7 +136,7 @@ def test_file_lists() -> None:
     start = buffer(user("go"), answer, *results, *plain(2).messages)
     outcome = run(start, Script("S"))
     lists = "\n\n<read-files>\na\n</read-files>\n\n<modified-files>\nb\nc\n</modified-files>"
-    assert summary_of(outcome.buffer.messages[0]) == f"S{lists}"
+    assert read_summary(outcome.buffer.messages[0]) == f"S{lists}"
     ended = event(outcome, "auto_compaction_end")["result"]
     assert ended["details"] == {"readFiles": ["a"], "modifiedFiles": ["b", "c"]}
     again = outcome.buffer.with_messages((*outcome.buffer.messages, assistant("", ("6", "write", {"path": "a"}))))
@@ -158,7 +158,7 @@ def test_p_cmp_8_an_extension_cancels() -> None:
 def test_an_extension_supplies_the_summary() -> None:
     script = Script()
     outcome = run(plain(4), script, policy=PiPolicy(extension=lambda _: Supplied("MINE", Files(("a",)))))
-    assert (script.needs, summary_of(outcome.buffer.messages[0])) == ([], "MINE")
+    assert (script.needs, read_summary(outcome.buffer.messages[0])) == ([], "MINE")
     assert event(outcome, "auto_compaction_end")["result"]["details"]["readFiles"] == ["a"]
     assert event(outcome, "session_compact")["fromExtension"] is True
 
@@ -195,7 +195,7 @@ def test_a_split_turn_right_behind_a_summary(mode: str, expected: str) -> None:
     kept = first.buffer.messages
     longer = first.buffer.with_messages((*kept, assistant("x" * 400), assistant("x" * 400)))
     second = run(longer, Script("PREFIX"), ("keepRecentTokens", "100"), ("mode", mode), running=first.running)
-    assert summary_of(second.buffer.messages[0]).startswith(f"{expected}\n\n---")
+    assert read_summary(second.buffer.messages[0]).startswith(f"{expected}\n\n---")
 
 
 def test_the_newest_user_message_goes_into_the_prefix_unless_it_is_pinned() -> None:
@@ -232,7 +232,7 @@ def test_p_ser_1() -> None:
         "a", "assistant",
         (Thinking("t"), Text("x"), ToolCall("1", "read", {"path": "a", "n": 1}), ToolCall("2", "ls", {})),
     )  # fmt: skip
-    assert serialise([user("hi"), answer, result("1", "z" * 2001)]) == (
+    assert serialise_messages([user("hi"), answer, result("1", "z" * 2001)]) == (
         "[User]: hi\n\n[Assistant thinking]: t\n\n[Assistant]: x\n\n"
         '[Assistant tool calls]: read(path="a", n=1); ls()\n\n'
         f"[Tool result]: {'z' * 2000}\n\n[... 1 more characters truncated]"
@@ -240,9 +240,9 @@ def test_p_ser_1() -> None:
 
 
 def test_serialisation_cuts_in_utf_16_units() -> None:
-    assert serialise([result("c", "😀" * 1001)]).endswith("😀\n\n[... 2 more characters truncated]")
-    assert serialise([result("c", "中" * 2000)]) == f"[Tool result]: {'中' * 2000}"
-    assert serialise([user(""), result("c", ""), Message("m", "assistant", ())]) == ""
+    assert serialise_messages([result("c", "😀" * 1001)]).endswith("😀\n\n[... 2 more characters truncated]")
+    assert serialise_messages([result("c", "中" * 2000)]) == f"[Tool result]: {'中' * 2000}"
+    assert serialise_messages([user(""), result("c", ""), Message("m", "assistant", ())]) == ""
 
 
 # --- overflow

@@ -1,10 +1,13 @@
 """Pi's conformance cases P-CUT and P-PRE by ID, and what the cut point promises beyond them."""
 
+from dataclasses import replace
+
 import pytest
 
 from inspector.core.message import Message
-from inspector.core.policies.pi.entries import CutPoint, Entry, Preparation, Rules, entries_of, find_cut_point, prepare
-from inspector.core.policies.pi.usage import summary_message, summary_of
+from inspector.core.policies.pi.context_size import make_summary_message, read_summary
+from inspector.core.policies.pi.entries import CutPoint, Entry, Preparation, entries_of, find_cut_point, prepare
+from inspector.core.policies.pi.rules import NEWEST, SEED
 from tests.core.policies.build import assistant, result, user
 from tests.core.policies.pi_entries import entries
 
@@ -41,7 +44,7 @@ def as_entries(*messages: Message) -> list[Entry]:
     return entries_of(messages, "")
 
 
-NEWEST, TOGETHER = Rules(newest=True), Rules(together=True)
+TOGETHER = replace(SEED, keeps_results_with_calls=True)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_the_bash_quirk_leaves_the_prefix_empty() -> None:
 
 
 def test_the_compaction_stands_behind_what_it_kept() -> None:
-    summary = summary_message("S", ())
+    summary = make_summary_message("S", ())
     kept, new = [user("a"), assistant("b")], [user("c")]
     found = entries_of([summary, *kept, *new], kept[-1].id)
     assert [one.kind for one in found] == ["message", "message", "compaction", "message"]
@@ -159,6 +162,6 @@ def test_kinds_of_a_buffer() -> None:
 
 
 def test_the_summary_comes_back_out_of_its_message() -> None:
-    message = summary_message("text\n\n</summary>", [user("x")])
-    assert summary_of(message) == "text\n\n</summary>"
-    assert summary_of(user("another harness's summary")) == "another harness's summary"
+    message = make_summary_message("text\n\n</summary>", [user("x")])
+    assert read_summary(message) == "text\n\n</summary>"
+    assert read_summary(user("another harness's summary")) == "another harness's summary"

@@ -8,10 +8,10 @@ from inspector.core.buffer import Buffer
 from inspector.core.needs import drive
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY
-from inspector.core.policies.pi.compaction import serialise
+from inspector.core.policies.pi.compaction import serialise_messages
+from inspector.core.policies.pi.context_size import estimate_messages, tokens_before
 from inspector.core.policies.pi.entries import CutPoint, Preparation, find_cut_point, prepare
 from inspector.core.policies.pi.settings import PiSettings, PiState
-from inspector.core.policies.pi.usage import estimates, tokens_before
 from inspector.core.policies.place import moment_at
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.harnesses import u16
@@ -44,7 +44,7 @@ def prepared(real: RealSession) -> Preparation:
 
 def test_sizes(real: RealSession) -> None:
     assert (real.lines, len(real.entries), len(real.messages)) == (1019, 1018, 914)
-    assert estimates(real.messages) == 124_661
+    assert estimate_messages(real.messages) == 124_661
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,15 @@ def test_cuts(real: RealSession, keep: int, expected: CutPoint) -> None:
 
 def test_preparation(prepared: Preparation) -> None:
     assert prepared.tokens_before == 177_657
-    assert (len(prepared.to_summarise), estimates(prepared.to_summarise)) == (730, 103_575)
-    assert (len(prepared.turn_prefix), estimates(prepared.turn_prefix)) == (3, 756)
-    assert (len(prepared.kept), estimates(prepared.kept)) == (181, 20_330)
+    assert (len(prepared.to_summarise), estimate_messages(prepared.to_summarise)) == (730, 103_575)
+    assert (len(prepared.turn_prefix), estimate_messages(prepared.turn_prefix)) == (3, 756)
+    assert (len(prepared.kept), estimate_messages(prepared.kept)) == (181, 20_330)
     assert (prepared.previous_summary, prepared.first_kept) == (None, "e837")
     assert (len(prepared.files.read), len(prepared.files.modified)) == (7, 20)
-    assert (u16(serialise(prepared.to_summarise)), u16(serialise(prepared.turn_prefix))) == (337_644, 3_081)
+    assert (u16(serialise_messages(prepared.to_summarise)), u16(serialise_messages(prepared.turn_prefix))) == (
+        337_644,
+        3_081,
+    )
 
 
 def test_no_result_in_the_kept_part_has_lost_its_call(prepared: Preparation) -> None:
@@ -90,8 +93,8 @@ def test_the_same_by_way_of_the_reader(path: Path) -> None:
         "tokensBefore": 177_657, "previousSummary": False,
     }  # fmt: skip
     kept = outcome.buffer.messages[1:]
-    assert estimates(kept, filed=moment.filed) == 20_330
-    assert estimates(kept) == 20_330 - 213, "a call of an answer that was aborted is not sent"
+    assert estimate_messages(kept, filed=moment.filed) == 20_330
+    assert estimate_messages(kept) == 20_330 - 213, "a call of an answer that was aborted is not sent"
     (found,) = POLICY.due(PolicyContext(start, settings, PiState(), moment))
     assert (found.due, found.tokens, found.limit) == (False, 177_604, 183_616)
     upstream = POLICY.settings([("profile", "upstream")], 194_000)

@@ -13,17 +13,17 @@ from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY
 from inspector.core.policies.pi.compaction import judge
-from inspector.core.policies.pi.settings import PiSettings, PiState, optimal_config
-from inspector.core.policies.pi.usage import (
+from inspector.core.policies.pi.context_size import (
     calculate_tokens,
-    context_tokens,
     dynamic_reserve,
-    estimate,
-    estimates,
-    should_compact,
-    should_compact_by_cost,
+    estimate_message,
+    estimate_messages,
+    is_compaction_cheaper,
+    is_over_limit,
+    measure_context,
     tokens_before,
 )
+from inspector.core.policies.pi.settings import PiSettings, PiState, optimal_config
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage
 from tests.core.policies.build import Script, assistant, buffer, plain, result, user
@@ -37,7 +37,7 @@ def said(message: Message, prompt: int, output: int = 0, finish: str = "stop") -
 
 def filled(messages: Sequence[Message], *reports: CallReport, settings: PiSettings = SEED) -> int:
     context = PolicyContext(buffer(*messages), settings, PiState(), PolicyInput(reports=reports))
-    return context_tokens(context).tokens
+    return measure_context(context).tokens
 
 
 # --- usage
@@ -88,7 +88,7 @@ def test_p_use_4_no_messages_and_the_system_prompt() -> None:
     assert filled([]) == 0
     prompt = Prompt("x" * 8, (Tool("read", {"a": 1}),))
     context = PolicyContext(Buffer((), prompt), SEED, PiState(), PolicyInput(reports=()))
-    assert context_tokens(context).tokens == 2 + 3  # ceil(len('[{"a":1}]') / 4)
+    assert measure_context(context).tokens == 2 + 3  # ceil(len('[{"a":1}]') / 4)
 
 
 def test_p_use_5_content_and_overhead() -> None:
@@ -143,7 +143,7 @@ def test_the_moment_without_reports_speaks_of_the_newest_answer() -> None:
     ],
 )
 def test_the_formula(name: str, tokens: int, reserve: int, enabled: bool, expected: bool) -> None:
-    assert should_compact(tokens, 200_000, reserve, enabled) is expected
+    assert is_over_limit(tokens, 200_000, reserve, enabled) is expected
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("faithful", True), ("safe", False)])
@@ -192,7 +192,7 @@ def test_p_trg_7_dynamic_reserve(name: str, tokens: list[int], expected: int) ->
     ("tokens", "compaction", "going_on", "expected"), [(100, 4, 5, False), (101, 5, 5, False), (101, 4, 5, True)]
 )
 def test_p_trg_8_cost_aware(tokens: int, compaction: float, going_on: float, expected: bool) -> None:
-    assert should_compact_by_cost(tokens, 100, compaction, going_on) is expected
+    assert is_compaction_cheaper(tokens, 100, compaction, going_on) is expected
 
 
 @pytest.mark.parametrize(("calls", "due"), [(0, False), (1, False), (2, True)])
@@ -257,11 +257,11 @@ def test_the_policy_is_in_the_catalogue() -> None:
     ],
 )
 def test_p_est(name: str, message: Message, expected: int) -> None:
-    assert estimate(message) == expected
+    assert estimate_message(message) == expected
 
 
 def test_p_est_6_sum() -> None:
-    assert estimates([user("x" * 400)]) == 100
+    assert estimate_messages([user("x" * 400)]) == 100
     assert filled([user("x" * 400)], settings=UPSTREAM) == 100
     assert filled([], settings=UPSTREAM) == 0
 

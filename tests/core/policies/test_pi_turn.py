@@ -18,7 +18,7 @@ from inspector.core.needs import (
     drive,
 )
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.pi import POLICY, check_place
+from inspector.core.policies.pi import POLICY, count_checked_messages
 from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.turn import TurnResult
 from inspector.core.policies.verdict import CallReport, PolicyInput
@@ -124,7 +124,7 @@ def test_before_the_call() -> None:
 def test_how_much_stands_at_a_check_point(point: str, messages: str, expected: int | None) -> None:
     made = {"U": user("u"), "A": assistant("a"), "C": assistant("", ("c", "read", {})), "T": result("c", "r")}
     settings = POLICY.settings([("check_point", point)])
-    assert check_place([made[one] for one in messages], settings) == expected
+    assert count_checked_messages([made[one] for one in messages], settings) == expected
 
 
 def test_seen_from_the_next_call_the_answer_was_checked_before_its_tools() -> None:

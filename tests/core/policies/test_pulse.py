@@ -15,9 +15,9 @@ from inspector.core.policies.pulse import (
     PREFIX,
     PulseSettings,
     PulseState,
+    count_tokens,
     prune,
     split_by_turns,
-    tokens,
     turn_starts,
 )
 from inspector.core.policies.verdict import PolicyInput
@@ -250,7 +250,7 @@ def test_c_fb_7() -> None:
     outcome, _ = run(start, "SUM")
     assert reason(outcome) == "summary-too-large"
     assert outcome.buffer.messages == tuple(start[2:])
-    assert tokens(outcome.buffer.messages, ALWAYS) > 32_000
+    assert count_tokens(outcome.buffer.messages, ALWAYS) > 32_000
     safe = POLICY.settings([("COMPACT_TRIGGER", "0"), ("mode", "safe")])
     outcome, _ = run(start, "SUM", settings=safe)
     assert len(outcome.buffer.messages) == 3  # the most that fits

@@ -7,7 +7,7 @@ import pytest
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.settings import said
+from inspector.core.policies.settings import window_pairs
 from tests.core.policies.build import buffer, user
 
 FIXED = {"pulse": 64_000, "learn-claude-code": 200_000}
@@ -48,9 +48,9 @@ def test_a_window_is_set_or_the_models(name: str, key: str) -> None:
 
 def test_the_users_word_on_the_window_holds_for_all() -> None:
     for name in POLICIES:
-        assert window(name, said(50_000), 50_000) == (50_000, "set")
-        assert window(name, said(None), 50_000) == window(name, (), 50_000)
-    assert POLICIES["pulse"].settings(said(50_000), 50_000).compact_trigger == 37_500
+        assert window(name, window_pairs(50_000), 50_000) == (50_000, "set")
+        assert window(name, window_pairs(None), 50_000) == window(name, (), 50_000)
+    assert POLICIES["pulse"].settings(window_pairs(50_000), 50_000).compact_trigger == 37_500
 
 
 def test_a_harness_own_value_is_its_own_when_it_is_typed() -> None:
@@ -64,8 +64,8 @@ def test_the_verdict_says_which_window_and_why(name: str) -> None:
     def why(*pairs: tuple[str, str], model: int | None = 100_000) -> str:
         policy = POLICIES[name]
         settings = policy.settings(pairs, model)
-        said = policy.due(PolicyContext(buffer(user("hi")), settings, policy.fresh(settings)))
-        return " ".join(verdict.why for verdict in said)
+        window_pairs = policy.due(PolicyContext(buffer(user("hi")), settings, policy.fresh(settings)))
+        return " ".join(verdict.why for verdict in window_pairs)
 
     assert ("the model's" in why()) is (name not in FIXED)
     assert ("its own" in why()) is (name in FIXED)

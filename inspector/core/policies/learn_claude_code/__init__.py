@@ -11,10 +11,10 @@ from inspector.core.policies.learn_claude_code import layers
 from inspector.core.policies.learn_claude_code.layers import LearnContext
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState, checked
 from inspector.core.policies.learn_claude_code.wire import list_tokens
-from inspector.core.policies.replacements import with_content
-from inspector.core.policies.settings import WHOSE, read, share_of
+from inspector.core.policies.replacements import replace_content
+from inspector.core.policies.settings import WHOSE, read_settings, share_of
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
-from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, measured
+from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, compare_to_limit
 from inspector.core.words import plural
 
 Turn: TypeAlias = TurnContext[LearnSettings, LearnState]
@@ -36,7 +36,7 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> LearnSettings:
         """The window is its own constant, whatever the model's is."""
-        return checked(read(LearnSettings(), values, window, follows=False))
+        return checked(read_settings(LearnSettings(), values, window, follows=False))
 
     def parsed(self, data: Mapping[str, Any]) -> LearnState:
         return super().parsed(data.get("breaker", {}))
@@ -109,7 +109,7 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
             if message.result is not None:
                 content = yield from layers.handle_tool_output(message.result.content, turn.now.settings)
                 if content is not message.result.content:
-                    message = with_content(message, content)
+                    message = replace_content(message, content)
             results.append(message)
         turn.add(results)
 
@@ -130,7 +130,7 @@ def _micro(context: LearnContext) -> Verdict:
 def _auto(context: LearnContext) -> Verdict:
     settings, running, limit = context.settings, context.running, context.settings.threshold
     total, savings = layers.sizes(context.messages, settings)
-    why = measured(total, limit, f"{settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,}")
+    why = compare_to_limit(total, limit, f"{settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,}")
     whose = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
         return Verdict("auto", False, why + whose, total, limit)

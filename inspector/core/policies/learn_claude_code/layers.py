@@ -26,7 +26,7 @@ from inspector.core.policies.learn_claude_code.wire import (
     tokens,
     wire_role,
 )
-from inspector.core.policies.replacements import cleared, inserted, with_content
+from inspector.core.policies.replacements import clear_result, inserted, replace_content
 from inspector.core.policies.turn import Done
 
 MICRO, SPILL = "micro", "spill"
@@ -72,7 +72,7 @@ def microcompact(context: LearnContext) -> Outcome[LearnState]:
         return context.unchanged(MICRO)
     messages = list(context.messages)
     for at in indices:
-        messages[at] = cleared(messages[at], PLACEHOLDER)
+        messages[at] = clear_result(messages[at], PLACEHOLDER)
     changed = {messages[at].id: "cleared" for at in indices}
     after = context.buffer.with_messages(messages)
     return Outcome(MICRO, after, context.running, changed=changed)  # type: ignore[arg-type]
@@ -110,7 +110,7 @@ def spill(context: LearnContext) -> Done[LearnState]:
         result = message.result
         if result is not None and is_large(message, context.settings):
             content = yield from handle_tool_output(result.content, context.settings)
-            messages[at] = with_content(message, content)
+            messages[at] = replace_content(message, content)
             changed[message.id] = "cut"
     if not changed:
         return context.unchanged(SPILL)

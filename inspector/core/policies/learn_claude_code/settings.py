@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
+from inspector.core.policies.settings import DERIVED, WindowFrom, check_limits, setting, window_setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class LearnSettings:
 
 def checked(settings: LearnSettings) -> LearnSettings:
     """The settings, if all limits hold. Raises InspectorError."""
-    check(settings)
+    check_limits(settings)
     if settings.safe and settings.threshold <= 0:
         raise InspectorError(
             f"The threshold would be {settings.threshold:,} tokens: context_window {settings.context_window:,} must be "

@@ -1,4 +1,4 @@
-"""One compaction: would Pi compact this buffer, the summary calls, and the buffer after it (spec 3.2 to 3.10)."""
+"""One compaction: whether Pi would compact this buffer, its calls for a summary, and the buffer after it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,21 +8,34 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Json, Message, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.pi import usage
+from inspector.core.policies.pi.context_size import (
+    Fill,
+    choose_reserve,
+    compaction_cost,
+    continue_cost,
+    estimate_buffer,
+    is_clamped,
+    is_compaction_cheaper,
+    is_over_limit,
+    make_summary_message,
+    measure_context,
+    read_reports,
+    tokens_before,
+)
 from inspector.core.policies.pi.entries import (
     NO_FILES,
     Files,
     Preparation,
-    Rules,
-    border_of,
+    count_leading_system,
     entries_at,
-    leading_system,
+    find_border,
     prepare,
 )
+from inspector.core.policies.pi.rules import SEED, PiRules
 from inspector.core.policies.pi.settings import PiContext, PiSettings, PiState
 from inspector.core.policies.settings import WHOSE
 from inspector.core.policies.turn import Done
-from inspector.core.policies.verdict import Verdict, measured
+from inspector.core.policies.verdict import Verdict, compare_to_limit
 from inspector.core.tokens.harnesses import u16
 from inspector.core.words import plural
 
@@ -77,18 +90,19 @@ TURN_PREFIX = (
     "## Context for Suffix\nWhat the kept end builds on."
 )
 TOOL_RESULT_MAX = 2_000
-"""UTF-16 units of a tool result that the summariser sees."""
+"""UTF-16 units of a tool result that the summariser reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The trigger's numbers. `guard` says what keeps it from firing although it is over; empty = nothing."""
+    """The numbers of the trigger, and whether it fires."""
 
-    fill: usage.Fill
+    fill: Fill
     reserve: int
     limit: int
     over: bool
     guard: str = ""
+    """What keeps the trigger from firing although it is over its limit; empty for nothing."""
 
     @property
     def due(self) -> bool:
@@ -96,57 +110,75 @@ class Judgement:
 
 
 def judge(context: PiContext) -> Judgement:
-    """The trigger on this buffer. Cheap where usage is reported: looks at the messages after it only."""
+    """Apply the trigger to this buffer. Cheap if usage is reported: then only the messages after it are read."""
     settings, messages = context.settings, context.messages
-    border = border_of(context)
-    newest = (message for message in reversed(messages) if message.id == border or message.role == "assistant")
-    stale = bool(border) and next((message.id for message in newest), "") == border
-    if stale:  # the newest answer is older than the compaction: what was reported for it is not about this buffer
-        fill = usage.Fill(usage.estimated_tokens(context.buffer, settings, context.moment.filed))
+    border = find_border(context)
+    is_stale = _is_stale(messages, border)
+    if is_stale:
+        fill = Fill(estimate_buffer(context.buffer, settings, context.moment.filed))
     else:
-        fill = usage.context_tokens(context, border)
-    room = usage.reserve(settings, messages)
-    over = usage.should_compact(fill.tokens, settings.context_window, room)
-    limit = settings.context_window - room
-    return Judgement(fill, room, limit, over, _guard(fill, limit, context, stale))
+        fill = measure_context(context, border)
+    reserve = choose_reserve(settings, messages)
+    is_over = is_over_limit(fill.tokens, settings.context_window, reserve)
+    limit = settings.context_window - reserve
+    return Judgement(fill, reserve, limit, is_over, _find_guard(fill, limit, context, is_stale))
 
 
-def _guard(fill: usage.Fill, limit: int, context: PiContext, stale: bool) -> str:
-    settings, running, reports = context.settings, context.running, usage.reports_of(context)
+def _is_stale(messages: Sequence[Message], border: str) -> bool:
+    """Is the newest answer older than the compaction, so that its usage does not describe this buffer?"""
+    if not border:
+        return False
+    for message in reversed(messages):
+        if message.id == border:
+            return True
+        if message.role == "assistant":
+            return False
+    return False
+
+
+def _find_guard(fill: Fill, limit: int, context: PiContext, is_stale: bool) -> str:
+    """Say what keeps the trigger from firing; empty for nothing."""
+    settings, running, reports = context.settings, context.running, read_reports(context)
     if not settings.enabled:
         return "switched off"
-    if stale:
+    if is_stale:
         return "the newest answer is older than the compaction"
-    if settings.is_code and reports and reports[-1].finish == "aborted":
+    if settings.rules.counts_as_code and reports and reports[-1].finish == "aborted":
         return "the newest answer was aborted"
     if settings.safe and not settings.context_window:
         return "the window is unknown"
     if settings.safe and running.open:
         return f"{running.failures} compactions failed in a row"
-    if settings.cost_aware and fill.tokens > limit:
-        going_on = usage.continue_cost(fill.tokens, settings.keep_recent_tokens, settings.expected_calls)
-        if not usage.should_compact_by_cost(fill.tokens, limit, usage.compaction_cost(fill.tokens), going_on):
-            return "going on costs less than compacting"
+    if settings.cost_aware and _costs_more(fill, limit, settings):
+        return "going on costs less than compacting"
     return ""
 
 
-def verdict(context: PiContext) -> Verdict:
-    """The verdict on the one tier that Pi has."""
+def _costs_more(fill: Fill, limit: int, settings: PiSettings) -> bool:
+    """Does compacting now cost more than continuing without it?"""
+    if fill.tokens <= limit:
+        return False
+    continuing = continue_cost(fill.tokens, settings.keep_recent_tokens, settings.expected_calls)
+    return not is_compaction_cheaper(fill.tokens, limit, compaction_cost(fill.tokens), continuing)
+
+
+def give_verdict(context: PiContext) -> Verdict:
+    """Return the verdict on Pi's only tier."""
     settings, overflow = context.settings, context.moment.overflow
     judgement = judge(context)
     tokens, limit = judgement.fill.tokens, judgement.limit
-    why = measured(tokens, limit, f"{settings.context_window:,} − {judgement.reserve:,}")
-    notes = [why, _source(judgement.fill), f"the window is {WHOSE[settings.window_from]}", judgement.guard]
-    if usage.is_clamped(settings, settings.reserve_tokens):
+    why = compare_to_limit(tokens, limit, f"{settings.context_window:,} − {judgement.reserve:,}")
+    notes = [why, _describe_source(judgement.fill), f"the window is {WHOSE[settings.window_from]}", judgement.guard]
+    if is_clamped(settings, settings.reserve_tokens):
         notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")
-    if judgement.due and _prepared(Job("threshold"), context) is None:
+    if judgement.due and _prepare(Job("threshold"), context) is None:
         notes.append("nothing can be summarised")
-    notes.append(f"by the rules of pi {settings.version}")
-    due = judgement.due or bool(overflow)
-    return Verdict(TIER, due, " · ".join(filter(None, [overflow, *notes])), tokens, limit)
+    notes.append(f"by the rules of pi {settings.rules.version}")
+    is_due = judgement.due or bool(overflow)
+    return Verdict(TIER, is_due, " · ".join(filter(None, [overflow, *notes])), tokens, limit)
 
 
-def _source(fill: usage.Fill) -> str:
+def _describe_source(fill: Fill) -> str:
     if fill.reported is None:
         return "estimated"
     if not fill.since:
@@ -159,7 +191,7 @@ def _source(fill: usage.Fill) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """An extension's veto."""
+    """An extension's refusal to compact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,58 +204,60 @@ class Supplied:
 
 
 Extension: TypeAlias = Callable[[Preparation], Veto | Supplied | None]
-"""What listens to `session_before_compact`; None = go on."""
+"""A listener to `session_before_compact`; it returns None to let the compaction proceed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A compaction to be run: why, and what follows the buffer untouched.
-
-    `rest` are messages that came after the point where Pi compacts: results of the answer that was just given.
-    """
+    """A compaction to run, and why."""
 
     reason: Reason
     rest: tuple[Message, ...] = ()
+    """Messages after the point at which Pi compacts, which stay: results of the newest answer."""
     retry: bool = False
-    """The call is made again afterwards."""
+    """The call is repeated afterwards."""
     extension: Extension | None = None
 
 
-def compact(job: Job, context: PiContext) -> Done[PiState]:
-    """Compact. Where it fails nothing is appended: the buffer stays, the event says why."""
-    prepared = _prepared(job, context)
+def run_compaction(job: Job, context: PiContext) -> Done[PiState]:
+    """Compact. If it fails, nothing is appended: the buffer stays, and the last event says why."""
+    prepared = _prepare(job, context)
     events = [Event("auto_compaction_start", {"reason": job.reason})]
     if prepared is None:
-        return _ended(job, context, events, "", False)
-    events.append(_before(prepared, context))
+        return _end_unchanged(job, context, events, "", False)
+    events.append(_describe_preparation(prepared, context))
     ruling = job.extension(prepared) if job.extension else None
     if isinstance(ruling, Veto):
-        return _ended(job, context, events, "", True)
+        return _end_unchanged(job, context, events, "", True)
     if ruling is not None:
-        return _appended(job, prepared, ruling, context, events)
+        return _append_summary(job, prepared, ruling, context, events)
     settings, running, moment = context.settings, context.running, context.moment
     try:
         if not moment.router:
             raise SummarizationFailed(NO_MODEL)
-        room = usage.reserve(settings, context.messages)
-        summary = yield from summarise(prepared, settings, room, moment.instructions.strip())
-    except SummarizationFailed as failed:
-        another_failure = context.with_running(replace(running, failures=running.failures + 1))
-        return _ended(job, another_failure, events, str(failed), False)
-    return _appended(job, prepared, Supplied(summary, prepared.files, False), context, events)
+        reserve = choose_reserve(settings, context.messages)
+        summary = yield from request_summary(prepared, settings.rules, reserve, moment.instructions.strip())
+    except SummarizationFailed as failure:
+        failed = context.with_running(replace(running, failures=running.failures + 1))
+        return _end_unchanged(job, failed, events, str(failure), False)
+    return _append_summary(job, prepared, Supplied(summary, prepared.files, False), context, events)
 
 
-def _prepared(job: Job, context: PiContext) -> Preparation | None:
+def _prepare(job: Job, context: PiContext) -> Preparation | None:
     settings = context.settings
     owed = {message.result.call_id for message in job.rest if message.result is not None}
-    before = usage.tokens_before(context)
-    rules = Rules(settings.is_newest, settings.safe)
-    keep = settings.keep_recent_tokens
-    return prepare(entries_at(context), keep, before, settings.legacy_start, owed, rules)
+    return prepare(
+        entries_at(context),
+        settings.keep_recent_tokens,
+        tokens_before(context),
+        settings.legacy_start,
+        owed,
+        settings.rules,
+    )
 
 
-def _before(prepared: Preparation, context: PiContext) -> Event:
-    """The design's fields and the code's."""
+def _describe_preparation(prepared: Preparation, context: PiContext) -> Event:
+    """Return the event with the fields of both the design and the code."""
     judgement = judge(context)
     to_summarise, turn_prefix = prepared.counts
     preparation: dict[str, Json] = {
@@ -244,43 +278,50 @@ def _before(prepared: Preparation, context: PiContext) -> Event:
     return Event("session_before_compact", fields)
 
 
-def _ended(job: Job, context: PiContext, events: Sequence[Event], error: str, aborted: bool) -> Outcome[PiState]:
-    """Nothing was appended. With neither an error nor a veto there was nothing to compact."""
-    fields = {"result": None, "aborted": aborted, "willRetry": False} | ({"errorMessage": error} if error else {})
+def _end_unchanged(
+    job: Job, context: PiContext, events: Sequence[Event], error: str, aborted: bool
+) -> Outcome[PiState]:
+    """Return the outcome without a compaction. Neither an error nor a veto: there was nothing to compact."""
+    fields: dict[str, Json] = {"result": None, "aborted": aborted, "willRetry": False}
+    if error:
+        fields["errorMessage"] = error
     buffer = context.buffer.with_messages((*context.messages, *job.rest)) if job.rest else context.buffer
     return Outcome(TIER, buffer, context.running, (*events, Event("auto_compaction_end", fields)), False, error)
 
 
-def _appended(
-    job: Job, prepared: Preparation, made: Supplied, context: PiContext, events: Sequence[Event]
+def _append_summary(
+    job: Job, prepared: Preparation, supplied: Supplied, context: PiContext, events: Sequence[Event]
 ) -> Outcome[PiState]:
+    """Return the outcome with the summary in place of what was removed."""
     messages, running = context.messages, context.running
-    lead, kept = messages[: leading_system(messages)], {message.id for message in prepared.kept}
-    removed = [message for message in messages[len(lead) :] if message.id not in kept]
-    pinned = _pinned(removed, prepared) if context.settings.pin_last_user else ()
-    inserted = usage.summary_message(made.summary, removed)
+    lead = messages[: count_leading_system(messages)]
+    kept_ids = {message.id for message in prepared.kept}
+    removed = [message for message in messages[len(lead) :] if message.id not in kept_ids]
+    pinned = _find_pinned(removed, prepared) if context.settings.pin_last_user else ()
+    inserted = make_summary_message(supplied.summary, removed)
     after = (*lead, inserted, *pinned, *prepared.kept)
     stays = {message.id for message in (*pinned, *prepared.lost)}
     changed: dict[str, FateName] = {message.id: "summarised" for message in removed if message.id not in stays}
     result: dict[str, Json] = {
-        "summary": made.summary,
+        "summary": supplied.summary,
         "firstKeptEntryId": prepared.first_kept,
         "tokensBefore": prepared.tokens_before,
-        "details": {"readFiles": list(made.files.read), "modifiedFiles": list(made.files.modified)},
+        "details": {"readFiles": list(supplied.files.read), "modifiedFiles": list(supplied.files.modified)},
     }
     after_events = (
-        Event("session_compact", {"compactionEntry": inserted.id, "fromExtension": made.by_extension}),
+        Event("session_compact", {"compactionEntry": inserted.id, "fromExtension": supplied.by_extension}),
         Event("auto_compaction_end", {"result": result, "aborted": False, "willRetry": job.retry}),
     )
     buffer = context.buffer.with_messages((*after, *job.rest))
     seen, count = buffer.messages[-1].id, running.compactions + 1
-    border, first = after[-1].id, prepared.first_kept
-    running = replace(running, border=border, first_kept=first, seen=seen, failures=0, compactions=count)
+    running = replace(
+        running, border=after[-1].id, first_kept=prepared.first_kept, seen=seen, failures=0, compactions=count
+    )
     return Outcome(TIER, buffer, running, (*events, *after_events), changed=changed)
 
 
-def _pinned(removed: Sequence[Message], prepared: Preparation) -> tuple[Message, ...]:
-    """Ours: the newest user message, where it is not kept anyway."""
+def _find_pinned(removed: Sequence[Message], prepared: Preparation) -> tuple[Message, ...]:
+    """Return the newest user message if it is not kept anyway (a proposal of ours)."""
     if any(_is_prompt(message) for message in prepared.kept):
         return ()
     newest = next((message for message in reversed(removed) if _is_prompt(message)), None)
@@ -292,107 +333,118 @@ def _is_prompt(message: Message) -> bool:
 
 
 class SummarizationFailed(Exception):
-    """A summary could not be had. Its text is the harness's own sentence."""
+    """No summary was obtained. The text is the harness's own sentence."""
 
 
-def summarise(prepared: Preparation, settings: PiSettings, reserve: int, focus: str = "") -> Conversation[str]:
-    """compact(): one call, or two where a turn is split; then the file lists. Raises SummarizationFailed."""
+def request_summary(prepared: Preparation, rules: PiRules, reserve: int, focus: str = "") -> Conversation[str]:
+    """Ask for the summary: one call, or two if a turn is split; then append the file lists.
+
+    Args:
+        reserve: tokens of the window that are kept free; they bound the answer.
+        focus: what the user wants to be kept.
+
+    Raises:
+        SummarizationFailed: if a call fails or its answer is refused.
+    """
     to_summarise, turn_prefix = prepared.counts
-    if prepared.split and turn_prefix:
-        before = NO_HISTORY
-        if to_summarise:
-            before = yield from _history(prepared, settings, reserve, focus)
-        elif (settings.safe or settings.is_newest) and prepared.previous_summary:
-            before = prepared.previous_summary  # older ones lose it here
-        prefix = yield from _turn_prefix(prepared.turn_prefix, settings, reserve, focus)
-        text = f"{before}{SPLIT}{prefix}"
-    else:
-        text = yield from _history(prepared, settings, reserve, focus)
-    return text + prepared.files.text()
+    if not (prepared.split and turn_prefix):
+        text = yield from _summarise_history(prepared, rules, reserve, focus)
+        return text + prepared.files.text()
+    history = NO_HISTORY
+    if to_summarise:
+        history = yield from _summarise_history(prepared, rules, reserve, focus)
+    elif rules.keeps_previous_summary and prepared.previous_summary:
+        history = prepared.previous_summary
+    prefix = yield from _summarise_turn_prefix(prepared.turn_prefix, rules, reserve, focus)
+    return f"{history}{SPLIT}{prefix}{prepared.files.text()}"
 
 
-def _history(prepared: Preparation, settings: PiSettings, reserve: int, focus: str) -> Conversation[str]:
-    parts = [f"<conversation>\n{serialise(prepared.to_summarise, not settings.is_newest)}\n</conversation>"]
+def _summarise_history(prepared: Preparation, rules: PiRules, reserve: int, focus: str) -> Conversation[str]:
+    parts = [f"<conversation>\n{serialise_messages(prepared.to_summarise, rules)}\n</conversation>"]
     if prepared.previous_summary:
         parts.append(f"<previous-summary>\n{prepared.previous_summary}\n</previous-summary>")
     instructions = UPDATE if prepared.previous_summary else INITIAL
-    parts.append(_focused(instructions, focus))
+    parts.append(_add_focus(instructions, focus))
     need = Summarize(
         SYSTEM,
         "\n\n".join(parts),
-        max_tokens=None if settings.is_newest else reserve * 8 // 10,
+        max_tokens=reserve * 8 // 10 if rules.limits_summary else None,
         source=prepared.to_summarise,
         purpose="history",
     )
-    return (yield from _asked(need, "Summarization failed", settings))
+    return (yield from _ask_model(need, "Summarization failed", rules))
 
 
-def _turn_prefix(messages: tuple[Message, ...], settings: PiSettings, reserve: int, focus: str) -> Conversation[str]:
-    """The newest Pi says nothing of a limit, and what the user wants kept it says here, too."""
-    text = serialise(messages, not settings.is_newest)
-    if settings.is_newest:
-        text, most = f"# Conversation\n{text}\n\n# Instructions\n{_focused(TURN_PREFIX, focus)}", None
+def _summarise_turn_prefix(
+    messages: tuple[Message, ...], rules: PiRules, reserve: int, focus: str
+) -> Conversation[str]:
+    text = serialise_messages(messages, rules)
+    if rules.focuses_turn_prefix:
+        text = f"# Conversation\n{text}\n\n# Instructions\n{_add_focus(TURN_PREFIX, focus)}"
     else:
-        text, most = f"<conversation>\n{text}\n</conversation>\n\n{TURN_PREFIX}", reserve // 2
-    need = Summarize(SYSTEM, text, max_tokens=most, source=messages, purpose="turn prefix")
-    return (yield from _asked(need, "Turn prefix summarization failed", settings))
+        text = f"<conversation>\n{text}\n</conversation>\n\n{TURN_PREFIX}"
+    max_tokens = reserve // 2 if rules.limits_summary else None
+    need = Summarize(SYSTEM, text, max_tokens=max_tokens, source=messages, purpose="turn prefix")
+    return (yield from _ask_model(need, "Turn prefix summarization failed", rules))
 
 
-def _focused(instructions: str, focus: str) -> str:
+def _add_focus(instructions: str, focus: str) -> str:
     return f"{instructions}\n\nAdditional focus: {focus}" if focus else instructions
 
 
-def _asked(need: Summarize, what: str, settings: PiSettings) -> Conversation[str]:
+def _ask_model(need: Summarize, failure_text: str, rules: PiRules) -> Conversation[str]:
     try:
         answer: Answer = yield need
     except Failure as failure:
-        raise SummarizationFailed(f"{what}: {failure}") from None
-    if settings.is_newest and answer.finish in ("length", "max_tokens"):
-        raise SummarizationFailed(f"{what}: generation hit the token cap and the summary is incomplete")
-    if settings.safe and not answer.text.strip():
-        raise SummarizationFailed(f"{what}: the summary is empty")
+        raise SummarizationFailed(f"{failure_text}: {failure}") from None
+    if rules.refuses_cut_summary and answer.finish in ("length", "max_tokens"):
+        raise SummarizationFailed(f"{failure_text}: generation hit the token cap and the summary is incomplete")
+    if rules.refuses_empty_summary and not answer.text.strip():
+        raise SummarizationFailed(f"{failure_text}: the summary is empty")
     return answer.text
 
 
-def serialise(messages: Iterable[Message], thoughts: bool = True) -> str:
-    """serializeConversation: labelled blocks, a blank line between them. The newest Pi leaves thoughts out."""
-    return "\n\n".join(block for message in messages for block in _blocks(message, thoughts))
+def serialise_messages(messages: Iterable[Message], rules: PiRules = SEED) -> str:
+    """serializeConversation: labelled blocks with a blank line between them."""
+    return "\n\n".join(block for message in messages for block in _serialise_message(message, rules))
 
 
-def _blocks(message: Message, thoughts: bool) -> Iterator[str]:
+def _serialise_message(message: Message, rules: PiRules) -> Iterator[str]:
     match message.role:
         case "assistant":
-            yield from _answer(message, thoughts)
+            yield from _serialise_answer(message, rules)
         case "tool":
-            content = "".join(message.result.blocks or (message.result.content,)) if message.result is not None else ""
+            if message.result is None:
+                return
+            content = "".join(message.result.blocks or (message.result.content,))
             if content:
-                yield f"[Tool result]: {truncated(content)}"
+                yield f"[Tool result]: {truncate_result(content)}"
         case _:
             text = "".join(part.text for part in message.parts if isinstance(part, Text))
             if text:
                 yield f"[User]: {text}"
 
 
-def _answer(message: Message, thoughts: bool) -> Iterator[str]:
-    thinking = [part.text for part in message.parts if isinstance(part, Thinking)] if thoughts else []
+def _serialise_answer(message: Message, rules: PiRules) -> Iterator[str]:
+    thinking = [part.text for part in message.parts if isinstance(part, Thinking)]
     texts = [part.text for part in message.parts if isinstance(part, Text)]
-    if thinking:
+    if thinking and rules.serialises_thinking:
         yield "[Assistant thinking]: " + "\n".join(thinking)
     if texts:
         yield "[Assistant]: " + "\n".join(texts)
     if message.calls:
-        yield "[Assistant tool calls]: " + "; ".join(map(_call, message.calls))
+        yield "[Assistant tool calls]: " + "; ".join(map(_serialise_call, message.calls))
 
 
-def _call(call: ToolCall) -> str:
+def _serialise_call(call: ToolCall) -> str:
     arguments = call.arguments
     if isinstance(arguments, Mapping):
         return f"{call.name}({', '.join(f'{key}={dumps(value)}' for key, value in arguments.items())})"
     return f"{call.name}({dumps(arguments)})"
 
 
-def truncated(text: str, limit: int = TOOL_RESULT_MAX) -> str:
-    """The first `limit` UTF-16 units, and how many were left out."""
+def truncate_result(text: str, limit: int = TOOL_RESULT_MAX) -> str:
+    """Return the first `limit` UTF-16 units, with a note of how many were left out."""
     length = u16(text)
     if length <= limit:
         return text

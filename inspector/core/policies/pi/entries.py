@@ -1,14 +1,12 @@
-"""Pi's session entries: messages and what lies between them, how a buffer looks as entries, and where Pi cuts them.
+"""Pi's session entries (messages and what lies between them), a buffer as entries, and where Pi cuts them.
 
 A buffer shows what the model sees: the summary first, then what the compaction kept, then what came after. In the
-session the compaction's entry stands after what it kept, because a session is only appended to. What else Pi's own
-file holds (metadata, commands that the user ran, answers that failed) comes with `Filed`. The newest Pi (1.5) looks at
-what an entry shows the model; the older ones at its type. `newest` says which.
+session the compaction's entry follows what it kept, because a session is only appended to. What else Pi's own file
+holds (metadata, commands that the user ran, answers that failed) is in `Filed`.
 
-The kept part never begins with a tool's result, so that calls and results stay together (spec 3.5). Where something
-else came between a call and its result (the user ran a command meanwhile), Pi may cut there, and the result is left
-without its call; safe mode never does. A call that is still to be answered always stays with what follows it, since its
-result is appended later.
+The kept part never begins with a tool's result, so calls and results stay together. If something else came between a
+call and its result (the user ran a command meanwhile), Pi may cut there, and the result loses its call; safe mode never
+does. A call that has no result yet always stays with what follows it, since its result is appended later.
 """
 
 from collections import defaultdict, deque
@@ -18,8 +16,9 @@ from typing import Literal, TypeAlias, get_args
 
 from inspector.core.calls import first_text
 from inspector.core.message import Message, ToolResult
+from inspector.core.policies.pi.context_size import estimate_message, is_made_up, read_summary
+from inspector.core.policies.pi.rules import SEED, PiRules
 from inspector.core.policies.pi.settings import PiContext
-from inspector.core.policies.pi.usage import estimate, is_made_up, summary_of
 from inspector.core.session import NOTHING_FILED, Filed, Record
 
 EntryKind: TypeAlias = Literal[
@@ -44,54 +43,60 @@ class Entry:
     message: Message | None = None
     """What the model reads of it; None for metadata."""
     counted: int | None = None
-    """UTF-16 units that are counted, where these are not the message's: of a bash entry's command and output."""
+    """UTF-16 units that count instead of the message's: those of a bash entry's command and output."""
     first_kept: str = ""
     """compaction: firstKeptEntryId."""
     whole: Message | None = None
-    """What the file says, where the model reads less of it: an answer that failed, with its calls."""
+    """What the file says if the model reads less of it: an answer that failed, with its calls."""
     sent: bool = True
-    """The buffer holds it: no answer that failed, no command that the user kept to himself."""
+    """Does the buffer hold it? False for an answer that failed, and a command that the user kept private."""
 
     @property
     def is_message(self) -> bool:
         return self.kind in _MESSAGES
 
-    def is_shown(self, newest: bool = False) -> bool:
-        """Is it more than metadata?"""
-        return self.is_message or (newest and self.kind in _BETWEEN) or self.kind == "system"
+    @property
+    def is_prompt(self) -> bool:
+        """Is it the user's own message?"""
+        return self.kind == "message" and self.message is not None and self.message.role == "user"
 
     @property
     def may_open(self) -> bool:
-        """May the kept part begin here? Anything the model reads but a tool's result and a compaction."""
+        """May the kept part begin here? Yes for all that the model reads but a tool's result and a compaction."""
         if self.kind in _TURNS:
             return True
         return self.is_message and self.message is not None and self.message.role != "tool"
 
-    def is_start(self, newest: bool = False) -> bool:
-        """Does a cut here split no turn? A prompt of the user; for the newest Pi anything that starts a turn."""
-        if newest:
-            return self.starts_turn(newest)
-        return self.kind == "message" and self.message is not None and self.message.role == "user"
+    @property
+    def summarised(self) -> Message | None:
+        """The message as Pi's summariser reads it."""
+        return self.whole or self.message
 
-    def starts_turn(self, newest: bool = False) -> bool:
-        """Does a turn begin here?"""
-        return self.is_start() or self.kind in _TURNS or (newest and self.kind == "custom")
+    def is_shown(self, rules: PiRules = SEED) -> bool:
+        """Is it more than metadata?"""
+        if self.is_message or self.kind == "system":
+            return True
+        return rules.cuts_by_visibility and self.kind in _BETWEEN
 
-    def tokens(self, newest: bool = False) -> int:
-        """What the walk to the cut point adds for it: nothing for what is not shown."""
-        return self.size(newest) if self.is_shown(newest) else 0
+    def starts_turn(self, rules: PiRules = SEED) -> bool:
+        """Does a turn of the conversation begin here?"""
+        if self.is_prompt or self.kind in _TURNS:
+            return True
+        return rules.cuts_by_visibility and self.kind == "custom"
 
-    def size(self, newest: bool = False) -> int:
-        """estimateTokens of what the model reads of it."""
+    def splits_no_turn(self, rules: PiRules = SEED) -> bool:
+        """Does a cut in front of it leave all turns whole? By its type: only in front of a prompt."""
+        return self.starts_turn(rules) if rules.cuts_by_visibility else self.is_prompt
+
+    def walk_tokens(self, rules: PiRules = SEED) -> int:
+        """Return what the walk to the cut point adds for it: 0 if it is not shown."""
+        return self.tokens(rules) if self.is_shown(rules) else 0
+
+    def tokens(self, rules: PiRules = SEED) -> int:
+        """Return estimateTokens of what the model reads of it."""
         if self.counted is not None:
             return -(-self.counted // 4)
-        said = self.said
-        return estimate(said, newest) if said else 0
-
-    @property
-    def said(self) -> Message | None:
-        """What Pi's own compaction reads of it."""
-        return self.whole or self.message
+        return estimate_message(self.summarised, rules) if self.summarised else 0
 
 
 def entries_of(
@@ -99,36 +104,43 @@ def entries_of(
     border: str,
     first_kept: str = "",
     filed: Filed = NOTHING_FILED,
-    newest: bool = False,
+    rules: PiRules = SEED,
 ) -> list[Entry]:
-    """The entries that would show the model these messages.
+    """Return the entries that would show the model these messages.
 
-    `border`: the last message that the compaction had before it; `first_kept`: the first entry that it kept. Where no
-    border is known (another harness compacted), everything counts as newer than the compaction. The newest Pi looks at
-    them in the buffer's order, once there is something after the compaction.
+    A Pi that cuts by visibility puts the compaction first, as the buffer does, once something follows it.
+
+    Args:
+        border: id of the last message before the compaction. If unknown (another harness compacted), everything
+            counts as newer than the compaction.
+        first_kept: id of the first entry that the compaction kept.
     """
-    trailing = [_unsent(one) for one in filed.trailing]
+    trailing = [_unsent_entry(record) for record in filed.trailing]
     if not messages or not messages[0].summary:
-        return [*_entries(messages, filed), *trailing]
+        return [*_sent_entries(messages, filed), *trailing]
     summary, rest = messages[0], messages[1:]
     older = next((n + 1 for n, message in enumerate(rest) if message.id == border), 0)
     records = filed.records.get(summary.id, ())
-    first_kept = next((one.first_kept for one in records if one.first_kept), first_kept)
-    kept = [*_entries(rest[:older], filed), *map(_unsent, records[:-1])]
-    kept = kept[next((n for n, entry in enumerate(kept) if entry.id == first_kept), 0) :]
-    compaction = Entry("compaction", summary.id, summary, first_kept=kept[0].id if kept else "")
-    later = [*_entries(rest[older:], filed), *trailing]
-    return [compaction, *kept, *later] if newest and later else [*kept, compaction, *later]
+    first_kept = next((record.first_kept for record in records if record.first_kept), first_kept)
+    candidates = [*_sent_entries(rest[:older], filed), *map(_unsent_entry, records[:-1])]
+    start = next((n for n, entry in enumerate(candidates) if entry.id == first_kept), 0)
+    kept_entries = candidates[start:]
+    compaction = Entry("compaction", summary.id, summary, first_kept=kept_entries[0].id if kept_entries else "")
+    later = [*_sent_entries(rest[older:], filed), *trailing]
+    if rules.cuts_by_visibility and later:
+        return [compaction, *kept_entries, *later]
+    return [*kept_entries, compaction, *later]
 
 
-def _entries(messages: Sequence[Message], filed: Filed) -> Iterator[Entry]:
+def _sent_entries(messages: Sequence[Message], filed: Filed) -> Iterator[Entry]:
+    """Yield the messages as entries, each after what the file holds in front of it."""
     for message in messages:
         records = filed.records.get(message.id, ())
-        yield from map(_unsent, records[:-1])
-        yield _entry(message, records[-1]) if records else _entry(message)
+        yield from map(_unsent_entry, records[:-1])
+        yield _sent_entry(message, records[-1] if records else None)
 
 
-def _entry(message: Message, record: Record | None = None) -> Entry:
+def _sent_entry(message: Message, record: Record | None) -> Entry:
     if record is not None:
         return Entry(_KINDS.get(record.kind, "label"), message.id, message, record.counted, whole=record.message)
     kind: EntryKind = "custom" if message.role == "system" else "message"
@@ -137,51 +149,39 @@ def _entry(message: Message, record: Record | None = None) -> Entry:
     return Entry(kind, message.id, message, 0 if is_made_up(message) else None)
 
 
-def _unsent(record: Record) -> Entry:
-    """An entry of which the buffer holds nothing."""
+def _unsent_entry(record: Record) -> Entry:
     kind = _KINDS.get(record.kind, "label")
     return Entry(kind, record.id, record.message, record.counted, sent=False)
 
 
-def leading_system(messages: Sequence[Message]) -> int:
-    """How many system messages stand in front: they are the prompt's, no tier touches them."""
+def count_leading_system(messages: Sequence[Message]) -> int:
+    """Return how many system messages come first: they belong to the prompt, and no tier touches them."""
     return next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
-def border_of(context: PiContext) -> str:
-    """Id of the last message that is older than the compaction whose summary begins the buffer: recorded, or our own;
-    empty where nobody knows."""
+def find_border(context: PiContext) -> str:
+    """Return the id of the last message that is older than the compaction whose summary begins the buffer.
+
+    It is recorded, or our own; empty if unknown.
+    """
     messages = context.messages
-    lead = leading_system(messages)
-    kept = context.moment.filed.kept.get(messages[lead].id) if lead < len(messages) else None
-    if kept is None:
+    lead = count_leading_system(messages)
+    kept_count = context.moment.filed.kept.get(messages[lead].id) if lead < len(messages) else None
+    if kept_count is None:
         return context.running.border
-    return messages[min(lead + kept, len(messages) - 1)].id
+    return messages[min(lead + kept_count, len(messages) - 1)].id
 
 
 def entries_at(context: PiContext) -> list[Entry]:
-    """The buffer as entries of a session of Pi's."""
-    rest = context.messages[leading_system(context.messages) :]
-    first_kept, newest = context.running.first_kept, context.settings.is_newest
-    return entries_of(rest, border_of(context), first_kept, context.moment.filed, newest)
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """How Pi cuts."""
-
-    newest: bool = False
-    """As Pi 1.5: by what an entry shows the model; where results at the end are too large, before their answer."""
-    together: bool = False
-    """Never between a call and its result."""
-
-
-RULES = Rules()
+    """Return the buffer as entries of a session of Pi's."""
+    rest = context.messages[count_leading_system(context.messages) :]
+    first_kept, rules = context.running.first_kept, context.settings.rules
+    return entries_of(rest, find_border(context), first_kept, context.moment.filed, rules)
 
 
 @dataclass(frozen=True, slots=True)
 class CutPoint:
-    """Indices into the entries; `turn_start` is -1 where the cut does not split a turn, or no start was found."""
+    """Indices into the entries; `turn_start` is -1 if the cut splits no turn, or no start was found."""
 
     first_kept: int
     turn_start: int = -1
@@ -194,90 +194,126 @@ def find_cut_point(
     end: int,
     keep: int,
     owed: Collection[str] = frozenset(),
-    rules: Rules = RULES,
+    rules: PiRules = SEED,
 ) -> CutPoint:
-    """findCutPoint over entries[start:end]. `owed`: ids of calls whose results are still to come. O(end - start)."""
-    change = _held_together(entries, start, end, owed, rules.together)
-    held, valid = 0, list[int]()  # positions where the kept part may begin
-    for at in range(start, end):
-        held += change.get(at, 0)
-        if not held and entries[at].may_open:
-            valid.append(at)
-    if not valid:
+    """findCutPoint over entries[start:end]. O(end - start).
+
+    Args:
+        keep: tokens of the newest entries that stay.
+        owed: ids of calls whose results are still to come.
+    """
+    openings = _find_openings(entries, start, end, owed, rules)
+    if not openings:
         return CutPoint(start)
-    at = _reach(entries, start, end, keep, valid, rules.newest)
-    while at > start and not entries[at - 1].is_shown(rules.newest) and entries[at - 1].kind != "compaction":
-        at -= 1  # metadata travels with what follows it
-    if entries[at].is_start(rules.newest):
+    at = _find_reach(entries, start, end, keep, openings, rules)
+    while at > start and not entries[at - 1].is_shown(rules) and entries[at - 1].kind != "compaction":
+        at -= 1  # metadata stays with what follows it
+    if entries[at].splits_no_turn(rules):
         return CutPoint(at)
-    turn_start = next((n for n in range(at, start - 1, -1) if entries[n].starts_turn(rules.newest)), -1)
+    turn_start = next((n for n in range(at, start - 1, -1) if entries[n].starts_turn(rules)), -1)
     return CutPoint(at, turn_start, turn_start != -1)
 
 
-def _reach(entries: Sequence[Entry], start: int, end: int, keep: int, valid: Sequence[int], newest: bool) -> int:
-    """The first valid position at or after the message with which the newest reach `keep`; else the first of all.
+def _find_openings(entries: Sequence[Entry], start: int, end: int, owed: Collection[str], rules: PiRules) -> list[int]:
+    """Return the positions at which the kept part may begin: no call before them waits for a result after them."""
+    change = _count_waiting(entries, start, end, owed, rules.keeps_results_with_calls)
+    waiting, openings = 0, list[int]()
+    for at in range(start, end):
+        waiting += change.get(at, 0)
+        if not waiting and entries[at].may_open:
+            openings.append(at)
+    return openings
 
-    Where the results at the end are that large by themselves, there is none after them: the newest Pi then takes the
-    last, the older ones the first, which keeps everything.
+
+def _find_reach(
+    entries: Sequence[Entry], start: int, end: int, keep: int, openings: Sequence[int], rules: PiRules
+) -> int:
+    """Return the first opening at or after the entry with which the newest reach `keep`; else the first of all.
+
+    If the results at the end are that large, no opening follows: the newest Pi then takes the last one, older ones
+    take the first, which keeps everything.
     """
     total = 0
     for at in range(end - 1, start - 1, -1):
-        tokens = entries[at].tokens(newest)
-        if not (tokens or (entries[at].is_message and not newest)):
+        tokens = entries[at].walk_tokens(rules)
+        if not tokens and (rules.cuts_by_visibility or not entries[at].is_message):
             continue
         total += tokens
         if total >= keep:
-            return next((n for n in valid if n >= at), valid[-1 if newest else 0])
-    return valid[0]
+            fallback = openings[-1 if rules.cuts_by_visibility else 0]
+            return next((n for n in openings if n >= at), fallback)
+    return openings[0]
 
 
-def _held_together(
-    entries: Sequence[Entry], start: int, end: int, owed: Collection[str], together: bool
+def _count_waiting(
+    entries: Sequence[Entry], start: int, end: int, owed: Collection[str], includes_answered: bool
 ) -> dict[int, int]:
-    """From which position on one more (or one less) call waits for its result. Those that were answered count only
-    `together`."""
+    """Return by position how many more (or fewer) calls wait for their result from there on.
+
+    `includes_answered`: also calls that have their result, up to it.
+    """
     change: dict[int, int] = defaultdict(int)
-    waiting: dict[str, deque[int]] = defaultdict(deque)
-    for at in range(start, end):
-        message = entries[at].message if entries[at].sent else None  # nobody answers an answer that failed
-        for part in message.parts if message else ():
-            if isinstance(part, ToolResult) and waiting.get(part.call_id):
-                asked = waiting[part.call_id].popleft()
-                if together:
-                    change[asked + 1] += 1
-                    change[at + 1] -= 1
-        for call in message.calls if message else ():
-            waiting[call.id].append(at)
-    newest = end  # where the answer at the very end begins: its calls are still to be answered
-    while newest > start and ((said := entries[newest - 1].message) is None or said.role == "assistant"):
-        newest -= 1
-    for call_id, calls in waiting.items():
-        for at in calls:
-            if call_id in owed or at >= newest:
-                change[at + 1] += 1
+    answered, open_calls = _match_calls(entries, start, end)
+    if includes_answered:
+        for called_at, answered_at in answered:
+            change[called_at + 1] += 1
+            change[answered_at + 1] -= 1
+    newest = _start_of_last_answer(entries, start, end)
+    for call_id, called_at in open_calls:
+        if call_id in owed or called_at >= newest:
+            change[called_at + 1] += 1
     return change
+
+
+def _match_calls(entries: Sequence[Entry], start: int, end: int) -> tuple[list[tuple[int, int]], list[tuple[str, int]]]:
+    """Return (position of the call, of its result) of answered calls, and (id, position) of those without a result."""
+    answered: list[tuple[int, int]] = []
+    open_calls: dict[str, deque[int]] = defaultdict(deque)
+    for at in range(start, end):
+        message = entries[at].message if entries[at].sent else None  # calls of a failed answer get no results
+        if message is None:
+            continue
+        results = (part for part in message.parts if isinstance(part, ToolResult))
+        answered += [(open_calls[part.call_id].popleft(), at) for part in results if open_calls.get(part.call_id)]
+        for call in message.calls:
+            open_calls[call.id].append(at)
+    return answered, [(call_id, at) for call_id, places in open_calls.items() for at in places]
+
+
+def _start_of_last_answer(entries: Sequence[Entry], start: int, end: int) -> int:
+    """Return where the answer at the very end begins: its calls still get their results."""
+    at = end
+    while at > start:
+        message = entries[at - 1].message
+        if message is not None and message.role != "assistant":
+            break
+        at -= 1
+    return at
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a compaction's `details` hold. `read`: never edited or written."""
+    """What a compaction's `details` hold. `read`: read, and never edited or written."""
 
     read: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """As it follows the summary: an empty list is left out."""
-        blocks = (("read-files", self.read), ("modified-files", self.modified))
-        return "".join("\n".join((f"\n\n<{tag}>", *paths, f"</{tag}>")) for tag, paths in blocks if paths)
+        """Return the lists as they follow the summary; an empty list is left out."""
+        text = ""
+        for tag, paths in (("read-files", self.read), ("modified-files", self.modified)):
+            if paths:
+                text += "\n".join((f"\n\n<{tag}>", *paths, f"</{tag}>"))
+        return text
 
 
 NO_FILES = Files()
 
 
 def files_of(messages: Iterable[Message], before: Files) -> Files:
-    """The files of the tool calls `read`, `edit` and `write`, with those of the compaction before.
+    """Return the files of the calls `read`, `edit` and `write`, together with those of the previous compaction.
 
-    Calls of other harnesses (Read, file_path) are taken as what Pi's tools would have been.
+    Calls of other harnesses (Read, file_path) count as the tools of Pi that they resemble.
     """
     read, modified = set(before.read), set(before.modified)
     for message in messages:
@@ -288,23 +324,23 @@ def files_of(messages: Iterable[Message], before: Files) -> Files:
                 read.add(path)
             elif path and name in _WRITES:
                 modified.add(path)
-    return Files(_sorted(read - modified), _sorted(modified))
+    return Files(_sort_paths(read - modified), _sort_paths(modified))
 
 
-def _sorted(paths: Iterable[str]) -> tuple[str, ...]:
-    """By UTF-16 units, as JavaScript sorts."""
+def _sort_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """Sort by UTF-16 units, as JavaScript does."""
     return tuple(sorted(paths, key=lambda path: path.encode("utf-16-be", "surrogatepass")))
 
 
 def files_in(summary: str) -> Files:
-    """The lists that an earlier compaction wrote after its summary: a buffer holds no other trace of its details."""
-    rest, modified = _last_block(summary, "modified-files")
-    _, read = _last_block(rest, "read-files")
+    """Return the lists that an earlier compaction wrote after its summary: the buffer's only trace of its details."""
+    rest, modified = _split_last_block(summary, "modified-files")
+    _, read = _split_last_block(rest, "read-files")
     return Files(read, modified)
 
 
-def _last_block(text: str, tag: str) -> tuple[str, tuple[str, ...]]:
-    """(the text before it, its lines) of the block that ends the text."""
+def _split_last_block(text: str, tag: str) -> tuple[str, tuple[str, ...]]:
+    """Return (the text before the block that ends it, the block's lines)."""
     head, opening, paths = text.removesuffix(f"\n</{tag}>").rpartition(f"\n\n<{tag}>\n")
     if not opening or not text.endswith(f"\n</{tag}>"):
         return text, ()
@@ -319,14 +355,14 @@ class Preparation:
     to_summarise: tuple[Message, ...]
     turn_prefix: tuple[Message, ...]
     counts: tuple[int, int]
-    """How many both were for Pi: with commands that the user kept to himself, of which the summariser reads nothing."""
+    """Pi's counts of both: with the user's private commands, which the summariser does not read."""
     kept: tuple[Message, ...]
     split: bool
     tokens_before: int
     previous_summary: str | None = None
     files: Files = NO_FILES
     lost: tuple[Message, ...] = ()
-    """What is neither summarised nor kept (only with `legacy_start`)."""
+    """Neither summarised nor kept (only with `legacy_start`)."""
 
 
 def prepare(
@@ -335,40 +371,52 @@ def prepare(
     tokens_before: int = 0,
     legacy_start: bool = False,
     owed: Collection[str] = frozenset(),
-    rules: Rules = RULES,
+    rules: PiRules = SEED,
 ) -> Preparation | None:
-    """None where there is nothing to compact: no entries, the last one a compaction, or nothing to summarise.
+    """prepareCompaction: what to summarise and what to keep. O(entries).
 
-    `owed`: ids of calls whose results are still to come. O(entries).
+    Args:
+        keep: tokens of the newest entries that stay.
+        owed: ids of calls whose results are still to come.
+
+    Returns:
+        None if there is nothing to compact: no entries, the last one a compaction, or nothing to summarise.
     """
     if not entries or entries[-1].kind == "compaction":
         return None
-    start, previous = _start(entries, legacy_start)
+    start, previous = _find_start(entries, legacy_start)
     cut = find_cut_point(entries, start, len(entries), keep, owed, rules)
     if not entries[cut.first_kept].id:
         return None
-    end = cut.turn_start if cut.split else cut.first_kept
-    history, turn, gone = entries[start:end], entries[end : cut.first_kept], entries[start : cut.first_kept]
-    to_summarise, prefix = _messages(history), _messages(turn)
-    if not (legacy_start or any(entry.is_message or entry.kind in _BETWEEN for entry in gone)):
+    removed = entries[start : cut.first_kept]
+    if not legacy_start and not any(entry.is_message or entry.kind in _BETWEEN for entry in removed):
         return None
-    before = None if previous is None or previous.message is None else summary_of(previous.message)
+    end = cut.turn_start if cut.split else cut.first_kept
+    history, turn = entries[start:end], entries[end : cut.first_kept]
+    to_summarise, prefix = _summarised_messages(history), _summarised_messages(turn)
+    history_count = len(to_summarise) + _count_private(history)
+    prefix_count = len(prefix) + _count_private(turn)
+    summary = None
+    if previous is not None and previous.message is not None:
+        summary = read_summary(previous.message)
+    files = files_of((*to_summarise, *prefix), files_in(summary or ""))
+    first_kept, kept_messages = entries[cut.first_kept].id, _sent_messages(entries[cut.first_kept :])
     return Preparation(
-        entries[cut.first_kept].id,
+        first_kept,
         to_summarise,
         prefix,
-        (len(to_summarise) + _private(history), len(prefix) + _private(turn)),
-        _standing(entries[cut.first_kept :]),
+        (history_count, prefix_count),
+        kept_messages,
         cut.split,
         tokens_before,
-        before,
-        files_of((*to_summarise, *prefix), files_in(before or "")),
-        _standing(entries[:start]),
+        summary,
+        files,
+        lost=_sent_messages(entries[:start]),
     )
 
 
-def _start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
-    """Where the range begins, and the latest compaction."""
+def _find_start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
+    """Return where the range to compact begins, and the latest compaction."""
     at = next((n for n in range(len(entries) - 1, -1, -1) if entries[n].kind == "compaction"), -1)
     if at < 0:
         return 0, None
@@ -378,18 +426,18 @@ def _start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
     return next((n for n, entry in enumerate(entries) if entry.id == first), at + 1), entries[at]
 
 
-def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    """What the summariser reads of them: answers that failed, too. An earlier summary goes its own way."""
-    said = (entry.said for entry in entries if entry.kind != "compaction")
-    return tuple(message for message in said if message is not None and not is_made_up(message))
+def _summarised_messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
+    """Return what the summariser reads, answers that failed included, without an earlier summary."""
+    messages = (entry.summarised for entry in entries if entry.kind != "compaction")
+    return tuple(message for message in messages if message is not None and not is_made_up(message))
 
 
-def _private(entries: Sequence[Entry]) -> int:
-    """How many commands the user kept to himself."""
-    return sum(entry.kind == "bashExecution" and entry.said is None for entry in entries)
+def _count_private(entries: Sequence[Entry]) -> int:
+    """Count the commands that the user kept private."""
+    return sum(entry.kind == "bashExecution" and entry.summarised is None for entry in entries)
 
 
-def _standing(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    """What the buffer holds of them."""
-    held = (entry for entry in entries if entry.sent and entry.kind != "compaction")
-    return tuple(entry.message for entry in held if entry.message is not None)
+def _sent_messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
+    """Return the messages that the buffer holds."""
+    in_buffer = (entry for entry in entries if entry.sent and entry.kind != "compaction")
+    return tuple(entry.message for entry in in_buffer if entry.message is not None)

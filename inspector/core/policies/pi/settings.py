@@ -1,24 +1,22 @@
-"""Pi's settings by their own names (spec 3.1), and its running state: what was reported, where the latest compaction
-stands, failures."""
+"""Pi's settings by their own names, and its running state: reports, the latest compaction, failures."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
+from inspector.core.policies.pi.rules import PiRules, find_rules
+from inspector.core.policies.settings import DERIVED, WindowFrom, check_limits, setting, window_setting
 from inspector.core.policies.verdict import CallReport
 
 RESERVE, KEEP = 16_384, 20_000
 MAX_FAILURES = 3
-"""Safe mode: after so many failures in a row nothing is compacted automatically any more."""
-VERSIONS = {"seed": "0.58", "upstream": "0.73", "newest": "1.5"}
-"""The version of Pi that a profile follows."""
+"""In safe mode, automatic compaction stops after this many failures in a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class PiSettings:
-    """Everything that can be set. Tokens where the name says so."""
+    """All settings of Pi. Tokens if the name says so."""
 
     context_window: int = window_setting(200_000, low=0, high=100_000_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -49,30 +47,23 @@ class PiSettings:
     mode: Literal["faithful", "safe"] = setting("faithful", "as upstream, bugs and all; or with the safety proposals")
 
     @property
-    def is_code(self) -> bool:
-        """The trigger is the code's, not the design's."""
-        return self.profile != "seed"
-
-    @property
-    def is_newest(self) -> bool:
-        return self.profile == "newest"
-
-    @property
-    def version(self) -> str:
-        """Of Pi, whose code it is."""
-        return VERSIONS[self.profile]
+    def rules(self) -> PiRules:
+        return find_rules(self.profile, self.safe)
 
     @property
     def safe(self) -> bool:
         return self.mode == "safe"
 
 
-def checked(settings: PiSettings) -> PiSettings:
-    """The settings as Pi reads them: "value or default", so that 0 is the default. Raises InspectorError.
+def apply_defaults(settings: PiSettings) -> PiSettings:
+    """Return the settings as Pi reads them: a reserve or keep of 0 means the default.
 
-    Safe mode takes a keep of 0 at its word and refuses a reserve of 0.
+    Safe mode takes a keep of 0 literally.
+
+    Raises:
+        InspectorError: for an impossible value; in safe mode also for a reserve of 0.
     """
-    check(settings)
+    check_limits(settings)
     if settings.optimal_config:
         reserve, keep = optimal_config(settings.context_window)
         return replace(settings, reserve_tokens=reserve, keep_recent_tokens=keep)
@@ -85,18 +76,18 @@ def checked(settings: PiSettings) -> PiSettings:
 
 
 def optimal_config(window: int) -> tuple[int, int]:
-    """getOptimalConfig: (reserve, keep) = floor(8%), floor(10%) of the window."""
+    """Return (reserve, keep) of getOptimalConfig: floor(8%) and floor(10%) of the window."""
     return window * 8 // 100, window // 10
 
 
 @dataclass(frozen=True, slots=True)
 class PiState:
-    """What Pi knows from call to call."""
+    """What Pi remembers from call to call."""
 
     reports: tuple[CallReport, ...] = ()
-    """The newest calls, oldest first, back to one with usage that did not fail."""
+    """The newest calls, oldest first, back to one that has usage and did not fail."""
     border: str = ""
-    """Id of the last message that was there at the latest compaction: what stands up to it is older than that."""
+    """Id of the last message at the latest compaction: messages up to it are older than the compaction."""
     checked: str = ""
     """Id of the answer that was checked last: each answer is checked once."""
     failures: int = 0
@@ -107,13 +98,13 @@ class PiState:
     messages: int = 0
     """Messages that were added, for the frequency of compactions."""
     seen: str = ""
-    """Id of the last message that is in `messages`."""
+    """Id of the last message that is counted in `messages`."""
     first_kept: str = ""
     """Id of the first entry that the latest compaction kept."""
 
     @property
     def open(self) -> bool:
-        """Failed so often in a row that safe mode stops trying."""
+        """Does safe mode stop trying after that many failures in a row?"""
         return self.failures >= MAX_FAILURES
 
 

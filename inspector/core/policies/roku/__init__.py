@@ -23,9 +23,9 @@ from inspector.core.policies.roku.settings import (
     raw_tokens,
     total_tokens,
 )
-from inspector.core.policies.settings import of_window
+from inspector.core.policies.settings import describe_window
 from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
-from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, measured
+from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, compare_to_limit
 from inspector.core.recording import from_json
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.harnesses import estimate
@@ -290,8 +290,8 @@ def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[Step
 
 
 def _why(total: int, line: Watermark, settings: RokuSettings) -> str:
-    window = of_window(settings.context_window_tokens, settings.window_from)
-    return measured(total, line.tokens, f"{per_cent(getattr(settings, line.setting))} of {window}")
+    window = describe_window(settings.context_window_tokens, settings.window_from)
+    return compare_to_limit(total, line.tokens, f"{per_cent(getattr(settings, line.setting))} of {window}")
 
 
 POLICY = RokuPolicy()

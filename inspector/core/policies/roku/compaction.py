@@ -12,7 +12,7 @@ from inspector.core.message import Json, Message, Opaque, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, RemoteCompact, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
-from inspector.core.policies.replacements import cleared, inserted, without
+from inspector.core.policies.replacements import clear_result, inserted, remove_parts
 from inspector.core.policies.roku.messages import (
     boundary,
     clearable,
@@ -78,7 +78,7 @@ def microcompact(context: RokuContext) -> Outcome[RokuState]:
     freed = running.calibration.apply(freed_raw(context.messages, indices))
     messages = list(context.messages)
     for at in indices:
-        messages[at] = cleared(messages[at])
+        messages[at] = clear_result(messages[at])
     changed = {context.messages[at].id: "cleared" for at in indices}
     events = (Event("MicrocompactRan", {"step": context.moment.step, "freed_tokens": freed}),) if freed else ()
     if freed:
@@ -290,7 +290,7 @@ def remote(removed: Sequence[Message], settings: RokuSettings) -> Conversation[A
         return Attempt(error=PROVIDER_FAILURE, elapsed_ms=failure.elapsed_ms)
     usable = answer.messages
     if settings.opaque_items == "skip":
-        usable = without(usable, lambda part: isinstance(part, Opaque))
+        usable = remove_parts(usable, lambda part: isinstance(part, Opaque))
     if settings.safe:
         usable = _without_open_calls(usable)
     return replace(_spent(answer), messages=usable, error="" if usable else PROVIDER_FAILURE)
@@ -344,4 +344,4 @@ def _without_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
     answered = {m.result.call_id for m in messages if m.result is not None}
     called = {call.id for m in messages for call in m.calls}
     paired = (m for m in messages if m.result is None or m.result.call_id in called)
-    return without(paired, lambda part: isinstance(part, ToolCall) and part.id not in answered)
+    return remove_parts(paired, lambda part: isinstance(part, ToolCall) and part.id not in answered)

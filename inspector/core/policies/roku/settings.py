@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
-from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
+from inspector.core.policies.settings import DERIVED, WindowFrom, check_limits, setting, window_setting
 from inspector.core.policies.verdict import Watermark
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.estimators import buffer_tokens
@@ -86,7 +86,7 @@ class RokuSettings:
 
 def checked(settings: RokuSettings) -> RokuSettings:
     """The settings, if all limits hold. Raises InspectorError."""
-    check(settings)
+    check_limits(settings)
     for name in ("mid_water_trigger_ratio", "compact_threshold_ratio"):
         value = getattr(settings, name)
         if not 0 < value < 1:
