@@ -34,7 +34,7 @@ fuzz: ## an hour of damaged files (ARGS="--minutes 5"), then ten times random ha
 		$(PYTHON_) -m tests.gui.monkey 120 $$seed || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "make fuzz: failed:$$failed"; exit 1; }
 
-soak: ## the proxy killed, flooded and bombed, the window at work for long; ARGS="--kills 10" for less
+soak: ## the proxy killed, the window following a file that grows; ARGS="--kills 10 --grow 5" for less
 	$(FOR_DEV)
 	@$(PYTHON_) -m tests.soak.run $(ARGS)
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from inspector.core.arrivals import Arrival, arrivals, thread_before
 from inspector.core.buffer import View, shared
 from inspector.core.changes import HARMLESS, Change, MessageChanges, aligned, change, compare
+from inspector.core.heavy import checkpoint
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Compaction, Request, Session, Thread
@@ -215,9 +216,9 @@ class Drops:
     thread: str
     found: tuple[Drop, ...] = ()
     last: tuple[Request, ...] = ()
-    """The last request that was looked at, if any."""
+    """The last two requests that were looked at, as far as there were any."""
     count: int = 0
-    compactions: int = 0
+    compactions: tuple[Compaction, ...] = ()
 
 
 def session_drops(session: Session) -> tuple[Drop, ...]:
@@ -233,21 +234,37 @@ def thread_drops(thread: Thread, session: Session | None = None, former: Drops |
 
 def _drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:
     requests = thread.requests
-    start = former.count if former is not None and _holds(former, thread) else 0
+    start = _count_settled(former, thread) if former is not None else 0
     whole = _ChangeFinder(thread)
-    found = list(former.found) if former is not None and start else _birth(thread, parents) + whole.at_once()
+    if former is not None and start:
+        found = [drop for drop in former.found if drop.request < start]
+    else:
+        found = _birth(thread, parents) + whole.at_once()
     for at in range(max(1, start), len(requests)):
+        checkpoint()
         if (drop := whole.between(requests[at - 1], requests[at])) is not None:
             found.append(drop)
-    return Drops(thread.id, tuple(found), tuple(requests[len(requests) - 1 :]), len(requests), len(thread.compactions))
+    last = tuple(requests[max(0, len(requests) - 2) :])
+    return Drops(thread.id, tuple(found), last, len(requests), tuple(thread.compactions))
 
 
-def _holds(former: Drops, thread: Thread) -> bool:
-    if former.thread != thread.id or former.compactions != len(thread.compactions):
-        return False
-    if not 0 < former.count <= len(thread.requests):
-        return False
-    return thread.requests[former.count - 1] is former.last[0]
+def _count_settled(former: Drops, thread: Thread) -> int:
+    """Return how many of the first requests are as they were when the thread was shorter, with all that is recorded in
+    front of them. The last one may have changed meanwhile: it may have been on its way."""
+    requests = thread.requests
+    if former.thread != thread.id or not former.count <= len(requests):
+        return 0
+    settled = former.count
+    for request in reversed(former.last):
+        if settled > 0 and requests[settled - 1] is request:
+            break
+        settled -= 1
+    else:
+        return 0
+    known = sum(one.before_request < settled for one in former.compactions)
+    now = sum(one.before_request < settled for one in thread.compactions)
+    same = known == now and former.compactions[:known] == tuple(thread.compactions[:known])
+    return settled if same else 0
 
 
 _Announced = tuple[int, Compaction]

@@ -288,6 +288,8 @@ class Notice(QFrame):
         self._dismiss()
 
 
+LATE_MS = 700
+"""Milliseconds that the window is behind the file before that is said."""
 NOTE_MS = 15_000
 """Milliseconds after which a note that is no failure leaves by itself."""
 KEYS = f"← → request   ↑ ↓ message   Alt+← back   Ctrl+1…{len(WORKSPACES)} workspace   F11 whole panel   F1 keys"
@@ -303,7 +305,9 @@ class StatusStrip(Guarded, QFrame):
         self.problems = button("", show_problems, role="flat")
         self.keys = label(KEYS)
         row(self.words, self.problems, ..., self.keys, of=self, margins=(12, 1, 12, 1))
-        self._shown: tuple[Session | None, Following] = (None, "")
+        self._shown: tuple[Session | None, Following, int] = (None, "", 0)
+        self._state = State()
+        self._late = delayed(self, LATE_MS, self._show)
         self.problems.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -318,15 +322,26 @@ class StatusStrip(Guarded, QFrame):
 
     def show_state(self, state: State) -> None:
         """Counts of the whole session."""
-        session, following = state.session, state.following
-        if session is self._shown[0] and following == self._shown[1]:
+        was_behind, self._state = self._shown[2] > 0 or self._late.isActive(), state
+        if not state.behind:
+            self._late.stop()
+        elif not was_behind:
+            self._late.start()
+        self._show()
+
+    def _show(self) -> None:
+        """How far the window is behind is said when that has lasted for a while."""
+        session, following = self._state.session, self._state.following
+        behind = 0 if self._late.isActive() else self._state.behind
+        if session is self._shown[0] and (following, behind) == self._shown[1:]:
             return
-        self._shown = (session, following)
+        self._shown = (session, following, behind)
         self.problems.setVisible(bool(session and session.problems))
         if session is None:
             self.words.setText("Nothing open")
             return
-        self.words.setText(f"{_FOLLOWING[following]}{session_counts(session)}")
+        late = f"{plural(behind, 'request')} behind · " if behind else ""
+        self.words.setText(f"{_FOLLOWING[following]}{late}{session_counts(session)}")
         self.words.setToolTip(tip(BEGINS_LATE if session.begins_late else ""))
         self.problems.setText(plural(len(session.problems), "problem"))
         self._fit()

@@ -33,21 +33,25 @@ TURN_S = 0.00005
 """How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
 makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
 
-Lane: TypeAlias = Literal["answer", "compute", "card", "pass", "wait"]
-"""`answer`: short, and a person has just asked for it (a search, a filter). `compute`: what a panel in sight shows.
+Lane: TypeAlias = Literal["answer", "state", "compute", "card", "pass", "wait"]
+"""`answer`: short, and a person has just asked for it (a search, a filter). `state`: what all panels wait for.
+`compute`: what a panel in sight shows.
 `card`: the answers of the first screen about a whole session. `pass`: over a whole session, too, shown when it is
 there; may take minutes. `wait`: waits for a model, a file or a server more than it computes."""
 
-_WORKERS: Mapping[Lane, int] = MappingProxyType({"answer": 1, "compute": 2, "card": 2, "pass": 1, "wait": 8})
+_WORKERS: Mapping[Lane, int] = MappingProxyType(
+    {"answer": 1, "state": 1, "compute": 2, "card": 2, "pass": 1, "wait": 8}
+)
 """Jobs of a lane that run at the same time. They share one interpreter: more of them end no sooner, and painting waits
 for each in turn."""
 
 _MORE_URGENT: Mapping[Lane, Sequence[Lane]] = MappingProxyType(
     {
         "answer": (),
-        "compute": ("answer",),
-        "card": ("answer", "compute"),
-        "pass": ("answer", "compute", "card"),
+        "state": ("answer",),
+        "compute": ("answer", "state"),
+        "card": ("answer", "state", "compute"),
+        "pass": ("answer", "state", "compute", "card"),
         "wait": ("answer",),
     }
 )
@@ -108,8 +112,10 @@ class Task:
     def cancelled(self) -> bool:
         """From the job: has it been asked to stop? Waits while the GUI thread is at something (`Bridge.give_way`), and
         while jobs of more urgent lanes are computing."""
+        end = monotonic() + GIVE_WAY_S
+        while not self.stopped and not self._free.wait(REST_S) and monotonic() < end:
+            pass
         if not self.stopped:
-            self._free.wait(GIVE_WAY_S)
             self._traffic.wait_for_turn(self)
         return self.stopped
 
@@ -241,9 +247,11 @@ class Bridge:
         done: Callable[[T], None],
         fell: Callable[[BaseException], None] | None = None,
         waits: bool = False,
-    ) -> None:
-        """As the Workbench wants it: run `job` elsewhere, then `done` here."""
-        self.run(lambda task: job(), done, fell=fell, lane="wait" if waits else "compute")
+        first: bool = False,
+    ) -> Callable[[], None]:
+        """As the Workbench wants it: run `job` elsewhere, then `done` here. What is returned cancels it."""
+        lane: Lane = "wait" if waits else "state" if first else "compute"
+        return self.run(lambda task: job(), done, fell=fell, lane=lane).cancel
 
     def give_way(self) -> None:
         """Jobs rest, as soon as they look whether to stop, until this thread is done with all that it is at: two that

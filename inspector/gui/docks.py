@@ -23,8 +23,8 @@ from inspector.workbench.state import State
 
 _LIVE = ("run", "proxy")
 """What of a State is for those panels only that say so."""
-_CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure", *_LIVE))
-"""What of a State is for all panels: how far a reading is and what failed is shown above them."""
+_CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "behind", "failure", *_LIVE))
+"""What of a State is for all panels: how far a reading is and what failed is shown above or below them."""
 
 _CALLING = {"run": "Live", "proxy": "Live", "receiver": "Live", "asking": "Compact"}
 """Workspace whose panels come to the front by themselves, by what of a State is there then."""

@@ -123,6 +123,8 @@ class State:
     opening: OpeningProgress | None = None
     """Set while a transcript is being read; `session` may then already hold its first requests."""
     following: Following = ""
+    behind: int = 0
+    """Requests of the followed session that were read and are not shown yet."""
     failure: str = ""
     """The sentence of the last expected failure, empty when it was dealt with."""
     note: str = ""
@@ -297,7 +299,8 @@ class Bench(Protocol):
         fell: Callable[[], None] = ...,
         *,
         waits: bool = ...,
-    ) -> None: ...
+        first: bool = ...,
+    ) -> Callable[[], object] | None: ...
 
 
 def attempt(job: Callable[[], T]) -> T | InspectorError:

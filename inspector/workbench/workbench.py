@@ -8,15 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TypeVar
 
 from inspector.core.answering import Answerer
-from inspector.core.findings.composition import weigh_categories
 from inspector.core.session import Session
-from inspector.core.tokens.estimators import estimator
-from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
 from inspector.extensions.policies import find_policy
+from inspector.workbench.analysis import AnalysisQueue, Cancel, Change, Growth, Work, at_once
 from inspector.workbench.editing import Editing
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
@@ -28,43 +26,7 @@ from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
 from inspector.workbench.window_cache import WindowCache
 
-if TYPE_CHECKING:
-    from inspector.core.drops import Drops
-
-
 T = TypeVar("T")
-Change = Callable[[State], State]
-
-
-class Work(Protocol):
-    """Runs `job` somewhere, then `done(result)` on the thread that asked.
-
-    What the job raises is raised there, too, after `fell` has heard of it. `waits`: for others more than it computes.
-    """
-
-    def __call__(
-        self,
-        job: Callable[[], T],
-        done: Callable[[T], None],
-        fell: Callable[[BaseException], None] | None = None,
-        waits: bool = False,
-    ) -> None: ...
-
-
-def at_once(
-    job: Callable[[], T],
-    done: Callable[[T], None],
-    fell: Callable[[BaseException], None] | None = None,
-    waits: bool = False,
-) -> None:
-    """Work without another thread."""
-    try:
-        result = job()
-    except BaseException as error:
-        if fell is not None:
-            fell(error)
-        raise
-    done(result)
 
 
 def _nothing() -> None:
@@ -119,10 +81,12 @@ class Workbench:
         self.stepping = Stepping(self, answerers)
         self.editing = Editing(self, self.stepping.keep)
         self._state = State()
+        self._analyses = AnalysisQueue(work, lambda: self._state, self._land, self.fell, self._reopen)
         self._windows = WindowCache()
         self._subscribers = Subscribers(self._catch_up)
-        self._believing: tuple[object, ...] | None = None
-        self._asked = 0
+        self._believing: tuple[tuple[object, ...], State] | None = None
+        """What the beliefs that are being worked out depend on, and the state that they are of."""
+        self._stop_believing: Cancel = _nothing
         self._follows_end = True
         self._picked = False
         self._kept_steps = KeptSteps()
@@ -169,17 +133,28 @@ class Workbench:
         """See to it that what the chosen policy believes is worked out for what is shown."""
         state, whose, thread = self._state, wanted(self._state), self._state.thread
         known = self._state.believed.whose if self._state.believed is not None else None
-        if whose is None or thread is None or whose in (known, self._believing):
+        if whose is None or thread is None or whose == known:
             return
-        self._believing = whose
+        if self._believing is not None:
+            before, then = self._believing
+            if before[1:] == whose[1:] and _same_thread(then, state):
+                return  # of the thread when it was shorter: the next job goes on from there
+            self._stop_believing()
+        self._believing = whose, state
 
         def arrived(found: PolicyBelief) -> None:
-            if self._believing == found.whose:
-                self._believing = None
-            if wanted(self._state) == found.whose:
+            if self._believing is None or self._believing[0] != found.whose:
+                return
+            self._believing = None
+            now = wanted(self._state)
+            if now is not None and now[1:] == found.whose[1:] and _same_thread(state, self._state):
                 self.show(replace(self._state, believed=found))
+            else:
+                self._believe()
 
-        self.work(lambda: beliefs(state), arrived, lambda: arrived(PolicyBelief(whose, thread)))
+        self._stop_believing = (
+            self.work(lambda: beliefs(state), arrived, lambda: arrived(PolicyBelief(whose, thread))) or _nothing
+        )
 
     def work(
         self,
@@ -188,7 +163,8 @@ class Workbench:
         fell: Callable[[], None] = _nothing,
         *,
         waits: bool = False,
-    ) -> None:
+        first: bool = False,
+    ) -> Cancel | None:
         """As `Work`. An unexpected error of the job becomes the State's failure, after `fell` put things right."""
 
         def failed(error: BaseException) -> None:
@@ -197,14 +173,14 @@ class Workbench:
             fell()
             self.show(replace(self._state, failure=self._state.failure or told))
 
-        self._work(job, done, failed, waits)
+        return self._work(job, done, failed, waits, first)
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
     def begin(self, path: str) -> None:
         """A transcript is being read. What is shown stays until its first requests come."""
         self._follows_end = True
-        self.show(replace(self._state, opening=OpeningProgress(path), following="", failure=""))
+        self.show(replace(self._state, opening=OpeningProgress(path), following="", behind=0, failure=""))
 
     def progress(self, done: int, total: int) -> None:
         """So many bytes of the transcript have been read."""
@@ -214,9 +190,13 @@ class Workbench:
     def open(self, session: Session, *, more: bool = False) -> None:
         """Show `session`, standing at its last request. `more`: it is still being read, a fuller one will follow.
 
-        A fuller one of the same transcript leaves the playhead where the user put it, with thread and selection.
+        A fuller one of the same transcript leaves the playhead where the user put it, with thread and selection. It
+        waits if a shorter one is still being analysed.
         """
-
+        growth = Growth(session, more)
+        if self._analyses.keep_waiting(growth):
+            self.show(replace(self._state, behind=self._analyses.count_behind(self._state.session)))
+            return
         if self._state.session is None or self._state.session.path != session.path:
             self._follows_end, self._picked = True, False
             self.stepping.give_up()
@@ -232,7 +212,15 @@ class Workbench:
             state = replace(fresh, session=session, opening=now.opening if more else None, failure="")
             return state if returning is None else restore_steps(state, returning, stays)
 
-        self._settle(opened, lambda: self._kept_steps.forget(session.path) if returning is not None else None)
+        def landed() -> None:
+            if returning is not None:
+                self._kept_steps.forget(session.path)
+
+        self._analyses.run(opened, landed, growth)
+
+    def _reopen(self, growth: Growth) -> None:
+        """Open a session that had to wait."""
+        self.open(growth.session, more=growth.more)
 
     def _emptied(self, now: State, session: Session) -> State:
         """Prepare the State for a session of another file."""
@@ -271,7 +259,7 @@ class Workbench:
     def close(self) -> None:
         """Close the open session. Its steps are kept."""
         self.stepping.give_up()
-        self._asked += 1
+        self._analyses.forget()
         note = self._kept_steps.leave(self._state)
         self.show(replace(_nothing_open(self._state), note=note))
 
@@ -307,7 +295,7 @@ class Workbench:
         before = self._state.window if _same_thread(self._state, state) else None
         self.show(replace(state, window=known or before))  # until it is found, the one from before will do
         if known is None:
-            self.work(lambda: self._windows.find(state), lambda window: self._found(state, window))
+            self.work(lambda: self._windows.find(state), lambda window: self._found(state, window), first=True)
 
     def _found(self, state: State, window: Window) -> None:
         if self._state.thread is state.thread:
@@ -412,24 +400,12 @@ class Workbench:
         self._settle(lambda state: replace(state, estimator=name))
 
     def _settle(self, change: Change, landed: Callable[[], None] = _nothing) -> None:
-        """Analyse what the changed state needs (may take long), show it, then call `landed`. The newest call wins.
+        """Analyse what the changed state needs (may take long), show it, then call `landed`. The newest call wins."""
+        self._analyses.run(change, landed)
 
-        The change is applied again to the state at that time: the user may have moved in the meantime.
-        """
-        self._asked += 1
-        asked, changed = self._asked, change(self._state)
-
-        def analysed(found: "tuple[Pressures | None, Drops | None]") -> None:
-            if asked == self._asked:
-                state = replace(change(self._state), pressures=found[0], drops=found[1])
-                self._stand(self._at_end(state))
-                landed()
-
-        def fell(error: BaseException) -> None:
-            if asked == self._asked:
-                self.fell(changed.session.path if changed.session else "", error)
-
-        self._work(lambda: analyse(changed), analysed, fell)
+    def _land(self, state: State) -> None:
+        """Show a state whose analysis is complete."""
+        self._stand(self._at_end(replace(state, behind=self._analyses.count_behind(state.session))))
 
     def _at_end(self, state: State) -> State:
         """The playhead at the last request, unless the user put it elsewhere or looks at a step."""
@@ -473,18 +449,3 @@ class Subscribers:
         self._telling = False
         if failures:
             raise failures[0]
-
-
-def analyse(state: State) -> "tuple[Pressures | None, Drops | None]":
-    """The pressures of the chosen thread by the chosen estimator, and its drops; None while nothing is open.
-
-    O(messages) the first time, O(requests) after: weights are cached. Raises UnknownEstimator.
-    """
-    from inspector.core.drops import thread_drops  # not before something is open
-
-    thread = state.thread
-    if thread is None:
-        return None, None
-    measure = estimator(state.estimator)
-    weigh_categories(thread, measure)
-    return known_pressures(thread, measure), thread_drops(thread, state.session, state.drops)

@@ -14,14 +14,15 @@ def make_session(path: Path, megabytes: int) -> Path:
     """Write a session of about so many megabytes (10^6 bytes)."""
     written = 0
     with path.open("wb") as file:
-        for line in _lines():
+        for line in session_lines():
             written += file.write(dumps(line).encode() + b"\n")
             if written >= megabytes * 1_000_000:
                 return path
     raise AssertionError("the lines never end")
 
 
-def _lines() -> Iterator[dict[str, object]]:
+def session_lines() -> Iterator[dict[str, object]]:
+    """Yield the records of a session that never ends."""
     number = 0
     parent: str | None = None
 

@@ -216,6 +216,17 @@ def test_looking_further_is_the_same_as_looking_anew() -> None:
     assert thread_drops(other, None, found) == thread_drops(other)
 
 
+def test_drops_when_the_last_request_is_another_one_keep_those_before_it() -> None:
+    whole = thread(BASE, BASE[:2], BASE, LONGER, LONGER[:3])
+    on_its_way = replace(whole.requests[-1], view=whole.requests[-2].view)
+    former = thread_drops(replace(whole, requests=(*whole.requests[:-1], on_its_way)))
+    assert len(former.found) == 1
+    grown = thread_drops(whole, None, former)
+    assert grown == thread_drops(whole)
+    assert len(grown.found) == 2
+    assert grown.found[0] is former.found[0]
+
+
 @pytest.mark.parametrize(
     ("text", "is_one"),
     [

@@ -108,6 +108,34 @@ def test_pass_when_something_is_computed_rests_until_it_has_ended(desk: Desk, qt
     qtbot.waitUntil(lambda: not desk.bridge.busy)
 
 
+def test_computation_when_the_window_is_busy_and_its_job_is_cancelled_ends_within_50_ms(
+    desk: Desk, qtbot: QtBot
+) -> None:
+    steps, ended = list[int](), list[float]()
+
+    def walk(task: Task) -> None:
+        try:
+            while True:
+                steps.append(1)
+                checkpoint()
+        finally:
+            ended.append(monotonic())
+
+    task = desk.bridge.run(walk, lambda _: None)
+    qtbot.waitUntil(lambda: len(steps) > 5)
+    desk.bridge.give_way()
+    before = len(steps)
+    sleep(0.02)
+    assert len(steps) <= before + 1, "it rests"
+    began = monotonic()
+    task.cancel()
+    while not ended and monotonic() < began + 5:
+        sleep(0.001)
+    assert ended
+    assert ended[0] - began < 0.5, "at most 50 ms on a machine that has time"
+    qtbot.waitUntil(lambda: not desk.bridge.busy)
+
+
 def test_computation_when_its_job_is_cancelled_ends_at_the_next_checkpoint(desk: Desk, qtbot: QtBot) -> None:
     steps, ended = list[int](), Event()
 

@@ -18,7 +18,7 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps import files as steps_files
 from inspector.gui.window import MainWindow
 from inspector.transcripts.saving import save_text
-from inspector.workbench import workbench as bench_module
+from inspector.workbench import analysis as analysis_module
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 from tests.gui.hands import double_click
@@ -200,7 +200,7 @@ def test_opening_ends_whatever_fails_while_reading(
 def test_opening_ends_whatever_fails_while_weighing(
     opened: MainWindow, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_module, "analyse", fall)
+    monkeypatch.setattr(analysis_module, "analyse", fall)
     with qtbot.captureExceptions() as caught:
         opened.open_path(str(payload(tmp_path / "next.json")))
         until(lambda: opened.workbench.state.opening is None and not opened.bridge.busy)

@@ -185,7 +185,7 @@ def test_an_answerer_that_falls_leaves_its_need_to_the_person() -> None:
 def test_of_two_tiers_on_their_way_only_the_newer_is_taken() -> None:
     jobs: list[Callable[[], None]] = []
 
-    def later(job: Callable[[], Any], done: Callable[[Any], None], fell: Any = None, waits: bool = False) -> None:
+    def later(job: Callable[[], Any], done: Callable[[Any], None], *_: object, **__: object) -> None:
         jobs.append(lambda: done(job()))
 
     desk = bench(work=later)

@@ -236,6 +236,7 @@ class Later:
         done: Callable[[Any], None],
         fell: Callable[[BaseException], None] | None = None,
         waits: bool = False,
+        first: bool = False,
     ) -> None:
         if job.__qualname__.startswith(("Workbench._believe", "BranchWorker")):  # no part of these stories
             done(job())
@@ -311,6 +312,56 @@ def test_only_the_newest_wish_counts() -> None:
     bench.close()
     later.finish(4)
     assert bench.state.session is None
+
+
+def test_growth_when_an_analysis_is_running_waits_for_it_and_only_the_newest_follows() -> None:
+    later = Later()
+    bench = Workbench(later)
+    bench.open(session(6))
+    later.finish(0)
+    later.finish(1)
+    for requests in (7, 9, 12):
+        bench.open(session(requests))
+    assert len(later.jobs) == 3, "one analysis at a time"
+    assert bench.state.behind == 6
+    later.finish(2)
+    assert shown_requests(bench) == 7
+    assert bench.state.behind == 5
+    later.finish(4)
+    assert (shown_requests(bench), bench.state.behind) == (12, 0)
+
+
+def test_growth_when_another_estimator_is_chosen_meanwhile_is_shown_after_it() -> None:
+    later = Later()
+    bench = Workbench(later)
+    bench.open(session(6))
+    later.finish(0)
+    later.finish(1)
+    bench.open(session(7))
+    bench.set_estimator("chars4")
+    later.finish(2)
+    assert shown_requests(bench) == 6, "its analysis was cancelled"
+    later.finish(3)
+    assert (shown_requests(bench), bench.state.estimator) == (6, "chars4")
+    later.finish(4)
+    assert (shown_requests(bench), bench.state.estimator) == (7, "chars4")
+
+
+def test_growth_when_another_file_was_opened_meanwhile_is_dropped() -> None:
+    later = Later()
+    bench = Workbench(later)
+    bench.open(session(6))
+    later.finish(0)
+    bench.open(session(7))
+    bench.open(session(9))
+    bench.open(session(3, path="other.jsonl"))
+    for n in range(1, len(later.jobs)):
+        later.finish(n)
+    assert (shown_requests(bench), bench.state.behind) == (3, 0)
+
+
+def shown_requests(bench: Workbench) -> int:
+    return len(bench.state.thread.requests) if bench.state.thread else 0
 
 
 def test_the_users_own_table_of_windows_goes_before_the_catalogue(bench: Workbench) -> None:

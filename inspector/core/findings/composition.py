@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, get_args
 
 from inspector.core.buffer import Prompt, Stretch, View
 from inspector.core.facts.rules import rule
+from inspector.core.heavy import checkpoint
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.estimator import Estimator
@@ -239,11 +240,16 @@ def _system_pieces(by: str, system: str) -> tuple[tuple[Category, str, int], ...
     return tuple((one.category, one.label, estimator_named(by).text(one.text)) for one in said)
 
 
-def weigh_categories(thread: Thread, estimator: Estimator) -> None:
-    """Fill the caches, so that `composition` of any request of the thread is quick. O(messages)."""
+def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> None:
+    """Fill the caches, so that `composition` of any request of the thread is quick. O(messages after `start`).
+
+    `start`: the first request that was not weighed before.
+    """
     key, packed = _key(estimator), partial(_packed, estimator)
-    for request in thread.requests:
-        request.view.weight(key, packed)
+    requests = thread.requests
+    for at in range(start, len(requests)):
+        checkpoint()
+        requests[at].view.weight(key, packed)
     thread.end.weight(key, packed)
 
 

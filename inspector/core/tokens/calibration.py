@@ -9,6 +9,7 @@ reported - slope x estimated since the last compaction; everything before a call
 
 import math
 from collections import deque
+from copy import copy
 from dataclasses import dataclass
 
 from inspector.core.tokens.prediction import LASTING, Ratios, prior, quantile
@@ -98,6 +99,13 @@ class Beliefs:
     def now(self) -> Belief:
         """Before the next call."""
         return self._now
+
+    def copy(self) -> "Beliefs":
+        """Return beliefs from the same reports, to be led on by itself. O(1)."""
+        made = copy(self)
+        made._ratios = self._ratios.copy()
+        made._samples, made._stretch = self._samples.copy(), self._stretch.copy()
+        return made
 
     def report(self, raw: int, reported: int, model: str, grown: tuple[int, int] | None, *, fresh: bool) -> None:
         """The provider reported a buffer with that raw estimate.

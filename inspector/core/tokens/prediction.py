@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
@@ -92,6 +93,12 @@ class Ratios:
 
     def __len__(self) -> int:
         return len(self._last)
+
+    def copy(self) -> "Ratios":
+        """Return the same ratios, to be added to by itself. O(size)."""
+        made = copy(self)
+        made._last, made._ordered, made._counts = self._last.copy(), list(self._ordered), list(self._counts)
+        return made
 
     def median(self, expected: float) -> float:
         """With what is expected of such a session as one more ratio: the first few alone say little."""
@@ -248,6 +255,15 @@ class Learner:
     def anchor(self) -> Anchor | None:
         """The last report; None before the first."""
         return self._anchor
+
+    def copy(self) -> "Learner":
+        """Return a learner that knows the same, to be led on by itself. O(1)."""
+        made = copy(self)
+        made._recent = (self._recent[0].copy(), self._recent[1].copy())
+        made._lasting = self._lasting.copy()
+        made._errors = self._errors.copy()
+        made._tried = (self._tried[0].copy(), self._tried[1].copy())
+        return made
 
     def slope(self) -> float:
         """Of whole buffers."""

@@ -7,12 +7,14 @@ cost O(messages) once, and only what is new when the thread has grown.
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
-from threading import RLock
+from threading import Lock
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, is_prefix
+from inspector.core.heavy import checkpoint
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.calibration import Belief, Beliefs
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weight
@@ -81,6 +83,7 @@ class Pressures:
     _prompt: Prompt
     """Of the buffer after the last record."""
     _course: "_Course"
+    """As it was in front of the last request, which may be another one when the thread has grown."""
     before: dict[int, Pressure] = field(default_factory=dict)
     """Predicted for the buffer in front of a change, by request, as far as it was asked for (see `change_sizes`)."""
     _last: dict[int, _RequestState] = field(init=False)
@@ -127,30 +130,38 @@ class Pressures:
         return whole_prompt(found, self._course.tool_tokens(prompt), expected, latest.slope)
 
 
-_ONE_AT_A_TIME = RLock()
-"""A course goes on where a shorter thread ended, whoever asks: two at once would both lead it on, or both work out the
-same."""
-
-
 def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | None = None) -> Pressures:
     """Pressures of all requests of a thread.
 
     `former`: an earlier result for the same thread when it was shorter; what still holds of it is taken over.
     """
-    with _ONE_AT_A_TIME:
-        known = _still_true(former, thread.requests, estimator)
-        course = former._course if former is not None and len(known) == len(former) == former._course.place else None
-        if course is None:
-            course = _Course(estimator)
-            for one in known:
-                course.follow(thread, one.request)
-        same = len(known)
-        known += [course.follow(thread, request) for request in thread.requests[same:]]
-        last = thread.requests[-1] if thread.requests else None
-        predicted = last.predicted if last is not None and last.usage is None and last.view == thread.end else None
-        end, belief = course.look(thread, Request(len(thread.requests), thread.end, thread.prompt, predicted=predicted))
+    requests = thread.requests
+    same = count_same_requests(former, thread) if former is not None and former.estimator == estimator.name else 0
+    known: list[_RequestState] = []
+    course = _Course(estimator)
+    if former is not None and 0 < former._course.place <= same:
+        course = former._course.copy()
+        known = list(former._known[: course.place])
+    settled = course
+    for at in range(course.place, len(requests)):
+        checkpoint()
+        if at == len(requests) - 1:
+            settled = course.copy()
+        known.append(course.follow(thread, requests[at]))
+    last = requests[-1] if requests else None
+    predicted = last.predicted if last is not None and last.usage is None and last.view == thread.end else None
+    end, belief = course.look(thread, Request(len(requests), thread.end, thread.prompt, predicted=predicted))
     before = {at: one for at, one in former.before.items() if at < same} if former is not None else {}
-    return Pressures(estimator.name, tuple(known), end, belief, thread.prompt, course, before)
+    return Pressures(estimator.name, tuple(known), end, belief, thread.prompt, settled, before)
+
+
+def count_same_requests(former: Pressures, thread: Thread) -> int:
+    """Return how many of the first requests of a thread are those that `former` knows."""
+    requests = thread.requests
+    same = min(len(former), len(requests))
+    while same and former._known[same - 1].request is not requests[same - 1]:
+        same -= 1
+    return same
 
 
 def predict_ends(thread: Thread, estimator: Estimator, shorter: Mapping[int, Thread]) -> dict[int, Pressure]:
@@ -172,38 +183,33 @@ def predict_ends(thread: Thread, estimator: Estimator, shorter: Mapping[int, Thr
 
 _KEPT = 8
 _known_last: OrderedDict[tuple[int, str], tuple[Thread, Pressures]] = OrderedDict()
+_CHANGING = Lock()
+"""Held only while what is known changes: a computation may rest for another that asks for the same."""
 
 
 def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
     """The same, remembered for the last few threads: what a policy believes is asked for at many places of one."""
     key = id(thread), estimator.name
     known = _known_last.get(key)
-    if known is not None and known[0] is thread:  # what is known waits for nobody: the window asks, too
+    if known is not None and known[0] is thread:
         return known[1]
-    with _ONE_AT_A_TIME:
-        known = _known_last.get(key)
-        if known is None or known[0] is not thread:
-            latest = [one for one in reversed(_known_last.values()) if one[0].id == thread.id]
-            began = latest[0][0].requests if latest else ()
-            if began and not (thread.requests and thread.requests[0] is began[0]):
-                _known_last.clear()  # another session: the one before is not kept in memory for this
-                latest = []
-            former = next((one for _, one in latest if one.estimator == estimator.name), None)
-            known = thread, thread_pressures(thread, estimator, former)
-            _known_last[key] = known
-            while len(_known_last) > _KEPT:
-                _known_last.popitem(last=False)
-    return known[1]
+    found = thread_pressures(thread, estimator, _known_when_shorter(thread, estimator))
+    with _CHANGING:
+        _known_last[key] = thread, found
+        while len(_known_last) > _KEPT:
+            _known_last.popitem(last=False)
+    return found
 
 
-def _still_true(former: Pressures | None, requests: Sequence[Request], estimator: Estimator) -> list[_RequestState]:
-    """What needs no work: all before the first request that is another one now."""
-    if former is None or former.estimator != estimator.name:
-        return []
-    same = min(len(former), len(requests))
-    while same and former._known[same - 1].request is not requests[same - 1]:
-        same -= 1
-    return list(former._known[:same])
+def _known_when_shorter(thread: Thread, estimator: Estimator) -> Pressures | None:
+    """Return what is known of the thread when it had fewer requests. Forget what is known of another session."""
+    with _CHANGING:
+        latest = [one for one in reversed(_known_last.values()) if one[0].id == thread.id]
+        began = latest[0][0].requests if latest else ()
+        if began and not (thread.requests and thread.requests[0] is began[0]):
+            _known_last.clear()  # another session: the one before is not kept in memory for this
+            return None
+        return next((one for _, one in latest if one.estimator == estimator.name), None)
 
 
 class _Course:
@@ -225,6 +231,14 @@ class _Course:
         """The unseen part of the first stretch, once that is over: later ones hold what was attached anew, too."""
         self._attached: list[int] = []
         """What was attached anew after each compaction so far, as far as the reports tell."""
+
+    def copy(self) -> "_Course":
+        """Return the same course, to be led on by itself. O(1)."""
+        made = copy(self)
+        made._learner, made._beliefs = self._learner.copy(), self._beliefs.copy()
+        made._attached = list(self._attached)
+        made._prompt = copy(self._prompt)
+        return made
 
     def follow(self, thread: Thread, request: Request) -> _RequestState:
         """The next request."""

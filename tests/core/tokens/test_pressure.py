@@ -193,7 +193,18 @@ def test_growing_looks_only_at_what_is_new() -> None:
     long = thread(*[(one.view(n), 20 * n) for n in range(1, 51)])
     former = thread_pressures(Thread("main", requests=long.requests[:40]), ROKU)
     grown = thread_pressures(long, ROKU, former)
-    assert all(grown[n] is former[n] for n in range(40))
+    assert all(grown[n] is former[n] for n in range(39))
+    assert grown[39] == former[39]
+
+
+def test_growing_when_the_last_request_is_another_one_keeps_those_before_it() -> None:
+    one = stretch(*[10] * 50)
+    long = thread(*[(one.view(n), 20 * n) for n in range(1, 51)])
+    on_its_way = replace(long.requests[39], usage=None)
+    former = thread_pressures(Thread("main", requests=[*long.requests[:39], on_its_way]), ROKU)
+    grown = thread_pressures(long, ROKU, former)
+    assert all(grown[n] is former[n] for n in range(39))
+    assert [*grown, grown.end] == [*thread_pressures(long, ROKU), thread_pressures(long, ROKU).end]
 
 
 @given(threads())
