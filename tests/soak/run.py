@@ -5,7 +5,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
 from statistics import median
 
 from tests.soak.following import FollowingReport, run_following
