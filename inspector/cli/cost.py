@@ -1,15 +1,15 @@
 """`context-inspector cost FILE`: what a session cost, why its cache broke, which compactions paid."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
 
-from inspector.cli.output import listing, picked, write_answer
+from inspector.cli.output import listing, picked, plain, write_answer
 from inspector.cli.replay import ECONOMICS
 from inspector.cli.select import add_selection, select
-from inspector.core.findings.spending import session_cost
+from inspector.core.findings.spending import Subtotal, session_cost, subtotal_words
 from inspector.core.replay.economics import paid_words
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
@@ -40,12 +40,17 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
     found = session_cost(session, thread)
     bill = found.bill.rounded() if found.bill is not None else None
     used = any(one.used for one in found.bills)
+    known = found.subtotal
     breaks = "thread request tokens missed usd:6 avoidable_usd:6 cause inferred evidence message place diff pause_s"
     return {
         "currency": "USD",
         "catalogue": f"genai-prices {version('genai-prices')}",
         "thread": None if thread is None else thread.id,
         **picked(bill if used else None, f"total:6 {' '.join(f'{kind}:6' for kind in BILL_KINDS)}"),
+        "known_usd": _rounded(known.usd) if used else None,
+        "unpriced_calls": known.unpriced,
+        "by_thread": [{"thread": bill.thread.id, **_subtotal(bill.subtotal)} for bill in found.bills if bill.used],
+        "by_model": [{"model": model, **_subtotal(of_model)} for model, of_model in found.by_model.items()],
         **picked(found, "output_is_final calls_beside_usd=beside:6 estimated_usd=estimated:6"),
         "breaks": [picked(one, breaks) for one in found.breaks],
         **picked(found, "breaks_usd:6 avoidable_usd=avoidable:6"),
@@ -58,6 +63,10 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
             for run in one.thrash
         ],
     }
+
+
+def _subtotal(known: Subtotal) -> dict[str, Any]:
+    return {"usd": _rounded(known.usd), "unpriced_calls": known.unpriced}
 
 
 def _rounded(amount: Decimal | None) -> float | None:
@@ -75,17 +84,21 @@ def _compaction(thread: Thread, step: Compacted) -> dict[str, Any]:
 
 def cost_lines(document: dict[str, Any]) -> Iterator[str]:
     """The whole document, the dearest breaks only."""
-    if document["total"] is None:
-        yield "total  not known: nothing was reported, or a model has no price"
+    least = "" if document["output_is_final"] else "at least "
+    if document["known_usd"] is None:
+        yield "total  unknown: the file records no token usage"
+    elif document["total"] is None:
+        yield f"total  {subtotal_words(document['known_usd'], document['unpriced_calls'])}"
     else:
-        least = "" if document["output_is_final"] else "at least "
         parts = [
             (kind.replace("_", " "), document[kind], least if kind == "output" else "")
             for kind in BILL_KINDS
             if document[kind]
         ]
         words = ", ".join(f"{least}{_dollars(usd)} {name}" for name, usd, least in parts)
-        yield f"total  {_dollars(document['total'])}" + (f" = {words}" if words else "")
+        yield f"total  {least}{_dollars(document['total'])}" + (f" = {words}" if words else "")
+    yield from _subtotal_lines("thread", document["by_thread"])
+    yield from _subtotal_lines("model", document["by_model"])
     if beside := document["calls_beside_usd"]:
         yield f"       of it {_dollars(beside)} for calls beside the conversation: titles, summaries"
     if more := document["estimated_usd"]:
@@ -100,6 +113,18 @@ def cost_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"       {one['name']} throughout would have {verb} {_dollars(abs(saved))}{more}: {_dollars(one['usd'])}"
     yield from _break_lines(document)
     yield from _compaction_lines(document)
+
+
+def _subtotal_lines(name: str, subtotals: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """One line for each thread or model, the most expensive first; none if there is only one."""
+    if len(subtotals) < 2:
+        return
+    ordered = sorted(subtotals, key=lambda subtotal: -subtotal["usd"])
+    for subtotal in ordered[:_MOST]:
+        words = subtotal_words(subtotal["usd"], subtotal["unpriced_calls"])
+        yield f"       {name} {plain(subtotal[name]) or 'not recorded'}: {words}"
+    if len(ordered) > _MOST:
+        yield f"       and {len(ordered) - _MOST:,} more (all with --json)"
 
 
 def _break_lines(document: dict[str, Any]) -> Iterator[str]:

@@ -9,8 +9,16 @@ from inspector.cli.changes import drop_document, sizes_document
 from inspector.cli.output import CellColumn, listing, number, pairs, picked, plain, write_answer
 from inspector.cli.select import Selection, add_options, add_selection, chosen_policy, select
 from inspector.core.drops import Drop, session_drops
+from inspector.core.findings.advice import Advice, session_advice
 from inspector.core.findings.answers import short_answers
-from inspector.core.findings.spending import ThreadBill, session_bills, sum_bills
+from inspector.core.findings.spending import (
+    ThreadBill,
+    session_bills,
+    session_cost,
+    subtotal_words,
+    sum_bills,
+    sum_known,
+)
 from inspector.core.findings.triggers import ClientTrigger, client_trigger, observed_triggers
 from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.harness import Policy
@@ -53,7 +61,8 @@ def describe(
     """
     session, thread = chosen.session, chosen.thread
     found = chosen.window(window)
-    pressures = known_pressures(thread, estimator(DEFAULT_ESTIMATOR))
+    by_default = estimator(DEFAULT_ESTIMATOR)
+    pressures, cost = known_pressures(thread, by_default), session_cost(session)
 
     def window_at(at: int | None) -> int | None:
         return replace(chosen, at=len(thread.requests) if at is None else at).window(window).tokens
@@ -65,7 +74,8 @@ def describe(
         **picked(session, "format path client session=id"),
         "sessions": [picked(one, "id title path") for one in session.held],
         "notes": list(session.notes),
-        "summary": [answer.text for answer in short_answers(session, thread, estimator(DEFAULT_ESTIMATOR), window_at)],
+        "summary": [answer.text for answer in short_answers(session, thread, by_default, window_at)],
+        "advice": [_advice(piece) for piece in session_advice(session, thread, by_default, cost, found.tokens)],
         "model": _model(thread),
         "window": asdict(found) | {"warnings": list(found.warnings)},
         "threads": [_thread(one) for one in session.threads],
@@ -81,6 +91,10 @@ def describe(
         "totals_by_thread": {one.thread.id: _totals([one]) for one in bills[:-1]},
         "problems": [asdict(problem) for problem in session.problems],
     }
+
+
+def _advice(piece: Advice) -> dict[str, Any]:
+    return picked(piece, "kind finding action evidence tokens usd:6 request thread")
 
 
 def _model(thread: Thread) -> str:
@@ -161,12 +175,15 @@ def _totals(bills: Sequence[ThreadBill]) -> dict[str, Any]:
     """Sums over all calls, each once. The cost is null if one price is unknown."""
     used = [usage for one in bills for usage in one.used]
     bill = sum_bills(one.bill for one in bills)
+    known = sum_known(priced for of_thread in bills for priced in (*of_thread.bills, *of_thread.beside))
     counts = ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output")
     return {
         "calls": len(used),
         **{name: sum(getattr(usage, name) for usage in used) for name in counts},
         "output_is_final": all(one.output_is_final for one in bills),
         **picked(bill if used else None, "cost_usd=total:6"),
+        "known_usd": float(round(known.usd, 6)) if used else None,
+        "unpriced_calls": known.unpriced,
     }
 
 
@@ -201,7 +218,11 @@ def info_lines(document: dict[str, Any]) -> list[str]:
         ),
         "problems": (document["problems"], ("file/40", ">line", "what/60", "excerpt/60")),
     }
-    lines = [*(plain(sentence) for sentence in document["summary"]), "", *_head(document)]
+    lines = [plain(sentence) for sentence in document["summary"]]
+    for piece in document["advice"]:
+        lines += ["", f"Advice: {plain(piece['finding'])}"]
+        lines += [f"  {plain(piece[part])}" for part in ("action", "evidence")]
+    lines += ["", *_head(document)]
     for title, (documents, columns) in sections.items():
         most = _LISTED if title in _CUT else len(documents)
         rows = listing(documents[:most], *columns) if documents else []
@@ -221,13 +242,16 @@ def _largest(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _head(document: dict[str, Any]) -> list[str]:
     window, totals = document["window"], document["totals"]
-    at_least = "" if totals["output_is_final"] else " at least"
+    is_final = totals["output_is_final"]
+    at_least = "" if is_final else " at least"
     hourly = f" ({number(totals['cache_write_1h'])} for an hour)" if totals["cache_write_1h"] else ""
     spent = (
         f"{number(totals['input'])} input, {number(totals['cache_read'])} cache read, "
         f"{number(totals['cache_write'])} cache write{hourly},{at_least} {number(totals['output'])} output"
     )
-    price = "" if totals["cost_usd"] is None else f"; {dollars(totals['cost_usd'])}"
+    price = ""
+    if totals["known_usd"] is not None:
+        price = f"; {subtotal_words(totals['known_usd'], totals['unpriced_calls'], output_is_final=is_final)}"
     known = ": ".join(word for word in (window["source"], window["basis"]) if word)
     trigger = document["client_trigger"]
     rows = [

@@ -1,7 +1,7 @@
 """What the provider reported for one model call."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.quick import quick
@@ -31,6 +31,8 @@ class Usage:
     """Tokens that the provider itself replaced by a summary inside the call, before the answer; 0 where it did not."""
     summary_output: int = 0
     """Of `output`, what that summary took."""
+    by_others: tuple[tuple[str, "Usage"], ...] = ()
+    """Of all counts, what other models used inside the call (an advisor): (model, usage)."""
 
     @property
     def prompt(self) -> int:
@@ -49,6 +51,18 @@ class Usage:
     def cache_write_5m(self) -> int:
         """Of `cache_write`, what was written to be kept for five minutes."""
         return self.cache_write - self.cache_write_1h
+
+
+def without(usage: Usage, part: Usage) -> Usage:
+    """Return the counts of a call less those of a part of it, none below zero."""
+    return replace(
+        usage,
+        input=max(0, usage.input - part.input),
+        cache_read=max(0, usage.cache_read - part.cache_read),
+        cache_write=max(0, usage.cache_write - part.cache_write),
+        cache_write_1h=max(0, usage.cache_write_1h - part.cache_write_1h),
+        output=max(0, usage.output - part.output),
+    )
 
 
 MISSED, MISSED_SHARE = 5_000, 0.10

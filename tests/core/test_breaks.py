@@ -7,12 +7,13 @@ from decimal import Decimal
 import pytest
 
 from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.dialects.anthropic import read_usage
 from inspector.core.findings.answers import describe_cost
-from inspector.core.findings.breaks import Rebilling, cache_breaks, written_ttl
-from inspector.core.findings.spending import session_cost, sum_bills, thread_bills, what_ifs
+from inspector.core.findings.breaks import Rebilling, cache_breaks, last_written_ttl
+from inspector.core.findings.spending import session_cost, subtotal_words, sum_bills, thread_bills, what_ifs
 from inspector.core.message import Message, Role, Text
 from inspector.core.session import Compaction, Request, Session, Sign, Thread
-from inspector.core.tokens.prices import Bill
+from inspector.core.tokens.prices import Bill, billed
 from inspector.core.usage import HOUR, MINUTES, Usage
 from tests.core.policies.build import assistant, user
 from tests.core.sessions import MODEL, thread_cost
@@ -84,10 +85,50 @@ def test_expired_by_the_life_that_was_written(pause: float, hourly: bool, cause:
     assert words in found.evidence
 
 
-def test_a_life_is_that_of_the_newest_writes_that_come_to_what_was_lost() -> None:
-    mixed = session(used(0, 40_000, hourly=True), used(40_000, 9_000), used(49_000, 1_000))
-    assert written_ttl(mixed, 2, 5_000) == MINUTES
-    assert written_ttl(mixed, 2, 50_000) == HOUR
+def test_lifetime_when_the_client_changed_it_is_that_of_the_last_write() -> None:
+    mixed = session(used(0, 40_000, hourly=True), used(40_000, 9_000), used(49_000, 0))
+    assert last_written_ttl(mixed, 0) == HOUR
+    assert last_written_ttl(mixed, 1) == MINUTES
+    assert last_written_ttl(mixed, 2) == MINUTES
+
+
+def test_five_minute_writes_when_other_sessions_keep_the_head_bill_only_the_rest_again() -> None:
+    first, second = used(15_000, 40_000, hourly=True), used(55_002, 1_000, hourly=True)
+    thread = session(first, second, minutes=(0, 20))
+    (_, in_minutes) = what_ifs((thread,), sum_bills(thread_bills(thread)) or Bill())
+    again = 55_002 - 15_000
+    dearer = again * (WRITE - READ) - (40_000 + 1_000) * (WRITE_1H - WRITE)
+    assert in_minutes.saved_usd == pytest.approx(-dearer)
+
+
+def test_advisor_when_named_in_an_iteration_is_billed_at_its_own_model() -> None:
+    usage = read_usage(
+        {
+            "input_tokens": 100,
+            "output_tokens": 10,
+            "iterations": [
+                {"type": "message", "input_tokens": 100, "output_tokens": 10},
+                {"type": "advisor_message", "model": "claude-opus-4-5", "input_tokens": 1_000, "output_tokens": 200},
+            ],
+        }
+    )
+    assert usage is not None
+    assert (usage.input, usage.output, usage.prompt) == (1_100, 210, 100)
+    haiku, opus = billed("claude-haiku-4-5", Usage(100, output=10)), billed("claude-opus-4-5", Usage(1_000, output=200))
+    assert haiku is not None
+    assert opus is not None
+    assert billed("claude-haiku-4-5", usage) == haiku + opus
+
+
+def test_cost_when_one_model_has_no_price_is_at_least_the_rest() -> None:
+    priced, other = session(*GREW), session(*GREW, model="unheard-of")
+    both = Session("made", (priced, replace(other, id="second")))
+    known = session_cost(both).subtotal
+    assert (known.usd, known.unpriced) == (thread_cost(priced), 3)
+    assert subtotal_words(known.usd, known.unpriced).endswith(", 3 requests without a price")
+    assert subtotal_words(Decimal(0), 1) == "unknown: 1 request without a price"
+    assert subtotal_words(Decimal(2), 0, output_is_final=False) == "at least $2.00"
+    assert list(session_cost(both).by_model) == [MODEL, "unheard-of"]
 
 
 def test_a_recorded_compaction_and_a_silent_one() -> None:

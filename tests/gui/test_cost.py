@@ -150,7 +150,7 @@ def test_calls_of_which_nobody_knows_for_whom_are_of_the_session(panel: CostPane
 
 def test_what_nobody_knows_is_said(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
     shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST, model="nobody's"),), path="a"))
-    assert panel.says.text().startswith("A model has no price")
+    assert panel.says.text().startswith("Unknown: 4 requests without a price")
     assert panel.table.rows[0].cost == "no price"
     silent = Thread("main")
     desk.workbench.open(Session("test", (silent,), path="b"))

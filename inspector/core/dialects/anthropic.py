@@ -281,7 +281,8 @@ def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, ou
         hourly = sum(map(_hourly, rounds))
     else:  # reported of one round, or of all together: where there is one kind only, all rounds wrote that
         hourly = write if _hourly(usage) and not _life(usage, "5m") else _hourly(usage)
-    last = next((one for one in reversed(rounds) if "message" in str(one.get("type"))), rounds[-1])
+    own = [one for one in rounds if one.get("type") != _ADVISOR]
+    last = next((one for one in reversed(own) if "message" in str(one.get("type"))), rounds[-1])
     made = [one for one in rounds if one.get("type") == "compaction"]
     return Usage(
         input_,
@@ -294,7 +295,17 @@ def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, ou
         min(hourly, write),
         compacted=_context(made[0]) if made else 0,
         summary_output=sum(count_of(one.get("output_tokens")) for one in made),
+        by_others=tuple(_read_advice(one) for one in rounds if one.get("type") == _ADVISOR and one.get("model")),
     )
+
+
+_ADVISOR = "advisor_message"
+"""Type of an iteration in which another model was asked."""
+
+
+def _read_advice(iteration: Mapping[str, Any]) -> tuple[str, Usage]:
+    """Return what another model used inside the call, as (model, usage)."""
+    return str(iteration["model"]), read_counts(iteration, output_is_final=True)
 
 
 def _context(one: Mapping[str, Any]) -> int:

@@ -16,7 +16,7 @@ from inspector.core.findings.breaks import Rebilling, cause_sentence
 from inspector.core.findings.composition import not_recorded_words
 from inspector.core.findings.lost import CompactionLoss, recorded_losses
 from inspector.core.findings.repeats import Repeat, repeats
-from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost
+from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost, subtotal_words
 from inspector.core.message import Opaque
 from inspector.core.replay.economics import Economics
 from inspector.core.replay.regret import Losses
@@ -169,9 +169,16 @@ def _duplicate_words(duplicates: Sequence[Repeat], tokens: int) -> str:
         return ""
     sentence = f"{plural(free, 'token')} were duplicates"
     top = max(duplicates, key=lambda duplicate: duplicate.free)
-    if (file := _FILE.match(top.what)) is None:
+    file = named_file(top)
+    if not file:
         return f"{sentence}."
-    return f"{sentence}, for example of {_short(file['name'])} ({times(top.times)})."
+    return f"{sentence}, for example of {_short(file)} ({times(top.times)})."
+
+
+def named_file(duplicate: Repeat) -> str:
+    """Return the file, without its folder, that all copies are of; empty if they are of something else."""
+    match = _FILE.match(duplicate.what)
+    return "" if match is None else match["name"]
 
 
 # -- what was lost -----------------------------------------------------------------------------------------------------
@@ -340,13 +347,13 @@ def describe_cost(cost: SessionCost, thread_id: str = "main") -> ShortAnswer:
 
 
 def _total_words(cost: SessionCost) -> str:
-    """`$8.67`; `at least $8.67` where an answer was still being written; empty where a price is unknown."""
-    if cost.bill is None:
+    """`$8.67`; `at least $8.67` if some of it is not known; empty if no price is known."""
+    known = cost.subtotal
+    if known.unpriced and not known.usd:
         return ""
-    total = dollars(cost.bill.total)
-    if not cost.output_is_final:
-        return f"at least {total}"
-    return "less than a cent" if 0 < cost.bill.total < _CENT else total
+    if cost.output_is_final and not known.unpriced and 0 < known.usd < _CENT:
+        return "less than a cent"
+    return subtotal_words(known.usd, known.unpriced, output_is_final=cost.output_is_final)
 
 
 def _unpriced_model(cost: SessionCost) -> str:

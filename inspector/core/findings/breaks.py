@@ -23,7 +23,7 @@ from inspector.core.heavy import checkpoint
 from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
 from inspector.core.tokens.prices import billed, named_models, sum_prices
-from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed
+from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed, cache_ttl
 from inspector.core.words import duration
 
 BreakCause: TypeAlias = Literal[
@@ -185,8 +185,7 @@ class _Detective:
                 return None
             why = f"{duration(pause)} passed since the request before; such a cache {words}."
             return _Finding("expired", why, inferred=True, life_s=lives_s)
-        missed = former.usage.cached - usage.cache_read if former.usage else 0
-        ttl_s = written_ttl(self.thread, former.index, missed)
+        ttl_s = last_written_ttl(self.thread, former.index)
         if pause <= ttl_s:
             return None
         lives = "an hour" if ttl_s == HOUR else "5 minutes"
@@ -319,17 +318,9 @@ def avoidable(breaks: Iterable[Rebilling]) -> Decimal | None:
     return sum_prices(one.avoidable_usd for one in breaks if one.cause not in NO_WASTE)
 
 
-def written_ttl(thread: Thread, index: int, tokens: int) -> int:
-    """Seconds that the last so many tokens live that were written up to a request: by the newest writes that come to
-    them, five minutes where more than half of them were written for that."""
-    short = long = 0
-    for at in range(index, -1, -1):
-        usage = thread.requests[at].usage
-        if usage is not None:
-            short, long = short + usage.cache_write_5m, long + usage.cache_write_1h
-        if short + long >= tokens:
-            break
-    return HOUR if long > short else MINUTES
+def last_written_ttl(thread: Thread, index: int) -> int:
+    """Return the seconds for which the last write to the cache, up to a request, is kept after its last use."""
+    return cache_ttl(thread.requests[at].usage for at in range(index, -1, -1))
 
 
 def _id_at(request: Request, place: int) -> str:

@@ -2,17 +2,30 @@
 its compactions, and what the cache written for another time would have cost. US dollars.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
 
-from inspector.core.findings.breaks import Rebilling, avoidable, cache_breaks, written_ttl
+from inspector.core.findings.breaks import Rebilling, avoidable, cache_breaks, last_written_ttl
+from inspector.core.identity import SameObject
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Thrash, thrash
 from inspector.core.replay.report import Compacted, recorded
 from inspector.core.session import Request, Session, SideCall, Thread, seconds_between
 from inspector.core.tokens.prices import BILL_KINDS, Bill, billed, named_models, side_model, sum_prices
 from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
+from inspector.core.words import dollars, plural
+
+
+class Subtotal(NamedTuple):
+    """The calls with a price together, and how many have none."""
+
+    usd: Decimal
+    unpriced: int
+    """Calls that report usage and have no price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +44,11 @@ class ThreadBill:
     def bill(self) -> Bill | None:
         """Of all calls that report what they used; None where one has no price."""
         return sum_bills((*self.bills, *self.beside))
+
+    @property
+    def subtotal(self) -> Subtotal:
+        """What is known of the cost, whatever has a price."""
+        return sum_known((*self.bills, *self.beside))
 
     @property
     def used(self) -> list[Usage]:
@@ -86,6 +104,24 @@ class SessionCost:
         return sum_prices(one.estimated for one in self.threads)
 
     @property
+    def subtotal(self) -> Subtotal:
+        """What is known of the cost of all calls, whatever has a price."""
+        return sum_known(priced for bill in self.bills for priced in (*bill.bills, *bill.beside))
+
+    @property
+    def by_model(self) -> Mapping[str, Subtotal]:
+        """The same by model, the most expensive first. Calls without usage are left out."""
+        bills = defaultdict[str, list[Bill | None]](list)
+        for of_thread in self.bills:
+            for (request, model), bill in zip(named_models(of_thread.thread), of_thread.bills, strict=True):
+                if request.usage is not None:
+                    bills[model].append(bill)
+            for call, bill in zip(of_thread.calls, of_thread.beside, strict=True):
+                bills[side_model(call, of_thread.thread)].append(bill)
+        subtotals = {model: sum_known(of_model) for model, of_model in bills.items()}
+        return dict(sorted(subtotals.items(), key=lambda pair: -pair[1].usd))
+
+    @property
     def output_is_final(self) -> bool:
         """As of a thread."""
         return all(one.output_is_final for one in self.bills)
@@ -107,7 +143,16 @@ class SessionCost:
 
 
 def session_cost(session: Session, of: Thread | None = None) -> SessionCost:
-    """Of this thread; default all of them. O(messages)."""
+    """Return what a thread cost; None = all threads. O(messages), once for the whole of the same session."""
+    return _whole_cost(SameObject(session)) if of is None else _find_cost(session, of)
+
+
+@lru_cache(maxsize=1)
+def _whole_cost(same: SameObject) -> SessionCost:
+    return _find_cost(same.held, None)
+
+
+def _find_cost(session: Session, of: Thread | None) -> SessionCost:
     *bills, nobodys = session_bills(session)
     found = tuple(_thread_cost(session, one) for one in bills if of is None or one.thread is of)
     cost = SessionCost(found, nobodys if of is None and nobodys.calls else None, None, ())
@@ -162,11 +207,34 @@ def sum_bills(bills: Iterable[Bill | None]) -> Bill | None:
     return Bill(**whole)
 
 
+def sum_known(bills: Iterable[Bill | None]) -> Subtotal:
+    """Add up the bills that have a price."""
+    listed = list(bills)
+    usd = sum((bill.total for bill in listed if bill is not None), Decimal(0))
+    return Subtotal(usd, listed.count(None))
+
+
+def subtotal_words(usd: Decimal | float, unpriced: int, *, output_is_final: bool = True) -> str:
+    """Return `$8.67`, `at least $8.67`, `at least $8.67, 9 requests without a price`, `unknown: 9 requests ...`.
+
+    Args:
+        usd: cost of the calls with a price.
+        unpriced: calls without one.
+        output_is_final: False if an answer was still being written when its usage was recorded.
+    """
+    if not unpriced:
+        return dollars(usd) if output_is_final else f"at least {dollars(usd)}"
+    lacking = f"{plural(unpriced, 'request')} without a price"
+    return f"at least {dollars(usd)}, {lacking}" if usd else f"unknown: {lacking}"
+
+
 @dataclass(frozen=True, slots=True)
 class WhatIf:
     """The whole session with another choice."""
 
     name: str
+    ttl_s: int
+    """Seconds for which everything would have been kept in the cache."""
     usd: Decimal
     """What it would have cost."""
     saved_usd: Decimal
@@ -192,27 +260,34 @@ def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
         )
         if other is not None:
             saved = spent.total - other.total
-            found.append(WhatIf(name, whole.total - saved, saved))
+            found.append(WhatIf(name, ttl_s, whole.total - saved, saved))
     return tuple(found)
 
 
 def _with_ttl(thread: Thread, ttl_s: int) -> Iterator[tuple[Request, str, Usage]]:
-    """Every request with usage, and what it would have used if all that is written lived that long."""
+    """Yield (request, model, usage) of every request with usage as if all writes were kept for `ttl_s` seconds.
+
+    Only what would have expired is billed again: what the first request read was in the cache without this session,
+    so other sessions keep it there.
+    """
     before: Request | None = None
+    shared: int | None = None
     for request, model in named_models(thread):
         usage = request.usage
         if usage is None:
             continue
         read = usage.cache_read
+        if shared is None:
+            shared = read
         if before is not None and before.usage is not None:
             pause = seconds_between(before.time, request.time)
-            stood = min(before.usage.prompt, usage.prompt)
+            sent_before = min(before.usage.prompt, usage.prompt)
             if pause is not None and pause > MINUTES:
-                lived = pause <= written_ttl(thread, before.index, max(stood - read, 1))
-                if lived and pause > ttl_s:
-                    read = 0
-                elif not lived and pause <= ttl_s:
-                    read = max(read, min(stood, read + usage.cache_write))
+                was_kept = pause <= last_written_ttl(thread, before.index)
+                if was_kept and pause > ttl_s:
+                    read = min(read, shared)
+                elif not was_kept and pause <= ttl_s:
+                    read = max(read, min(sent_before, read + usage.cache_write))
         written = usage.cache_write + usage.cache_read - read
         new = cache_written(written, ttl_s)
         yield request, model, replace(usage, cache_read=read, cache_write=written, cache_write_1h=new.cache_write_1h)

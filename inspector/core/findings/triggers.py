@@ -118,16 +118,24 @@ def client_trigger(session: Session, thread: Thread, pressures: Pressures, windo
     if observed:
         sizes = sorted(trigger.tokens for trigger in observed)
         return ClientTrigger(client, tuple(sizes), window, True, version)
+    highest = None if _lacks_triggers(thread) else trigger_by_rules(session, window)
+    return ClientTrigger(client, (highest,), window, False, version) if highest else None
+
+
+def trigger_by_rules(session: Session, window: int | None) -> int | None:
+    """Return the tokens at which the recorded client compacts by the known rules of its version.
+
+    None if its rules are not known, or `window` (tokens) is not.
+    """
     harness = harness_of(session)
-    if harness == DEFAULT_POLICY or not window or _lacks_triggers(thread):
+    if harness == DEFAULT_POLICY or not window:
         return None
     by = POLICIES[harness]
     try:
         lines = by.watermarks(by.settings(by.of_client(session.client), window))
     except InspectorError:
         return None
-    highest = max((line.tokens for line in lines), default=None)
-    return ClientTrigger(client, (highest,), window, False, version) if highest else None
+    return max((line.tokens for line in lines), default=None)
 
 
 def _lacks_triggers(thread: Thread) -> bool:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from inspector.core.identity import SameObject
 from inspector.core.session import Request, SideCall, Thread
 from inspector.core.tokens.catalogue import priced_model
-from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
+from inspector.core.usage import HOUR, MINUTES, Usage, cache_written, without
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
@@ -64,8 +64,11 @@ BILL_KINDS = tuple(one.name for one in fields(Bill))
 def billed(model: str, usage: Usage, time: str = "") -> Bill | None:
     """What one call cost at the prices of its time (ISO 8601; empty = today's). None where there is no price.
 
-    Reads from and writes to the cache have prices of their own, and so has what is written for an hour.
+    Reads from and writes to the cache have prices of their own, and so has what is written for an hour. What another
+    model used inside the call is billed at the prices of that model.
     """
+    if usage.by_others:
+        return _bill_apart(model, usage, time)
     counts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.output)
     if not any(counts):
         return Bill()
@@ -74,6 +77,20 @@ def billed(model: str, usage: Usage, time: str = "") -> Bill | None:
         return None
     each = _rates(price, _size(price, usage.input + usage.cache_read + usage.cache_write))
     return each.times(usage) if each is not None else _shared_out(price.held, usage)
+
+
+def _bill_apart(model: str, usage: Usage, time: str) -> Bill | None:
+    """Bill the models of one call each at its own prices."""
+    own = usage
+    bill = Bill()
+    for other, used in usage.by_others:
+        own = without(own, used)
+        priced = billed(other, used, time)
+        if priced is None:
+            return None
+        bill += priced
+    rest = billed(model, replace(own, by_others=()), time)
+    return None if rest is None else bill + rest
 
 
 def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import accumulate
 
 from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
-from inspector.core.findings.spending import SessionCost, ThreadCost
+from inspector.core.findings.spending import SessionCost, ThreadCost, subtotal_words
 from inspector.core.replay.report import Compacted
 from inspector.core.tokens.prices import BILL_KINDS, Bill, sum_prices
 from inspector.core.words import plural
@@ -108,15 +108,12 @@ def stacked(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
 def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
     """The sums, sentence by sentence, without full stops."""
     bill = found.bill
-    if bill is None or whole.bill is None:
-        yield "A model has no price: what it cost is not known"
-    else:
-        part, everything = (
-            f"{'' if cost.output_is_final else 'at least '}{dollars(total)}"
-            for cost, total in ((found, bill.total), (whole, whole.bill.total))
-        )
-        others = len(whole.threads) > 1 or whole.nobodys is not None
-        yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
+    part, everything = (
+        subtotal_words(cost.subtotal.usd, cost.subtotal.unpriced, output_is_final=cost.output_is_final)
+        for cost in (found, whole)
+    )
+    others = len(whole.threads) > 1 or whole.nobodys is not None
+    yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
     if found.estimated:
         yield f"About {dollars(found.estimated)} more (estimated) for calls whose usage the file does not hold"
     if bill is not None and found.compared is not None and dollars(found.compared) != dollars(bill.total):
