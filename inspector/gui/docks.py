@@ -160,7 +160,7 @@ class Docks(WorkspacePage):
         return {
             "Pressure": gauge,
             "Timeline": max(150, height * 29 // 100),
-            "Breakdown": max(110, height * 15 // 100),
+            "Buffer": width * 58 // 100,
             "Message": width * 42 // 100,
             "Tiers": max(min(33 * figure, width * 44 // 100), width * 32 // 100),
             "Lost": max(height * 30 // 100, 10 * high),
@@ -233,11 +233,11 @@ class Docks(WorkspacePage):
     @property
     def focused(self) -> str:
         """Title of the panel in sight that had the focus last, before the palette took it say; else of the one in the
-        middle of the workspace."""
+        middle of the workspace, which in Read is the buffer."""
         if self._last and self.panels[self._last].seen:
             return self._last
-        middle = self.current.centralWidget()
-        return next((title for title, panel in self.panels.items() if panel is middle), "")
+        middle = self.current.centralWidget() or self.panels.get("Buffer")
+        return next((title for title, panel in self.panels.items() if panel is middle and panel.seen), "")
 
     def maximise(self, title: str) -> None:
         """Give the panel all the room, or all others theirs again."""

@@ -1,5 +1,5 @@
 """One row a message: what the buffer list shows of it, worked out when it is looked at; which messages are wanted; and
-what a readable summary would have kept where a provider compacted into something only it can read.
+what a readable summary would have kept if a provider compacted into something that only it can read.
 """
 
 import re
@@ -15,9 +15,12 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall, ToolResult, part_text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
+from inspector.core.words import plural
 from inspector.workbench.state import State
 
-Badge: TypeAlias = Literal["error", "image", "thinking", "summary", "cleared", "client", "reminder", "opaque"]
+Badge: TypeAlias = Literal["error", "image", "thinking", "cleared", "opaque"]
+RowRole: TypeAlias = Literal["user", "assistant", "system", "result", "summary", "file", "reminder", "client"]
+"""What a message is to its reader: the roles of the wire, and what a client wrote in the user's role."""
 FIRST_LINE = 400
 """Characters of a first line that are kept."""
 _LOOK = 4000
@@ -45,7 +48,7 @@ ATTACHED = "attached"
 class MessageRow:
     """`subject` and `line` are text of the transcript: never markup, may hold anything but line breaks."""
 
-    role: str
+    role: RowRole
     tool: str
     subject: str
     """The files, commands or queries of its calls, or of the call whose result it is; the file that a client attached;
@@ -54,6 +57,8 @@ class MessageRow:
     """What it says besides."""
     badges: tuple[Badge, ...]
     category: Category
+    size: str = ""
+    """How much it holds: `106 lines`, `3 calls`, `5,094 chars`; empty if it holds no text."""
 
     @property
     def text(self) -> str:
@@ -76,7 +81,35 @@ def row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
     elif message.mark == "attachment" and (attached := _ATTACHED.fullmatch(line)):
         tool, subject = ATTACHED, index.shown_path(attached["path"])
         line = _attached_line(message, (attached["state"] or "").strip())
-    return MessageRow(message.role, tool, subject, line, badges(message), message_category(message))
+    return MessageRow(
+        message_role(message), tool, subject, line, badges(message), message_category(message), message_size(message)
+    )
+
+
+def message_role(message: Message) -> RowRole:
+    """Return what the message is to its reader."""
+    if message.summary:
+        return "summary"
+    if message.role == "tool":
+        return "result"
+    if message.role == "user" and message.mark == "attachment":
+        return "file" if _ATTACHED.fullmatch(first_line(message)) else "reminder"
+    if message.role == "user" and message.mark == "meta":
+        return "client"
+    return message.role
+
+
+def message_size(message: Message) -> str:
+    """Return how many calls, lines of a result or file, or characters of a text the message holds."""
+    if message.calls:
+        return plural(len(message.calls), "call")
+    texts = [part.content if isinstance(part, ToolResult) else part_text(part) for part in message.parts]
+    characters = sum(map(len, texts))
+    if not characters:
+        return ""
+    lines = sum(text.rstrip("\n").count("\n") + 1 for text in texts if text)
+    is_listed = message.role == "tool" or message.mark == "attachment"
+    return plural(lines, "line") if is_listed and lines > 1 else plural(characters, "char")
 
 
 def _attached_line(message: Message, state: str) -> str:
@@ -177,38 +210,46 @@ def badges(message: Message) -> tuple[Badge, ...]:
     found: list[Badge] = []
     if any(isinstance(part, ToolResult) and part.is_error for part in message.parts):
         found.append("error")
-    if message.summary:
-        found.append("summary")
-    match message.mark:
-        case "placeholder":
-            found.append("cleared")
-        case "meta":
-            found.append("client")
-        case "attachment":
-            found.append("reminder")
-        case "":
-            pass
+    if message.mark == "placeholder":
+        found.append("cleared")
     kinds: tuple[tuple[type, Badge], ...] = ((Image, "image"), (Thinking, "thinking"), (Opaque, "opaque"))
     found += [name for kind, name in kinds if any(isinstance(part, kind) for part in message.parts)]
     return tuple(found)
 
 
+def is_error(message: Message) -> bool:
+    """Does the message hold the result of a call that failed?"""
+    return any(isinstance(part, ToolResult) and part.is_error for part in message.parts)
+
+
+def is_edit(message: Message) -> bool:
+    """Does the message call a tool that writes a file?"""
+    return any(writes(call) for call in message.calls)
+
+
+def is_from_user(message: Message) -> bool:
+    """Did the user write the message, not the client in the user's role?"""
+    return message_role(message) == "user"
+
+
 _KINDS: dict[str, Callable[[Message], bool]] = {
-    "user": lambda message: message.role == "user",
-    "assistant": lambda message: message.role == "assistant",
-    "tool": lambda message: message.role == "tool",
-    "system": lambda message: message.role == "system",
-    "errors": lambda message: any(isinstance(part, ToolResult) and part.is_error for part in message.parts),
-    "summaries": lambda message: message.summary,
-    "images": lambda message: any(isinstance(part, Image) for part in message.parts),
-    "cleared": lambda message: message.mark == "placeholder",
+    "User": is_from_user,
+    "Assistant": lambda message: message.role == "assistant",
+    "Results": lambda message: message.role == "tool",
+    "System": lambda message: message.role == "system",
+    "Errors": is_error,
+    "Edits": is_edit,
+    "Files and reminders": lambda message: message.role == "user" and message.mark in ("attachment", "meta"),
+    "Summaries": lambda message: message.summary,
+    "Images": lambda message: any(isinstance(part, Image) for part in message.parts),
+    "Cleared": lambda message: message.mark == "placeholder",
 }
-KINDS = ("all", *_KINDS)
+KINDS = ("All", *_KINDS)
 
 
 def of_kind(messages: Sequence[Message], kind: str) -> list[int] | None:
     """Indices of the messages of a kind, None for all of them. Raises KeyError for an unknown kind."""
-    if kind == "all":
+    if kind == KINDS[0]:
         return None
     wanted = _KINDS[kind]
     return [n for n, message in enumerate(messages) if wanted(message)]

@@ -15,15 +15,15 @@ from PySide6.QtWidgets import QWidget
 from inspector.gui.look.visible import visible
 from inspector.gui.panels.breakdown.icicle import Icicle
 from inspector.gui.panels.buffer.rows import BufferRow
-from inspector.gui.panels.diff.rows import DiffHead, DiffLine
+from inspector.gui.panels.diff.rows import DiffLine
 from inspector.gui.panels.timeline.legend import Legend
 from inspector.gui.panels.timeline.mark_row import MarkRow
 from inspector.gui.panels.timeline.panel import CurveKey
 from inspector.gui.panels.timeline.tank import Tank
-from inspector.gui.widgets.painted import PLAIN, PaintedList, PaintedModel, PaintedRow
+from inspector.gui.widgets.painted import PLAIN, PaintedHead, PaintedList, PaintedModel, PaintedRow
 from inspector.gui.widgets.plot import Overlay
 
-OWN = (Tank, Legend, MarkRow, CurveKey, DiffHead)
+OWN = (Tank, Legend, MarkRow, CurveKey, PaintedHead)
 """Widgets that say nothing but their own words."""
 PAINTED = (*OWN, Icicle, Overlay)
 LEAST = 10

@@ -74,7 +74,7 @@ def test_without_a_step_it_says_what_to_do(panel: DiffPanel) -> None:
 def test_a_step_shows_what_changed_with_a_little_around(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
     step(desk, panel, qtbot, "L0")
     assert fates(panel) == ["k", *["k", "c"] * 7, "k", "k", "…"]
-    assert lines(panel)[2].startswith("cleared: 2 tool Bash cat src/part_0.py  src/part_0.py, ")
+    assert lines(panel)[2].startswith("cleared: 2 result Bash cat src/part_0.py  src/part_0.py, ")
     assert lines(panel)[-1].startswith("4 kept · ")
     freed = sum(row.delta for row in panel.model.comparison.rows) if panel.model.comparison else 0
     assert freed < 0

@@ -86,7 +86,7 @@ def test_the_order_is_that_of_reading(opened: MainWindow, qtbot: QtBot) -> None:
         if panel.isAncestorOf(stop) and panel.seen
     ]
     order = list(dict.fromkeys(panels))
-    assert order == ["Pressure", "Timeline", "At a glance", "Breakdown", "Buffer", "Message"]
+    assert order == ["Pressure", "Timeline", "At a glance", "Buffer", "Message"]
     assert panels == sorted(panels, key=order.index)
     for one, other in pairwise(stops[:-1]):
         if one.parentWidget() is other.parentWidget() and one.y() == other.y():

@@ -50,3 +50,34 @@ def test_row_of_an_attached_file_is_named_by_its_file(text: str, line: str) -> N
 def test_row_of_a_user_who_writes_like_a_client_is_not_an_attached_file() -> None:
     written = row(Message("u", "user", (Text(f"File {PATH}:\nimport os"),)), INDEX)
     assert (written.tool, written.subject, written.line) == ("", "", f"File {PATH}:")
+
+
+@pytest.mark.parametrize(
+    ("message", "role"),
+    [
+        (Message("u", "user", (Text("Go"),)), "user"),
+        (Message("s", "user", (Text("What happened"),), summary=True), "summary"),
+        (Message("f", "user", (Text(f"File {PATH}:\nimport os"),), mark="attachment"), "file"),
+        (Message("t", "user", (Text("<system-reminder>Todo list</system-reminder>"),), mark="attachment"), "reminder"),
+        (Message("c", "user", (Text("<local-command-stdout>ok"),), mark="meta"), "client"),
+        (Message("a", "assistant", (Text("Done"),)), "assistant"),
+        (result("1", "ok"), "result"),
+    ],
+)
+def test_role_of_a_row_says_who_wrote_the_message(message: Message, role: str) -> None:
+    assert row(message, INDEX).role == role
+
+
+@pytest.mark.parametrize(
+    ("message", "size"),
+    [
+        (Message("a", "assistant", (Text("Both"), EDIT.parts[0], READ.parts[0])), "2 calls"),
+        (EDIT, "1 call"),
+        (result("1", "one\ntwo\nthree\n"), "3 lines"),
+        (result("1", "ok"), "2 chars"),
+        (Message("u", "user", (Text("x\n" * 700),)), "1,400 chars"),
+        (Message("e", "assistant", ()), ""),
+    ],
+)
+def test_size_of_a_row_counts_calls_lines_or_characters(message: Message, size: str) -> None:
+    assert row(message, INDEX).size == size

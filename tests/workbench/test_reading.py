@@ -146,9 +146,10 @@ def test_a_row_of_anything_is_one_line(message: Message) -> None:
 
 def test_kinds_and_texts() -> None:
     made = session().main.messages
-    assert of_kind(made, "all") is None
+    assert of_kind(made, KINDS[0]) is None
     assert {kind: len(of_kind(made, kind) or ()) for kind in KINDS[1:]} == {
-        "user": 2, "assistant": 12, "tool": 12, "system": 0, "errors": 2, "summaries": 1, "images": 0, "cleared": 0,
+        "User": 1, "Assistant": 12, "Results": 12, "System": 0, "Errors": 2, "Edits": 0, "Files and reminders": 0,
+        "Summaries": 1, "Images": 0, "Cleared": 0,
     }  # fmt: skip
     assert with_text(made, "TESTS/3.PY", None, lambda: False) == [7]
 

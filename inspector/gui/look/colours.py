@@ -162,7 +162,16 @@ def fate_colour(colours: Colours, fate: FateName) -> str:
 
 def role_colour(colours: Colours, role: str) -> str:
     """The colour in which the role of a message is written."""
-    return {"user": colours.accent, "tool": colours.on_tool, "system": colours.good}.get(role, colours.text)
+    return {
+        "user": colours.accent,
+        "tool": colours.on_tool,
+        "result": colours.on_tool,
+        "summary": colours.good,
+        "system": colours.quiet,
+        "file": colours.quiet,
+        "reminder": colours.quiet,
+        "client": colours.quiet,
+    }.get(role, colours.text)
 
 
 def mixed(ground: str, colour: str, share: float = _GROUND) -> QColor:

@@ -3,7 +3,8 @@
 A row is painted into a picture, which is kept: walking and scrolling then copy most of what they show.
 """
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -16,8 +17,16 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPixmap
-from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QSizePolicy,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
@@ -208,6 +217,9 @@ class PaintedList(WholeRows):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.horizontalHeader().hide()
         self.horizontalHeader().setStretchLastSection(True)
+        self._keeps_in_sight = True
+        """Does the chosen row stay in sight when the room changes? Not after the user scrolled away from it."""
+        self.verticalScrollBar().actionTriggered.connect(lambda _: self._let_scroll())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         place = self.currentIndex().row()
@@ -223,5 +235,54 @@ class PaintedList(WholeRows):
         with QSignalBlocker(self.selectionModel()):
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         if place >= 0:
+            self._keeps_in_sight = True
             self.scrollTo(index)
         self.viewport().update()
+
+    def _let_scroll(self) -> None:
+        self._keeps_in_sight = False
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._let_scroll()
+        super().wheelEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._keeps_in_sight and self.currentIndex().isValid():
+            self.scrollTo(self.currentIndex())
+
+
+class ColumnHead(NamedTuple):
+    """The name of a column, and the room of the column."""
+
+    room: QRect
+    name: str
+    how: int = MIDDLE
+
+
+ColumnPlacer: TypeAlias = Callable[[QRect, QFontMetrics], Iterable[ColumnHead]]
+"""Places the columns of a row in that room."""
+
+
+class PaintedHead(Guarded, QWidget):
+    """The names of the columns, above the rows of a painted list."""
+
+    def __init__(
+        self, theme: Theme, rows: QWidget, columns: Callable[[QRect, QFontMetrics], Iterable[ColumnHead]]
+    ) -> None:
+        """`rows`: what the rows are painted on; `columns`: the columns of a row in that room."""
+        super().__init__()
+        self._theme, self._rows, self._columns = theme, rows, columns
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.fontMetrics().height() + 8)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._theme.colours
+        with QPainter(self) as painter:
+            room = QRect(self._rows.x(), 0, self._rows.width(), self.height())
+            for head in self._columns(room, painter.fontMetrics()):
+                paint_text(painter, head.room, head.name, colours.quiet, head.how)
+            painter.setPen(ink(colours.line))
+            painter.drawLine(self.rect().bottomLeft(), self.rect().bottomRight())

@@ -1,12 +1,12 @@
 """The buffer list: the messages of the request we look at, filtered and sorted as the user likes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from operator import is_
 from typing import ClassVar
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt
+from PySide6.QtGui import QAction, QActionGroup, QFontMetrics
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from inspector.core.buffer import is_prefix
@@ -25,18 +25,19 @@ from inspector.gui.look.build import checked_action, column, delayed, field, men
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
-from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, BufferModel
+from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, BufferModel, Order, buffer_heads
 from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.painted import PaintedList
+from inspector.gui.settings import Settings
+from inspector.gui.widgets.painted import ColumnHead, PaintedHead, PaintedList
 from inspector.workbench.message_rows import KINDS, NO_CALLS, no_messages_words, of_kind, with_text
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
 
-_TITLED = 50
-"""Figures of width from which on the panel has a headline."""
 _ONLY = 220
 """Pixels of what is said of the messages that are shown alone."""
+ORDER_KEY = "buffer/order"
+"""Under which the chosen order is remembered."""
 MANY = 5_000
 """Messages of a thread whose names and sizes take longer than a frame."""
 
@@ -53,7 +54,7 @@ class BufferPanel(Panel):
         self.view = PaintedList("Messages of the buffer", self.model, self.delegate)
         self.text = field("Filter by text   /", "Filter   /", "Filter", name="Filter messages by text")
         self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
-        self.order = _menu_button("Sort the messages", ORDERS, self._choose_order)
+        self.order = _menu_button("Sort the messages", ORDERS, self._choose_order, _remembered_order(desk.settings))
         self.count = label(role="quiet")
         self.only = small_button("", lambda: desk.workbench.look_into(()), about="Show all messages again", role="chip")
         self._among: BufferFilter | None = None
@@ -68,17 +69,16 @@ class BufferPanel(Panel):
         self._why_empty = ""
         self._timer = delayed(self, 120, self._filter)
         self.setFocusProxy(self.view)
+        self.model.arrange(_remembered_order(desk.settings))
         self._lay_out()
 
     def _lay_out(self) -> None:
         self.text.setMaximumWidth(230)
         self.text.textChanged.connect(lambda _: self._timer.start())
-        self.title = label("Buffer", role="strong")
-        head = row(
-            self.title, 6, self.count, 6, self.only, ..., self.text, self.kind, self.order, margins=(13, 5, 8, 5), gap=6
-        )
+        head = row(self.count, 6, self.only, ..., self.text, self.kind, self.order, margins=(13, 5, 8, 5), gap=6)
         self.only.hide()
-        column(head, (self.view, 1), of=self, gap=0)
+        self.heads = PaintedHead(self.desk.theme, self.view.viewport(), self._name_columns)
+        column(head, self.heads, (self.view, 1), of=self, gap=0)
         self.view.setProperty(WINDOW_KEYS, True)
         self.view.selectionModel().currentChanged.connect(self._picked)
         for opened in (self.view.opened, self.view.activated):  # by Enter, by a double click
@@ -88,9 +88,8 @@ class BufferPanel(Panel):
             lambda at: self.menu_at(at).popup(self.view.viewport().mapToGlobal(at))
         )
 
-    def fit(self) -> None:
-        """Where there is little room the controls come first."""
-        self.title.setVisible(self.width() > _TITLED * self.fontMetrics().horizontalAdvance("0"))
+    def _name_columns(self, room: QRect, metrics: QFontMetrics) -> Iterable[ColumnHead]:
+        return buffer_heads(self.delegate.columns(room, metrics))
 
     def show_state(self, state: State) -> None:
         """The buffer at the playhead. The view hears only of what changed."""
@@ -164,7 +163,8 @@ class BufferPanel(Panel):
         self.only.setAccessibleName(f"only {name}")
 
     def _choose_order(self, order: str) -> None:
-        self.model.arrange(next(known for known in ORDERS if known == order))
+        self.desk.settings.keep_text(ORDER_KEY, order)
+        self.model.arrange(_remembered_order(self.desk.settings))
         self._show_selected(self.desk.workbench.state.selected)
 
     def _filter(self) -> None:
@@ -242,18 +242,25 @@ def _fresh_from(state: State) -> int:
     return sum(1 for _ in takewhile(bool, map(is_, before.view.messages(), view.messages())))
 
 
-def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None]) -> QToolButton:
-    """A quiet button that shows its choice and drops down the others."""
+def _remembered_order(settings: Settings) -> Order:
+    """Return the order that the user chose last."""
+    kept = settings.text(ORDER_KEY)
+    return next((order for order in ORDERS if order == kept), ORDERS[0])
+
+
+def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None], at_first: str = "") -> QToolButton:
+    """A quiet button that shows its choice and drops down the others. `at_first`: what is chosen, else the first."""
+    first = at_first or choices[0]
 
     def fill(menu: QMenu) -> None:
         group = QActionGroup(menu)
-        for n, choice in enumerate(choices):
-            group.addAction(checked_action(menu, choice, n == 0))
+        for choice in choices:
+            group.addAction(checked_action(menu, choice, choice == first))
         group.triggered.connect(choose)
 
     def choose(action: QAction) -> None:
         button.setText(f"{action.text()} ▾")
         chosen(action.text())
 
-    button = menu_button(f"{choices[0]} ▾", fill, name=name)
+    button = menu_button(f"{first} ▾", fill, name=name)
     return button

@@ -1,6 +1,6 @@
 """The rows of the buffer list: which messages, in which order, and how one is painted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 from types import MappingProxyType
@@ -17,17 +17,31 @@ from inspector.core.tokens.prediction import UNSCALED
 from inspector.gui.look.colours import Colours, fate_colour, ink, role_colour
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import visible
-from inspector.gui.widgets.painted import RIGHT, PaintedModel, PaintedRow, paint_bold, paint_subject, paint_text
+from inspector.gui.widgets.painted import (
+    RIGHT,
+    ColumnHead,
+    PaintedModel,
+    PaintedRow,
+    paint_bold,
+    paint_subject,
+    paint_text,
+)
 from inspector.gui.widgets.table import TOP
 from inspector.workbench.diff import LETTERS
 from inspector.workbench.message_rows import NO_CALLS, MessageRow, row
 
-Order: TypeAlias = Literal["newest first", "oldest first", "largest first"]
+Order: TypeAlias = Literal["Oldest first", "Newest first", "Largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 NO_FATES: Mapping[str, FateName] = MappingProxyType({})
 NARROW, NAMED, ROOMY, WIDE = 62, 72, 80, 92
 """Figures of a row: below these it does without tool, badges and bar; from these on a tool's name has as much room as
-it needs; from these on there may be several badges; from these on the bar is long."""
+it needs; from these on there are sizes and may be several badges; from these on the bar is long."""
+EDGE, GAP = 8, 10
+"""Pixels beside a row's content, and between its columns."""
+NUMBER, LEAST_TOOL, SIZE, TOKENS = 5, 7, 11, 7
+"""Figures of a place in the buffer, of a short name of a tool, of a size in words, and of a count of tokens."""
+SHORT_BAR, LONG_BAR, BAR_HEIGHT = 48, 68, 6
+"""Pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +66,7 @@ class BufferModel(PaintedModel):
         super().__init__()
         self._messages: tuple[Message, ...] = ()
         self._shown: Sequence[int] = ()
-        self._order: Order = "newest first"
+        self._order: Order = ORDERS[0]
         self._picked: Sequence[int] | None = None
         self._fresh_from = 0
         self._calls = NO_CALLS
@@ -91,14 +105,14 @@ class BufferModel(PaintedModel):
     def _grown(self, messages: tuple[Message, ...]) -> int | None:
         """By how many messages the buffer grew or shrank at its end; None where it changed otherwise."""
         old, shorter = self._messages, min(len(self._messages), len(messages))
-        if self._order == "largest first" or not shorter:
+        if self._order == "Largest first" or not shorter:
             return None
         same = all(map(is_, old[:shorter], messages[:shorter]))
         return len(messages) - len(old) if same else None
 
     def _splice(self, messages: tuple[Message, ...], grown: int) -> None:
         old, new = len(self._messages), len(messages)
-        at = 0 if self._order == "newest first" else min(old, new)
+        at = 0 if self._order == "Newest first" else min(old, new)
         last = at + abs(grown) - 1
         begin, end = (
             (self.beginInsertRows, self.endInsertRows) if grown > 0 else (self.beginRemoveRows, self.endRemoveRows)
@@ -118,11 +132,11 @@ class BufferModel(PaintedModel):
     def _arranged(self) -> Sequence[int]:
         chosen = range(len(self._messages)) if self._picked is None else self._picked
         match self._order:
-            case "oldest first":
+            case "Oldest first":
                 return chosen
-            case "newest first":
+            case "Newest first":
                 return chosen[::-1]
-            case "largest first":
+            case "Largest first":
                 return sorted(chosen, key=lambda n: -self.tokens(self._messages[n]))
 
     def tokens(self, message: Message) -> int:
@@ -160,7 +174,7 @@ class BufferModel(PaintedModel):
 
 
 class BufferDelegate(PaintedRow):
-    """Number, role, tool, first line, badges, bar, tokens. `largest`: tokens that fill the bar."""
+    """Number, role, tool, subject, badges, size, bar, tokens. `largest`: tokens that fill the bar."""
 
     largest = 1
     tool = 7
@@ -173,61 +187,48 @@ class BufferDelegate(PaintedRow):
             self._lettered = on
             self.forget()
 
+    def columns(self, rect: QRect, metrics: QFontMetrics) -> "BufferColumns":
+        """Place the columns in the room of a row."""
+        return buffer_columns(rect, metrics, self.tool, self._lettered)
+
     def key(self, row: BufferRow) -> tuple[object, ...]:
         return id(row.message), row.number, row.tokens, row.fresh, row.fate
 
     def paint_row(self, painter: QPainter, rect: QRect, row: BufferRow, marked: int, c: Colours) -> None:
-        metrics = painter.fontMetrics()
+        columns = self.columns(rect, painter.fontMetrics())
         if row.fresh or row.fate != "kept":
             strip = c.accent if row.fate == "kept" else fate_colour(c, row.fate)
             painter.fillRect(QRect(0, 0, 3, rect.height()), ink(strip))
-        left = self._paint_left(painter, rect, metrics, row, c)
-        right = self._paint_right(painter, rect, metrics, row, c)
-        right = self._paint_badges(painter, rect, right, row, c)
-        paint_subject(painter, QRect(left, 0, right - left - 8, rect.height()), row.row, c.text, c.quiet)
+        paint_text(painter, columns.number, str(row.number), c.quiet, RIGHT)
+        if columns.fate is not None and row.fate != "kept":
+            paint_bold(painter, columns.fate, LETTERS[row.fate], fate_colour(c, row.fate))
+        role, tool = row.row.role, visible(row.row.tool).text
+        is_named_by_tool = columns.tool is None and role == "result"
+        paint_text(painter, columns.role, tool or role if is_named_by_tool else role, role_colour(c, role))
+        if columns.tool is not None:
+            paint_text(painter, columns.tool, tool, c.quiet)
+        if columns.size is not None:
+            paint_text(painter, columns.size, row.row.size, c.quiet, RIGHT)
+        if columns.bar is not None:
+            self._paint_bar(painter, QRectF(columns.bar), row, c)
+        paint_text(painter, columns.tokens, grouped(row.tokens), c.text, RIGHT)
+        subject = columns.subject
+        right = self._paint_badges(painter, rect, subject.right(), row, c)
+        paint_subject(painter, subject.adjusted(0, 0, right - subject.right(), 0), row.row, c.text, c.quiet)
 
-    def _paint_left(self, painter: QPainter, rect: QRect, metrics: QFontMetrics, row: BufferRow, c: Colours) -> int:
-        """Number, role, tool. Returns where the first line begins."""
-        digit = metrics.horizontalAdvance("0")
-        x, high = 8, rect.height()
-        painter.setPen(ink(c.quiet))
-        painter.drawText(QRect(x, 0, 5 * digit, high), RIGHT, str(row.number))
-        x += 5 * digit + 9
-        if self._lettered:
-            if row.fate != "kept":
-                paint_bold(painter, QRect(x, 0, 2 * digit, high), LETTERS[row.fate], fate_colour(c, row.fate))
-            x += 2 * digit
-        role, tool, wide = row.row.role, visible(row.row.tool).text, metrics.horizontalAdvance("assistant") + 12
-        narrow = rect.width() < NARROW * digit
-        first = tool or role if narrow and role == "tool" else role
-        paint_text(painter, QRect(x, 0, wide - 6, high), first, role_colour(c, role))
-        x += wide
-        if narrow:
-            return x
-        room = (self.tool if rect.width() > NAMED * digit else 7) * digit
-        paint_text(painter, QRect(x, 0, room - 8, high), tool, c.quiet)
-        return x + room
-
-    def _paint_right(self, painter: QPainter, rect: QRect, metrics: QFontMetrics, row: BufferRow, c: Colours) -> int:
-        """Bar and tokens. Returns where they begin."""
-        number = metrics.horizontalAdvance("0,000,000")
-        right = rect.right() - 12
-        painter.setPen(ink(c.text))
-        painter.drawText(QRect(right - number, 0, number, rect.height()), RIGHT, grouped(row.tokens))
-        digit = metrics.horizontalAdvance("0")
-        if rect.width() < NARROW * digit:
-            return right - max(metrics.horizontalAdvance(grouped(row.tokens)), 5 * digit)
-        width = 86 if rect.width() > WIDE * digit else 48
-        bar = QRectF(right - number - width, rect.center().y() - 2, width, 5)
+    def _paint_bar(self, painter: QPainter, room: QRectF, row: BufferRow, c: Colours) -> None:
+        """Paint the tokens as a share of the largest message."""
+        bar = QRectF(room.left(), room.center().y() - BAR_HEIGHT / 2, room.width(), BAR_HEIGHT)
+        round_ends = BAR_HEIGHT / 2
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(ink(c.faint))
-        painter.drawRoundedRect(bar, 2.5, 2.5)
+        painter.drawRoundedRect(bar, round_ends, round_ends)
         if row.tokens:
             share = min(1.0, row.tokens / max(1, self.largest))
             painter.setBrush(ink(c.categories[row.row.category]))
-            painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(5.0, width * share), 5), 2.5, 2.5)
-        return int(bar.left()) - 8
+            bar.setWidth(max(float(BAR_HEIGHT), bar.width() * share))
+            painter.drawRoundedRect(bar, round_ends, round_ends)
 
     def _paint_badges(self, painter: QPainter, rect: QRect, right: int, row: BufferRow, c: Colours) -> int:
         """Chips, right to left. Returns where they begin."""
@@ -244,11 +245,69 @@ class BufferDelegate(PaintedRow):
             width = metrics.horizontalAdvance(badge) + 14
             high = metrics.height() + 2
             chip = QRectF(right - width + 0.5, rect.center().y() - high / 2 + 0.5, width, high)
-            colour = {"error": c.high, "summary": c.good, "cleared": c.low}.get(badge, c.quiet)
-            painter.setPen(ink(colour if badge in ("error", "summary", "cleared") else c.line))
+            colour = {"error": c.high, "cleared": c.low}.get(badge, c.quiet)
+            painter.setPen(ink(colour if badge in ("error", "cleared") else c.line))
             painter.drawRoundedRect(chip, high / 2, high / 2)
             painter.setPen(ink(colour))
             painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, badge)
             right -= width + 6
         painter.setFont(normal)
         return right
+
+
+@dataclass(frozen=True, slots=True)
+class BufferColumns:
+    """Where the columns of a row are; None for those that a narrow list leaves out."""
+
+    number: QRect
+    fate: QRect | None
+    role: QRect
+    tool: QRect | None
+    subject: QRect
+    size: QRect | None
+    bar: QRect | None
+    tokens: QRect
+
+
+def buffer_columns(rect: QRect, metrics: QFontMetrics, tool: int, has_fates: bool) -> BufferColumns:
+    """Place the columns; the subject takes what is left. `tool`: figures of room for the name of a tool."""
+    digit, high = metrics.horizontalAdvance("0"), rect.height()
+    figures = rect.width() // max(1, digit)
+
+    def column(left: int, width: int) -> QRect:
+        return QRect(left, rect.top(), max(0, width), high)
+
+    number = column(rect.left() + EDGE, NUMBER * digit)
+    left = number.right() + GAP
+    fate = column(left, 2 * digit) if has_fates else None
+    left = fate.right() if fate is not None else left
+    role = column(left, metrics.horizontalAdvance("assistant"))
+    left = role.right() + GAP
+    names = None
+    if figures >= NARROW:
+        names = column(left, (tool if figures > NAMED else LEAST_TOOL) * digit)
+        left = names.right() + GAP
+    tokens = column(rect.right() - EDGE - TOKENS * digit, TOKENS * digit)
+    right = tokens.left() - GAP
+    bar = None
+    if figures >= NARROW:
+        width = LONG_BAR if figures > WIDE else SHORT_BAR
+        bar = column(right - width, width)
+        right = bar.left() - GAP
+    size = None
+    if figures > ROOMY:
+        size = column(right - SIZE * digit, SIZE * digit)
+        right = size.left() - GAP
+    return BufferColumns(number, fate, role, names, column(left, right - left), size, bar, tokens)
+
+
+def buffer_heads(columns: BufferColumns) -> Iterable[ColumnHead]:
+    """Yield the name of each column with its place."""
+    yield ColumnHead(columns.number, "#", RIGHT)
+    yield ColumnHead(columns.role, "Role")
+    if columns.tool is not None:
+        yield ColumnHead(columns.tool, "Tool")
+    yield ColumnHead(columns.subject, "Subject")
+    if columns.size is not None:
+        yield ColumnHead(columns.size, "Size", RIGHT)
+    yield ColumnHead(columns.tokens, "Tokens", RIGHT)

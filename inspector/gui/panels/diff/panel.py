@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
+from PySide6.QtCore import QModelIndex, QRect, QSignalBlocker, Qt
+from PySide6.QtGui import QFontMetrics
 
 from inspector.core.diff import DiffRow, LineRun, line_diff, readable
 from inspector.core.drops import Drop
@@ -15,9 +16,9 @@ from inspector.gui.look.build import button, column, holding, pages, row, splitt
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.panels.diff.bar import DiffBar
-from inspector.gui.panels.diff.rows import DiffDelegate, DiffHead, DiffModel
+from inspector.gui.panels.diff.rows import DiffDelegate, DiffModel, diff_columns, diff_heads
 from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.painted import PaintedList
+from inspector.gui.widgets.painted import ColumnHead, PaintedHead, PaintedList
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
 from inspector.workbench.diff import LETTERS, Listing, Sides, compared, listing, rival, sides
@@ -83,7 +84,7 @@ class DiffPanel(Panel):
         self.setFocusProxy(self._nothing)
 
     def _lay_out(self) -> None:
-        self.head = DiffHead(self.desk.theme, self.delegate, self.view.viewport())
+        self.head = PaintedHead(self.desk.theme, self.view.viewport(), self._name_columns)
         rows = holding(column(self.head, (self.view, 1), gap=0))
         self._splitter = splitter(rows, self.reading, shares=(2, 1))
         self.why = label(role="quiet", wrap=True)
@@ -97,6 +98,9 @@ class DiffPanel(Panel):
         self._nothing.setAccessibleName("Diff")
         self._stack = pages(self, self._nothing, page)
         self.fit()
+
+    def _name_columns(self, room: QRect, metrics: QFontMetrics) -> Iterable[ColumnHead]:
+        return diff_heads(diff_columns(room, metrics, self.delegate.tool))
 
     def show_state(self, state: State) -> None:
         """What is compared where we stand, worked out off this thread if it is something else."""

@@ -6,23 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRect, QSize
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QFontMetrics, QPainter
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
 from inspector.core.words import plural
-from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, fate_colour, ink, role_colour
 from inspector.gui.look.number_formats import grouped, signed
-from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.painted import (
     CENTRE,
     CHOSEN,
-    MIDDLE,
     RIGHT,
+    ColumnHead,
     PaintedModel,
     PaintedRow,
     paint_bold,
@@ -194,7 +191,7 @@ class DiffDelegate(PaintedRow):
         painter.setPen(ink(c.quiet))
         painter.drawText(columns.number, RIGHT, str(side.number))
         role, tool = side.row.role, visible(side.row.tool).text
-        first = role if columns.tool is not None or role != "tool" else tool or role
+        first = role if columns.tool is not None or role != "result" else tool or role
         paint_text(painter, columns.role, first, role_colour(c, role))
         if columns.tool is not None:
             paint_text(painter, columns.tool, tool, c.quiet)
@@ -239,32 +236,12 @@ def diff_columns(rect: QRect, metrics: QFontMetrics, tool: int) -> DiffColumns:
     return DiffColumns(number, role, names, column(left, before.left() - GAP - left), before, fate, after)
 
 
-class DiffHead(Guarded, QWidget):
-    """The names of the columns, above the rows."""
-
-    def __init__(self, theme: Theme, delegate: DiffDelegate, rows: QWidget) -> None:
-        super().__init__()
-        self._theme, self._delegate, self._rows = theme, delegate, rows
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-
-    def sizeHint(self) -> QSize:
-        return QSize(200, self.fontMetrics().height() + 8)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
-        with QPainter(self) as painter:
-            room = QRect(self._rows.x(), 0, self._rows.width(), self.height())
-            columns = diff_columns(room, painter.fontMetrics(), self._delegate.tool)
-            names = [
-                (columns.number, "#", RIGHT),
-                (columns.role, "Role", MIDDLE),
-                (columns.subject, "Subject", MIDDLE),
-                (columns.before, "Before", RIGHT),
-                (columns.after, "After", RIGHT),
-            ]
-            if columns.tool is not None:
-                names.append((columns.tool, "Tool", MIDDLE))
-            for place, name, how in names:
-                paint_text(painter, place, name, colours.quiet, how)
-            painter.setPen(ink(colours.line))
-            painter.drawLine(self.rect().bottomLeft(), self.rect().bottomRight())
+def diff_heads(columns: DiffColumns) -> Iterable[ColumnHead]:
+    """Yield the name of each column with its place."""
+    yield ColumnHead(columns.number, "#", RIGHT)
+    yield ColumnHead(columns.role, "Role")
+    if columns.tool is not None:
+        yield ColumnHead(columns.tool, "Tool")
+    yield ColumnHead(columns.subject, "Subject")
+    yield ColumnHead(columns.before, "Before", RIGHT)
+    yield ColumnHead(columns.after, "After", RIGHT)

@@ -31,7 +31,7 @@ from inspector.gui.widgets.images import HEIGHT, ImageStrip
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
 from inspector.gui.widgets.small import Elided
-from inspector.workbench.message_rows import NAME, no_messages_words, readable_summary
+from inspector.workbench.message_rows import NAME, message_role, no_messages_words, readable_summary
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.tool_pairs import PairedPart, ToolPairs
@@ -74,7 +74,7 @@ class MessageHeader(QWidget):
         self._message = message
         self._number.setText("elsewhere" if number is None else f"{number:,}")
         self._number.setToolTip(tip("It does not stand in the buffer that is looked at") if number is None else "")
-        self._role.setText(message.role)
+        self._role.setText(message_role(message))
         words = [*_badges(message), *_where(message)]
         self._where.show_text(" · ".join(words), *(" · ".join(words[:n]) for n in range(len(words) - 1, 0, -1)))
         self._size = _tokens(message, size)
@@ -100,7 +100,7 @@ class MessageHeader(QWidget):
             menu.addMenu(self.together.menu()).setText(self.together.text().removesuffix(" ▾"))
 
     def restyle(self) -> None:
-        sheet = f"color: {role_colour(self._desk.theme.colours, self._message.role if self._message else '')}"
+        sheet = f"color: {role_colour(self._desk.theme.colours, self._role.text())}"
         if self._role.styleSheet() != sheet:
             self._role.setStyleSheet(sheet)
 
