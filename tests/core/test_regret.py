@@ -149,9 +149,10 @@ def test_a_fact_can_be_lost_and_regretted_again() -> None:
     assert found.needed_later == 1
 
 
-def test_a_sentence_that_another_message_cites_stands_again_and_can_be_lost_again() -> None:
+def test_sentence_that_an_attachment_cites_is_lost_again_when_that_goes() -> None:
     rule = "Never touch the migrations folder."
-    asked, cites = user(rule), result("c1", f"log of the session\nUSER: {rule}\nend of it")
+    cites = Message("log", "user", (Text(f"The log of the session\nUSER: {rule}\nends here."),), mark="attachment")
+    asked = user(rule)
     followed, step = ledger(), At(1, "L1")
     followed.arrive([asked], 0)
     followed.change([user("summary")], step)

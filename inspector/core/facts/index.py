@@ -2,18 +2,22 @@
 
 A fact stands where its text stands, in whatever message, as whole words, and a sentence also where its lines are broken
 otherwise or its end signs differ (`wording.Saying`); it is lost where it stands nowhere. The facts of a message are
-read when it goes, its words when something is looked for in it: once for any number of buffers made of them.
+read when it goes, its words when something is looked for in it: once for any number of buffers made of them. Facts are
+looked for by words among the messages of one buffer, never among all messages of a session: what a compaction takes
+is worked out in time proportional to the messages that it took and left.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.names import unescaped
 from inspector.core.facts.reading import facts, texts
 from inspector.core.facts.sentences import LONGEST
-from inspector.core.facts.wording import Saying
+from inspector.core.facts.wording import Saying, plain
 from inspector.core.message import Message
 
 _WORD = re.compile(r"\w+", re.ASCII)
@@ -21,8 +25,30 @@ _WORD = re.compile(r"\w+", re.ASCII)
 
 
 def words(text: str) -> set[str]:
-    """The words of a text, by which facts are looked up."""
+    """Return the words of a text, by which facts are looked up."""
     return set(_WORD.findall(text))
+
+
+WordRun: TypeAlias = tuple[str, ...]
+"""Up to three words in a row, by which a fact is known to be named in a text."""
+
+
+def word_runs(text: str) -> set[WordRun]:
+    """Return every run of one, two and three words of a text, and the empty run. O(text)."""
+    found = _WORD.findall(text)
+    runs: set[WordRun] = {(), *zip(found, strict=True)}
+    runs.update(pairwise(found))
+    runs.update(zip(found, found[1:], found[2:], strict=False))
+    return runs
+
+
+def key_run(found: WordRun) -> WordRun:
+    """Return the words of a fact around the longest of them: a text that names the fact has them in a row."""
+    if len(found) < 4:
+        return found
+    longest = max(range(len(found)), key=lambda at: len(found[at]))
+    begin = min(max(0, longest - 1), len(found) - 3)
+    return found[begin : begin + 3]
 
 
 class FactIndex:
@@ -37,8 +63,7 @@ class FactIndex:
         self._ids: dict[Fact, int] = {}
         self._of: dict[int, tuple[int, ...]] = {}
         self._texts: dict[int, str] = {}
-        self._saying = defaultdict[str, list[int]](list)
-        """Messages by word."""
+        self._lines: dict[int, str] = {}
         self._fact_words: list[tuple[str, ...]] = []
         self._sayings: dict[int, Saying] = {}
         """Of the facts that are sentences."""
@@ -78,24 +103,31 @@ class FactIndex:
         """Of one that is a sentence: what it is looked for by."""
         return self._sayings.get(fact)
 
-    def read(self, numbers: Iterable[int]) -> None:
-        """The words of these messages, from now on. O(text) the first time."""
-        for number in numbers:
-            if number not in self._texts:
-                text = self._texts[number] = unescaped("\n".join(texts(self.messages[number])))
-                for word in words(text):
-                    self._saying[word].append(number)
+    def text(self, number: int) -> str:
+        """Return the text of a message in which facts are looked for. O(text) the first time."""
+        found = self._texts.get(number)
+        if found is None:
+            found = self._texts[number] = unescaped("\n".join(texts(self.messages[number])))
+        return found
 
-    def holding(self, fact: int, among: set[int]) -> Iterator[int]:
-        """Of these messages, all of them read, those whose text holds the fact's: they have its rarest word."""
-        listed: list[Sequence[int]] = [self._saying.get(word, ()) for word in self._fact_words[fact]]
-        rarest = min(listed, key=len, default=None)
-        likely = among if rarest is None else among.intersection(rarest)
-        saying, said = self._sayings.get(fact), self.facts[fact].text
-        for number in likely:
-            text = self._texts[number]
-            if saying.stands_in(text) if saying is not None else said in text:
-                yield number
+    def line(self, number: int) -> str:
+        """Return that text as one line, in which sentences are looked for. O(text) the first time."""
+        found = self._lines.get(number)
+        if found is None:
+            found = self._lines[number] = plain(self.text(number))
+        return found
+
+    def forget(self, number: int) -> None:
+        """Drop the text of a message that is no longer in the buffer; it can be asked for again."""
+        self._texts.pop(number, None)
+        self._lines.pop(number, None)
+
+    def says(self, number: int, fact: int) -> bool:
+        """Does the text of the message hold that of the fact? O(text)."""
+        saying = self._sayings.get(fact)
+        if saying is not None:
+            return saying.stands_in_line(self.line(number))
+        return self.facts[fact].text in self.text(number)
 
 
 class BufferFacts:
@@ -106,6 +138,8 @@ class BufferFacts:
         self._numbers = set[int]()
         self._identities = set[int]()
         self._unread = set[int]()
+        self._by_word = defaultdict[str, set[int]](set)
+        """Messages that were read, by word."""
 
     def __contains__(self, number: object) -> bool:
         return number in self._numbers
@@ -119,8 +153,13 @@ class BufferFacts:
     def remove(self, number: int) -> None:
         """One less."""
         self._numbers.discard(number)
-        self._unread.discard(number)
         self._identities.discard(id(self._index.messages[number]))
+        if number in self._unread:
+            self._unread.remove(number)
+            return
+        for word in words(self._index.text(number)):
+            self._by_word[word].discard(number)
+        self._index.forget(number)
 
     def changes(self, messages: Iterable[Message]) -> tuple[list[int], list[int]]:
         """(numbers that are gone, numbers that came) if these stood now; each in order. O(messages), but quick: of
@@ -133,10 +172,19 @@ class BufferFacts:
 
     def holds(self, fact: int) -> bool:
         """Does the fact stand in one of the messages?"""
-        if self._unread:
-            self._index.read(self._unread)
-            self._unread.clear()
-        return next(self._index.holding(fact, self._numbers), None) is not None
+        self._read()
+        listed = [self._by_word.get(word, _NONE) for word in self._index.words_in(fact)]
+        likely = min(listed, key=len, default=self._numbers)
+        return any(self._index.says(number, fact) for number in likely)
+
+    def _read(self) -> None:
+        for number in self._unread:
+            for word in words(self._index.text(number)):
+                self._by_word[word].add(number)
+        self._unread.clear()
+
+
+_NONE: frozenset[int] = frozenset()
 
 
 def lost(before: Sequence[Message], after: Sequence[Message]) -> dict[Fact, str]:

@@ -1,16 +1,19 @@
 """Is a fact said again: word for word, or in other words? The one judge of what compactions lost and of pins.
 
-A sentence is said word for word, white space and end signs aside; or in other words, where a sentence of a summary, a
-user or an answer says nearly the same. That is found by letters, not by sense; docs/pins.md says how `NEARLY` and
-`WITHIN` were found. A name is said in other words where only its spelling differs, or a path's file is named.
+A sentence is said word for word, white space and end signs aside. In other words it is said if a sentence of a summary,
+a user or an answer, with the next one, holds most of its content words (`coverage`), and the same numbers and files.
+If hardly one of them is said it is gone, and between the two nobody can tell without a model. A name is said in other
+words if only its spelling differs, or a path's file is named. docs/lost.md says how often that is right.
 """
 
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Literal, NamedTuple, TypeAlias
 
-from rapidfuzz import fuzz, process
+from rapidfuzz import fuzz
 
+from inspector.core.facts.coverage import Passages, content_words, merged
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.reading import texts
 from inspector.core.facts.rules import constrains, may_bind, word_list
@@ -18,6 +21,8 @@ from inspector.core.facts.sentences import LONGEST as CUT
 from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Opaque, Text
 
+GONE, CARRIED = 0.34, 0.6
+"""Share of the content words of a sentence below which it is gone, and from which it is carried."""
 NEARLY = 72
 """Least rapidfuzz ratio (0 to 100) of two sentences in small letters, their words in alphabetical order."""
 WITHIN = 90
@@ -26,6 +31,25 @@ SHORTEST = 24
 """Bytes (UTF-8) of a text that can be told in other words: fewer say too little."""
 LONGEST = 600
 """Letters of a sentence that may be a paraphrase."""
+_FEW = 2
+"""Content words of a sentence that says too little to be known by them."""
+_SOME, _OF_SOME = 4, 0.75
+"""Of so few content words this share must be said."""
+_NEAREST = 300
+"""Characters that are kept of the nearest sentence."""
+Verdict: TypeAlias = Literal["gone", "unsure", "carried"]
+
+
+class Echo(NamedTuple):
+    """Whether a buffer still says something that stands nowhere in it word for word."""
+
+    verdict: Verdict = "gone"
+    nearest: str = ""
+    """The sentence that says most of it; empty if none does."""
+    share: float = 0.0
+    """Of its content words in that sentence and the one beside it."""
+
+
 _ENDS = " .!,:;\"'`*_>-\u3002\uff01\uff1b\uff0c\uff1a\u201c\u201d"
 _WORD = re.compile(r"\w+")
 _FRAME = frozenset(["a", "an", "the", "to", "please", "user", "wants", "wanted", "asks", "asked", "said", "says", "us"])
@@ -34,6 +58,7 @@ _CLAUSE = re.compile(r"(?<=[,;:])\s|[\uff0c\uff1b\uff1a]")
 _LETTER = re.compile(r"\w", re.ASCII)
 """Chinese has no spaces: there a word begins anywhere."""
 _FILE = re.compile(r"[\w-][\w.-]*\.[a-z]\w*", re.ASCII | re.IGNORECASE)
+_FOLDER = re.compile(r"[\w.-]+/(?![\w.*-])", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _NAME = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)*")
 
@@ -64,69 +89,130 @@ class Saying:
 
     @cached_property
     def exact(self) -> frozenset[str]:
-        """Its numbers and names of files: nobody says the same with others."""
+        """Its numbers and names of files: whoever says the same says these."""
         return _exact(self.core)
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """Its words that say something."""
+        return content_words(self.bare)
 
     @cached_property
     def binds(self) -> bool:
         """Does it forbid or demand?"""
         return constrains(self.text)
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        begins = re.escape(self.bare[:1])
-        if self.bare[:1].isalpha():  # a summary may begin before it
-            begins = f"(?i:{begins})"
-        first = (r"\b" if _LETTER.match(self.bare) else "") + begins
-        last = r"\b" if _LETTER.match(self.bare[-1:]) and len(self.text) < CUT else ""  # else half a word, maybe
-        return re.compile(first + r"\s+".join(map(re.escape, self.bare[1:].split(" "))) + last, re.ASCII)
-
     def stands_in(self, text: str) -> bool:
         """Does the text say it word for word? O(text)."""
-        return bool(self.bare) and self._pattern.search(text) is not None
+        return self.stands_in_line(plain(text))
+
+    def stands_in_line(self, line: str) -> bool:
+        """Does a text of one line, with one blank between words, say it word for word? O(text)."""
+        bare = self.bare
+        if not bare:
+            return False
+        first, rest = bare[:1], bare[1:]
+        has_edge = _LETTER.match(first) is not None
+        has_end = _LETTER.match(bare[-1:]) is not None and len(self.text) < CUT  # else half a word, maybe
+        begins = {first.lower(), first.upper(), first} if first.isalpha() else {first}  # a summary may begin before it
+        for begin in begins:
+            at = line.find(begin + rest)
+            while at >= 0:
+                end = at + len(bare)
+                starts_word = not (has_edge and at and _LETTER.match(line[at - 1]))
+                if starts_word and not (has_end and end < len(line) and _LETTER.match(line[end])):
+                    return True
+                at = line.find(begin + rest, at + 1)
+        return False
+
+
+def judge(saying: Saying, said: Passages, is_error: bool = False) -> Echo:
+    """Say whether these sentences carry one that stands nowhere word for word. O(places of its words)."""
+    wanted = frozenset(word for word in saying.content if not word[0].isdigit()) if is_error else saying.content
+    if not wanted:
+        return Echo("unsure")
+    cover = said.best(wanted)
+    nearest = cover.sentence[:_NEAREST]
+    if cover.share < GONE:
+        return Echo("gone", nearest if cover.share else "", cover.share)
+    if not is_error and not saying.exact <= _exact(cover.window):
+        return Echo("unsure", nearest, cover.share)
+    if saying.binds and not may_bind(cover.window):
+        return Echo("unsure", nearest, cover.share)
+    if _is_alike(saying, cover.sentence):
+        return Echo("carried", nearest, cover.share)
+    if len(wanted) <= _FEW and not (is_error and cover.share == 1 and any(map(_is_name, wanted))):
+        return Echo("unsure", nearest, cover.share)
+    needed = CARRIED if len(wanted) > _SOME else _OF_SOME
+    return Echo("carried" if cover.share >= needed else "unsure", nearest, cover.share)
+
+
+NOT_CARRIED = Echo()
+
+
+def _is_name(word: str) -> bool:
+    return "_" in word or any(letter.isdigit() for letter in word) or len(word) > _LONG_WORD
+
+
+_LONG_WORD = 14
+"""Letters of a word that is a name rather than a word of the language."""
+
+
+def _is_alike(saying: Saying, sentence: str) -> bool:
+    """Is a sentence like another by its letters, or a place in it?"""
+    if len(saying.bare.encode()) < SHORTEST:
+        return False
+    if fuzz.ratio(saying.ordered, _in_order(sentence), score_cutoff=NEARLY):
+        return True
+    core = saying.core.lower()
+    return len(sentence) > len(core) and fuzz.partial_ratio(core, sentence.lower(), score_cutoff=WITHIN) > 0
+
+
+Said: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
+"""Sentences with their content words."""
 
 
 class Speech:
     """What messages say, sentence by sentence, each message read once. For one thread of execution."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Message, tuple[str, ...], tuple[str, ...]]] = {}
+        self._known: dict[int, tuple[Message, Said]] = {}
         """By identity of the message, which is kept so that nothing else can get it."""
+        self._passages: dict[int, Passages] = {}
 
     def paraphrase(self, saying: Saying, message: Message) -> tuple[float, str] | None:
-        """How like it the most similar sentence of the message is, and the sentence; None where none is."""
-        mine = saying.bare
-        said, ordered = self._said(message)
-        if len(mine.encode()) < SHORTEST or not said:
+        """How much of it the message says, and the sentence that says most of it; None if it does not carry it."""
+        if len(saying.bare.encode()) < SHORTEST:
             return None
-        if saying.exact:
-            pairs = [pair for pair in zip(said, ordered, strict=True) if saying.exact <= _exact(pair[0])]
-            said, ordered = tuple(one for one, _ in pairs), tuple(one for _, one in pairs)
-        best = process.extractOne(saying.ordered, ordered, scorer=fuzz.ratio, score_cutoff=NEARLY)
-        if best is None and (message.summary or message.role == "user"):
-            core = saying.core
-            longer = [one.lower() if len(one) > len(core) else "" for one in said]
-            best = process.extractOne(core.lower(), longer, scorer=fuzz.partial_ratio, score_cutoff=WITHIN)
-        if best is None or (saying.binds and not may_bind(said[best[2]])):
+        said = self.said(message)
+        if not said:
             return None
-        return best[1], said[best[2]]
+        passages = self._passages.get(id(message))
+        if passages is None:
+            passages = self._passages[id(message)] = Passages(said)
+        found = judge(saying, passages)
+        return (found.share, found.nearest) if found.verdict == "carried" else None
 
-    def _said(self, message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The sentences of a message, and their words in order; none of what tools print and clients attach."""
+    def passages(self, messages: Iterable[Message]) -> Passages:
+        """Return what all of these messages say. O(text), of a message only the first time."""
+        return merged(map(self.said, messages))
+
+    def said(self, message: Message) -> Said:
+        """The sentences of a message; none of what tools print and clients attach."""
         known = self._known.get(id(message))
         if known is None:
             parts = message.parts if message.summary or not message.mark else ()
-            said = (part.text for part in parts if isinstance(part, Text | Opaque))
-            found = [plain(one) for text in said for one in sentences(text)]
-            kept = tuple(
-                one for one in dict.fromkeys(found) if 3 * len(one.encode()) >= 2 * SHORTEST and len(one) <= LONGEST
-            )
-            known = self._known[id(message)] = message, kept, tuple(map(_in_order, kept))
-        return known[1:]
+            texts_said = (part.text for part in parts if isinstance(part, Text | Opaque))
+            found = dict.fromkeys(plain(one) for text in texts_said for one in sentences(text))
+            kept = tuple((one, content_words(one)) for one in found if len(one) <= LONGEST)
+            known = self._known[id(message)] = message, kept
+        return known[1]
 
 
 def _exact(text: str) -> frozenset[str]:
-    return frozenset((*_NUMBER.findall(re.sub(r"(?<=\d),(?=\d)", "", text)), *_FILE.findall(text)))
+    """The numbers, files and folders of a text."""
+    numbers = _NUMBER.findall(re.sub(r"(?<=\d),(?=\d)", "", text))
+    return frozenset((*numbers, *_FILE.findall(text), *_FOLDER.findall(text)))
 
 
 def _in_order(text: str) -> str:
@@ -144,22 +230,44 @@ class Retelling:
         self._files = frozenset(_FILE.findall(self._text))
 
     @cached_property
+    def _passages(self) -> Passages:
+        return self._speech.passages(self._buffer)
+
+    @cached_property
     def _letters(self) -> str:
         return _letters(self._text)
 
-    def says(self, fact: Fact) -> bool:
-        """The sentence told anew; of a name, in what is new: the file, the address, the identifier spelt otherwise."""
+    @cached_property
+    def _hashes(self) -> frozenset[str]:
+        return frozenset(match[:_HASH_HEAD] for match in _HASH.findall(self._text))
+
+    def judge(self, fact: Fact) -> Echo:
+        """Say whether the buffer carries a fact that stands nowhere in it word for word."""
         if fact.kind in SENTENCES:
-            saying = Saying(fact.text)
-            return any(self._speech.paraphrase(saying, message) for message in self._buffer)
+            return judge(Saying(fact.text), self._passages, fact.kind == "error")
+        return Echo("carried", fact.text, 1.0) if self._names(fact) else Echo("gone")
+
+    def _names(self, fact: Fact) -> bool:
+        """Of a name, in what is new: the file, the address or its number, the identifier in another spelling."""
         if fact.kind == "path":
             file = fact.text.rpartition("/")[2]
             there = file in self._files or (not file.isascii() and file in self._text)  # 看模块4.py
             return there and file.lower() not in word_list("everywhere")
         if fact.kind == "url":
+            numbered = _ISSUE.search(fact.text)
+            if numbered and re.search(rf"#{numbered[1]}\b", self._text):
+                return True
             return bool(self._text) and fact.text.partition("://")[2].rstrip("/") in self._text
+        if _HASH.fullmatch(fact.text) and fact.text[:_HASH_HEAD] in self._hashes:
+            return True
         said = _letters(fact.text).strip()
         return len(said) >= (8 if fact.kind == "identifier" else 4) and f" {said} " in self._letters
+
+
+_ISSUE = re.compile(r"/(?:pull|issues?|merge_requests)/(\d+)(?![\w/])")
+_HASH = re.compile(r"(?<![\w-])(?=[a-f]*\d)[0-9a-f]{7,40}\b")
+_HASH_HEAD = 7
+"""Characters by which people name a commit."""
 
 
 def _letters(text: str) -> str:

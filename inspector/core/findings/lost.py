@@ -167,7 +167,7 @@ def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[L
     """What a step lost that took the first buffer to the second; nobody can have needed it yet. O(text)."""
     known = set(map(id, before))
     told = Retelling(after, [message for message in after if id(message) not in known])
-    return ranked(lost(before, after), told.says)
+    return ranked(lost(before, after), lambda fact: told.judge(fact).verdict == "carried")
 
 
 def ranked(

@@ -9,17 +9,17 @@ reading it again. See docs/regret.md for where this errs.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 from inspector.core.calls import path_of, read_by, writes
 from inspector.core.facts.fact import SENTENCES, Fact, distinct
-from inspector.core.facts.index import BufferFacts, FactIndex, words
+from inspector.core.facts.index import BufferFacts, FactIndex, WordRun, key_run, word_runs
 from inspector.core.facts.names import names
 from inspector.core.facts.reading import call_text, used
-from inspector.core.facts.wording import Retelling, Speech
+from inspector.core.facts.wording import NOT_CARRIED, Echo, Retelling, Speech, plain
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
 
@@ -66,8 +66,13 @@ class Loss:
     at: At
     message: str
     """Id of the message that it stood in last."""
-    paraphrased: bool = False
-    """What came in its place says it in other words."""
+    echo: Echo = NOT_CARRIED
+    """Whether what came in its place says it in other words."""
+
+    @property
+    def paraphrased(self) -> bool:
+        """Is it carried in other words?"""
+        return self.echo.verdict == "carried"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +159,8 @@ class LossLedger:
         """Facts that are gone; what came back is known when it is referred to, or goes again."""
         self._unsaid = set[int]()
         """Of these, the sentences."""
-        self._by_word: dict[str, set[int]] = {}
+        self._by_run: dict[WordRun, set[int]] = {}
+        """Of the facts that are gone, by the words that a text with them has in a row."""
         self._touched = set[int]()
         self._quoted = set[int]()
         """Sentences of removed messages that others hold still: a summary that cites the user."""
@@ -176,8 +182,6 @@ class LossLedger:
     def change(self, after: Sequence[Message], at: At | None) -> None:
         """The buffer is another now. `at`: the policy's step that made it so; None = the recording did. O(buffer)."""
         removed, came = self._standing.changes(after)
-        if self._unsaid or self._quoted:
-            self._index.read(removed)
         self._came_back(removed)
         for number in came:
             self._standing.add(number)
@@ -190,12 +194,12 @@ class LossLedger:
                 self._lose(number, at)
         for fact in [one for one in self._quoted if not self._standing.holds(one)]:
             self._quoted.remove(fact)
-            last = min(self._index.holding(fact, set(removed)), default=None)
+            last = next((number for number in removed if self._index.says(number, fact)), None)
             if at is not None and fact not in self._lost and last is not None:
                 self._gone(fact, at, self._index.messages[last].id)
         if len(self._losses) > known:
             told = Retelling(after, [self._index.messages[number] for number in came], self._speech)
-            self._losses[known:] = [replace(one, paraphrased=told.says(one.fact)) for one in self._losses[known:]]
+            self._losses[known:] = [replace(one, echo=told.judge(one.fact)) for one in self._losses[known:]]
 
     def losses(self) -> Losses:
         """What was found so far."""
@@ -234,7 +238,7 @@ class LossLedger:
 
     def _gone(self, fact: int, at: At, message: str) -> None:
         loss = self._lost[fact] = Loss(self._index.facts[fact], at, message)
-        self._by_word.setdefault(self._key(fact), set()).add(fact)
+        self._by_run.setdefault(self._key(fact), set()).add(fact)
         self._ever_lost.add(fact)
         if loss.fact.kind in SENTENCES:
             self._unsaid.add(fact)
@@ -245,7 +249,7 @@ class LossLedger:
             if fact in self._lost:
                 del self._lost[fact]
                 self._unsaid.discard(fact)
-                self._by_word[self._key(fact)].discard(fact)
+                self._by_run[self._key(fact)].discard(fact)
 
     def _came_back(self, removed: Sequence[int]) -> None:
         """What was gone and stood again, as these messages, which go now, had brought it back or cited it."""
@@ -253,26 +257,36 @@ class LossLedger:
             return
         self._found_again({fact for number in removed for fact in self._index.facts_of(number)})
         if self._unsaid:
-            among = set(removed)
-            cited = {fact for fact in self._unsaid if next(self._index.holding(fact, among), None) is not None}
+            cited = set[int]()
+            for number in self._prose(removed):
+                cited |= {fact for fact in self._named_in(self._index.text(number)) if fact in self._unsaid}
+                self._index.forget(number)
             self._found_again(cited)
             self._quoted |= cited
 
-    def _key(self, fact: int) -> str:
-        """The longest word of a fact: a text that refers to the fact holds it."""
-        return max(self._index.words_in(fact), key=len, default="")
+    def _prose(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Yield the messages that are not results of tools: those cite nothing that anybody said."""
+        return (number for number in numbers if self._index.messages[number].role != "tool")
+
+    def _key(self, fact: int) -> WordRun:
+        return key_run(self._index.words_in(fact))
+
+    def _named_in(self, text: str) -> set[int]:
+        """Return the facts that are gone and that the text names. O(text)."""
+        named, line = set[int](), plain(text)
+        for run in self._by_run.keys() & word_runs(line):
+            for fact in self._by_run[run]:
+                saying = self._index.saying(fact)
+                if _is_used(text, self._index.facts[fact]) if saying is None else saying.stands_in_line(line):
+                    named.add(fact)
+        return named
 
     def _refer(self, message: Message, request: int) -> None:
         """Lost facts that this message names: regretted, unless their text still stood somewhere after all."""
-        said = used(message) if self._by_word else ""
+        said = used(message) if self._by_run else ""
         if not said:
             return
-        named = set[int]()
-        for word in self._by_word.keys() & {"", *words(said)}:
-            for fact in self._by_word[word]:
-                saying = self._index.saying(fact)
-                if _is_used(said, self._index.facts[fact]) if saying is None else saying.stands_in(said):
-                    named.add(fact)
+        named = self._named_in(said)
         calls = [(call, call_text(call)) for call in message.calls] if named else []
         for fact in sorted(named):
             loss = self._lost[fact]

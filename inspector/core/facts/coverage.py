@@ -1,0 +1,88 @@
+"""How much of a sentence some text says, by its content words, numbers and names: the measure behind "gone".
+
+The text is cut into sentences, and a sentence that is looked for is held against every one of them together with the
+next. The share of its content words that such a window holds is nearly all that can be known without a model:
+docs/lost.md says how often that is right. Words are compared by their stem, so that "Added" covers "add".
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from inspector.core.facts.rules import word_list
+
+_TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:[.,]\d+)*|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ENDINGS = ("ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly")
+_SHORTEST_STEM = 3
+"""Letters that are left of a word without its ending."""
+
+
+@lru_cache(maxsize=32_768)
+def _stem(word: str) -> str:
+    """Return a word in small letters without its ending; empty for one that says nothing by itself."""
+    small = word.lower()
+    if small in word_list("function_words") or (len(small) == 1 and small.isascii() and not small.isdigit()):
+        return ""
+    for ending in _ENDINGS:
+        if small.endswith(ending) and len(small) - len(ending) >= _SHORTEST_STEM:
+            return small[: -len(ending)]
+    return small
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that say something; of Chinese every character. O(text)."""
+    return frozenset(filter(None, map(_stem, _TOKEN.findall(text))))
+
+
+class Cover(NamedTuple):
+    """What covers a sentence best."""
+
+    share: float
+    """Of its content words; 0 if none of them is said anywhere."""
+    sentence: str
+    """The sentence that has most of them."""
+    window: str
+    """That sentence with its neighbour, if both have some."""
+
+
+class Passages:
+    """Sentences that may say what others said. Built once for any number of lookups."""
+
+    def __init__(self, said: Iterable[tuple[str, frozenset[str]]]) -> None:
+        """Index the sentences.
+
+        Args:
+            said: Each sentence with its content words, in order.
+        """
+        self._sentences: list[str] = []
+        self._places = defaultdict[str, list[int]](list)
+        for sentence, found in said:
+            for word in found:
+                self._places[word].append(len(self._sentences))
+            self._sentences.append(sentence)
+
+    def best(self, wanted: frozenset[str]) -> "Cover":
+        """Return what covers most of these words: one sentence with the next. O(places of the words)."""
+        held = defaultdict[int, set[str]](set)
+        for word in wanted:
+            for place in self._places.get(word, ()):
+                held[place].add(word)
+        best, at = 0, -1
+        for place in sorted(held):
+            both = held[place] | held[place + 1] if place + 1 in held else held[place]
+            if len(both) > best:
+                best, at = len(both), place
+        if at < 0:
+            return Cover(0.0, "", "")
+        window = " ".join(self._sentences[at : at + 2]) if at + 1 in held else self._sentences[at]
+        if at + 1 in held and len(held[at + 1]) > len(held[at]):
+            at += 1
+        return Cover(best / len(wanted), self._sentences[at], window)
+
+
+def merged(parts: Iterable[Sequence[tuple[str, frozenset[str]]]]) -> Passages:
+    """Return the passages of several texts; no window reaches from one into the next."""
+    gap = ("", frozenset[str]())
+    return Passages(one for part in parts for one in (*part, gap))
