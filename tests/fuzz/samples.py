@@ -14,6 +14,7 @@ from inspector.core.outcome import Event, Outcome
 from inspector.core.usage import Usage
 from tests.core.formats import opencode_rows, test_gemini_cli, test_opencode
 from tests.core.formats.recordings import CLAUDE, PATHS, Recording, body, said, text, turns, user
+from tests.core.formats.samples import samples as format_samples
 from tests.transcripts import opencode_made
 
 _DATA = Path(__file__).resolve().parent.parent / "data"
@@ -27,8 +28,21 @@ def samples(folder: Path) -> dict[str, bytes]:
     found = {f"{path.parent.name}-{path.name}": path.read_bytes() for path in files}
     found |= {name: json.dumps(value).encode() for name, value in _documents().items()}
     found |= {name: _lines(*values) for name, values in _rows().items()}
+    found |= _sessions_of_formats()
     found["journal.jsonl"] = _journal(folder / "journal.jsonl")
     found["opencode.db"] = _database(folder / "opencode.db")
+    return found
+
+
+def _sessions_of_formats() -> dict[str, bytes]:
+    """Return the sessions that the readers' own tests make, and those that lie in folders: the main file of each."""
+    found: dict[str, bytes] = {}
+    for sample in format_samples():
+        values = [value for _, value, file in sample.fed if not file]
+        has_file = "/" in sample.name and sample.name.count("/") == 1
+        if not has_file and all(isinstance(value, dict | list) for value in values):
+            name = sample.name.replace("/", "-").removesuffix(".jsonl").removesuffix(".json")
+            found[f"{sample.format}-{name}.jsonl"] = _lines(*values)
     return found
 
 
