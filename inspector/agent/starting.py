@@ -301,7 +301,13 @@ def demo_folder() -> Path:
     return saved_path().parent / "demo" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:6]}"
 
 
-def demo_plan(folder: Path, permissions: Permissions = "always", pace_s: float = PACE_S) -> Plan:
+_DEMO_SETTINGS = (("opaque_items", "keep"),)
+"""Of the default policy: the provider reads its own compactions again."""
+
+
+def demo_plan(
+    folder: Path, permissions: Permissions = "always", pace_s: float = PACE_S, policy: str = DEFAULT_POLICY
+) -> Plan:
     """The demo in `folder`, which is made; the workspace and the journal go into it.
 
     `permissions`: the workspace is a copy that nobody needs, so what changes it may go unasked; `ask` asks (for four
@@ -315,7 +321,8 @@ def demo_plan(folder: Path, permissions: Permissions = "always", pace_s: float =
         record=folder / "journal.jsonl",
         provider="simulated:responses",
         model=MODEL,
-        settings=(("opaque_items", "keep"),),  # the provider reads its own compactions again
+        policy=policy,
+        settings=_DEMO_SETTINGS if policy == DEFAULT_POLICY else (),
         window=DEMO_WINDOW,
         permissions=permissions,
         memory=NOTES_FILE,

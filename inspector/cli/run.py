@@ -19,6 +19,7 @@ from inspector.cli.asking import ask
 from inspector.cli.output import note, number, picked, plain, progress_line, write_json, write_lines
 from inspector.cli.select import Selection, add_options, place_of, policy_name, positive, thread_of
 from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.words import per_cent
 from inspector.transcripts.files import open_transcript
 
@@ -111,12 +112,19 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     return _forked(arguments, changes, workspace)
 
 
+_DEMO_CHANGES = ("settings", "needs_by", "limits")
+"""Options that the demo follows, besides the policy; all others are those of the demo."""
+
+
 def _demo(arguments: argparse.Namespace) -> Plan:
     """Where nobody can be asked the copy may be changed: nobody needs it."""
     folder = demo_folder()
     permissions: Permissions = "always" if arguments.yes or not _can_ask() else "ask"
-    plan = demo_plan(folder, "never" if arguments.no else permissions)
-    plan = replace(plan, record=Path(arguments.record)) if arguments.record else plan
+    policy = arguments.policy or DEFAULT_POLICY
+    plan = demo_plan(folder, "never" if arguments.no else permissions, policy=policy)
+    changes = _changes(arguments)
+    chosen = {name: changes[name] for name in _DEMO_CHANGES if name in changes}
+    plan = replace(plan, **chosen, record=Path(arguments.record) if arguments.record else plan.record)
     note(f"the workspace is {plan.workspace}, the journal {plan.record}")
     return plan
 

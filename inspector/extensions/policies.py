@@ -9,14 +9,17 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.catalogue import POLICIES
+from inspector.core.policies.catalogue import POLICIES, TITLES
 from inspector.core.policies.harness import Policy
+from inspector.extensions.guarded_policy import guard_policy
 
 GROUP = "inspector.policies"
 OBJECT = "POLICY"
+_GUARDED = "__guarded_policy__"
+"""Under which a loaded module keeps its guarded policy."""
 _NEEDED = (
     "name", "title", "tiers", "settings", "fresh", "load", "dump", "learn", "measure", "breaker", "watermarks", "due",
     "tier", "before_call", "after_turn", "run_due", "turn",
@@ -43,18 +46,43 @@ def is_file(name: str) -> bool:
 def all_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
     """Every policy there is by name, and a sentence for each plug-in that could not be loaded. A plug-in that has the
     name of one of the house is left out."""
-    found, notes = dict(POLICIES), []
+    plugins, notes = plugin_policies()
+    return {**POLICIES, **plugins}, notes
+
+
+def plugin_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
+    """Load the policies of installed packages, by name, and a sentence for each that could not be loaded."""
+    found, notes = dict[str, Policy[Any, Any]](), list[str]()
     for point in entry_points(group=GROUP):
         try:
             policy = _load_point(point)
         except InspectorError as why:
             notes.append(str(why))
             continue
-        if policy.name in found:
+        if policy.name in TITLES or policy.name in found:
             notes.append(f"The policy plug-in {point.name!r} calls itself {policy.name!r}, which is taken.")
         else:
             found[policy.name] = policy
     return found, tuple(notes)
+
+
+def offered_policies(chosen: str) -> Mapping[str, str]:
+    """Return the titles of the policies that a menu offers, by what `find_policy` takes: those of the house, those of
+    installed packages, and the file that is chosen, if one is."""
+    plugins, _ = all_policies()
+    titles = {**TITLES, **{name: policy.title for name, policy in plugins.items() if name not in TITLES}}
+    if is_file(chosen):
+        titles[chosen] = file_title(chosen)
+    return titles
+
+
+def file_title(path: str) -> str:
+    """Return `Sliding window (mine.py)`; the name of the file alone if it cannot be loaded."""
+    name = Path(path).name
+    try:
+        return f"{load_file(Path(path)).title} ({name})"
+    except InspectorError:
+        return name
 
 
 def _load_point(point: EntryPoint) -> Policy[Any, Any]:
@@ -88,14 +116,14 @@ def load_file(path: Path) -> Policy[Any, Any]:
             raise InspectorError(f"{path} could not be run: {type(error).__name__}: {error}") from None
     if not hasattr(module, OBJECT):
         raise InspectorError(f"{path} has no {OBJECT}: the policy must be an object of that name.")
-    policy = _checked(getattr(module, OBJECT), str(path))
-    policy.source = str(path.absolute())
-    return policy
+    guarded = module.__dict__.get(_GUARDED)
+    if guarded is None:
+        guarded = module.__dict__[_GUARDED] = _checked(getattr(module, OBJECT), str(path), path)
+    return cast(Policy[Any, Any], guarded)
 
 
-def _checked(found: Any, whose: str) -> Policy[Any, Any]:
+def _checked(found: Any, whose: str, path: Path | None = None) -> Policy[Any, Any]:
     missing = [name for name in _NEEDED if not hasattr(found, name)]
     if missing:
         raise InspectorError(f"{whose} holds no policy: it lacks {', '.join(missing)}.")
-    policy: Policy[Any, Any] = found
-    return policy
+    return guard_policy(found, whose, path)

@@ -9,11 +9,11 @@ from PySide6.QtCore import QMargins, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QTabBar, QToolButton
 
-from inspector.core.policies.catalogue import TITLES
 from inspector.core.session import BEGINS_LATE, Session, Thread, compaction_count
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
 from inspector.core.tokens.windows import model_at
 from inspector.core.words import plural, sentence_case
+from inspector.extensions.policies import offered_policies
 from inspector.gui.commands import Command
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, checked_action, delayed, mark, menu_button, row, small_button
@@ -57,10 +57,12 @@ class TopBar(Guarded, QFrame):
         follow: Callable[[], None],
         choose_workspace: Callable[[str], None],
         commands: Callable[[], Sequence[Command]],
+        open_policy: Callable[[], None],
     ) -> None:
         super().__init__()
         self.setObjectName("TopBar")
         self._workbench, self._ask_window, self._commands = workbench, ask_window, commands
+        self._open_policy = open_policy
         self._limits: Sequence[str] = ("",)
         self.back = small_button("←", about="Back to where you were (Alt+Left)", name="Back")
         self.forward = small_button("→", about="Forward again (Alt+Right)", name="Forward")
@@ -156,8 +158,11 @@ class TopBar(Guarded, QFrame):
 
     def _fill_policies(self, menu: QMenu) -> None:
         bench = self._workbench
-        for name, title in TITLES.items():
-            _add(menu, title, name == bench.state.choices.policy, partial(bench.stepping.choose, policy=name))
+        chosen = bench.state.choices.policy
+        for name, title in offered_policies(chosen).items():
+            _add(menu, title, name == chosen, partial(bench.stepping.choose, policy=name))
+        menu.addSeparator()
+        menu.addAction("Open a policy file…").triggered.connect(self._open_policy)
 
     def _fill_windows(self, menu: QMenu) -> None:
         state = self._workbench.state

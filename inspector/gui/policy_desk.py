@@ -1,16 +1,24 @@
-"""The policy that the user chose, between one run of the program and the next."""
+"""The policy that the user chose, between one run of the program and the next; and a policy of the user's own, from the
+file that they open to every change of it."""
 
-from PySide6.QtCore import QObject
+from pathlib import Path
+
+from PySide6.QtCore import QFileSystemWatcher, QObject
+from PySide6.QtWidgets import QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY, TITLES
 from inspector.core.policies.harness import Policy
-from inspector.extensions.policies import find_policy
+from inspector.extensions.policies import find_policy, is_file
 from inspector.gui.bridge import Bridge
+from inspector.gui.dialogs import ask
+from inspector.gui.look.build import delayed
 from inspector.gui.settings import Settings
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 
+SETTLE_MS = 150
+"""Milliseconds after a change of the file until it is read: editors write in several steps."""
 CHOSEN = "policy"
 """The key under which the chosen policy is remembered."""
 
@@ -18,9 +26,15 @@ CHOSEN = "policy"
 class PolicyDesk(QObject):
     """Chooses the remembered policy at the start, and remembers another as soon as it is chosen."""
 
-    def __init__(self, parent: QObject, workbench: Workbench, bridge: Bridge, settings: Settings) -> None:
+    def __init__(self, parent: QWidget, workbench: Workbench, bridge: Bridge, settings: Settings) -> None:
         super().__init__(parent)
-        self._workbench, self._bridge, self._settings = workbench, bridge, settings
+        self._window, self._workbench, self._bridge, self._settings = parent, workbench, bridge, settings
+        self._watched, self._content = "", b""
+        """The file of the chosen policy, and what it holds; empty while the policy is no file."""
+        self._watcher = QFileSystemWatcher(self)
+        self._soon = delayed(self, SETTLE_MS, self._look)
+        self._watcher.fileChanged.connect(lambda _: self._soon.start())
+        self._watcher.directoryChanged.connect(lambda _: self._soon.start())
         self._remembered = settings.text(CHOSEN, DEFAULT_POLICY)
         self._is_restored = False
         if self._remembered in TITLES:
@@ -28,6 +42,49 @@ class PolicyDesk(QObject):
         else:  # a plug-in or a file: code of somebody else, which may take long
             bridge.run(lambda task: find_policy(self._remembered), self._loaded, self._refused)
         workbench.subscribe(self._remember)
+        workbench.subscribe(lambda state: self._watch(state.choices.policy))
+
+    def choose_file(self) -> None:
+        """Ask for a policy file, and choose the policy that it holds."""
+        path = ask.ask_policy_file(self._window, self._settings)
+        if path:
+            self.open_file(path)
+
+    def open_file(self, path: str) -> None:
+        """Choose the policy of a file, which is run for it; say in one sentence why it cannot be used."""
+
+        def choose(policy: Policy[object, object]) -> None:
+            self._is_restored = True
+            self._workbench.stepping.choose(policy=policy.reference)
+
+        self._bridge.run(lambda task: find_policy(path), choose, self._say)
+
+    def _say(self, failure: InspectorError) -> None:
+        self._workbench.failed(str(failure))
+
+    # -- changes of the file -------------------------------------------------------------------------------------------
+
+    def _watch(self, policy: str) -> None:
+        """Watch the file of the chosen policy, and its folder: editors put another file in its place."""
+        path = policy if is_file(policy) else ""
+        if path == self._watched:
+            return
+        if watched := [*self._watcher.files(), *self._watcher.directories()]:
+            self._watcher.removePaths(watched)
+        self._watched, self._content = path, _read(path)
+        if path:
+            self._watcher.addPaths([path, str(Path(path).parent)])
+
+    def _look(self) -> None:
+        """Load the policy again if its file holds something else."""
+        path = self._watched
+        content = _read(path)
+        if not path or content == self._content or not content:
+            return
+        self._content = content
+        if path not in self._watcher.files():
+            self._watcher.addPath(path)
+        self._bridge.run(lambda task: find_policy(path), lambda _: self._workbench.stepping.reload_policy(), self._say)
 
     def _loaded(self, policy: Policy[object, object]) -> None:
         self._restore()
@@ -50,3 +107,11 @@ class PolicyDesk(QObject):
         if policy != self._remembered:
             self._remembered = policy
             self._settings.keep_text(CHOSEN, policy)
+
+
+def _read(path: str) -> bytes:
+    """Return what the file holds; empty if it cannot be read."""
+    try:
+        return Path(path).read_bytes() if path else b""
+    except OSError:
+        return b""

@@ -95,7 +95,9 @@ class MainWindow(Guarded, QMainWindow):
         FileDrop(self, self.open_path, lambda over: self.welcome.drop.show_over(over))
         self.setMinimumSize(LEAST)
         wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session, self.choose_workspace)
-        self.top = TopBar(self.workbench, *wanted, commands=lambda: self.commands)
+        self.top = TopBar(
+            self.workbench, *wanted, commands=lambda: self.commands, open_policy=self.policies.choose_file
+        )
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
         live = (self.proxies.watch, self.proxies.receive)
         self.welcome = Welcome(
@@ -195,6 +197,7 @@ class MainWindow(Guarded, QMainWindow):
         return (
             Command("Open a transcript…", self.choose_file, ("Ctrl+O",), "Session"),
             Command("Open the sample", self.open_sample, (), "Session"),
+            Command("Open a policy file…", self.policies.choose_file, (), "Session"),
             Command("Follow the session while it is written", self.follow_session, (), "Session"),
             Command("Follow the newest session of this project", self.follow_project, (), "Session"),
             Command("Close the session", self.close_session, ("Ctrl+W",), "Session"),

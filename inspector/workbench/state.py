@@ -46,6 +46,8 @@ class Choices(PolicyChoice):
     """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""
     model: str = ""
     """The model that answers; empty = the session's own where we stand."""
+    policy_loads: int = 0
+    """How often the chosen policy's file was loaded again because it had changed."""
     usual: tuple[str, SettingPairs] | None = None
     """The policy and settings that the user chose, while the open session brings its own (`adopt`); None = these."""
 

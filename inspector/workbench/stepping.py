@@ -17,6 +17,7 @@ from inspector.core.policies.settings import SettingPairs
 from inspector.core.replay.files import with_recorded_files
 from inspector.extensions.policies import find_policy
 from inspector.workbench.policy_input import called_at, context_of, ground_of, policy_of, settings_of, start_of
+from inspector.workbench.reloading import ReloadedTrees, replay_trees
 from inspector.workbench.state import Bench, Choices, PendingNeed, State, attempt
 from inspector.workbench.stepper import DUE, REPAIR, TURN, TierRun, begin
 from inspector.workbench.steps import Steps
@@ -245,6 +246,26 @@ class Stepping:
             remote = now.remote
         if (policy, settings, remote) != (now.policy, now.settings, now.remote):
             self._choose(now.adopt(policy, settings, remote))
+
+    def reload_policy(self) -> None:
+        """Go by the chosen policy as its file is now, and run its steps again."""
+        self.give_up()
+        state = self._bench.state
+
+        def replayed(found: ReloadedTrees | InspectorError) -> None:
+            now = self._bench.state
+            if isinstance(found, InspectorError):
+                self._bench.failed(str(found))
+                return
+            choices = replace(now.choices, policy_loads=now.choices.policy_loads + 1)
+            trees = MappingProxyType(dict(found.trees)) if now.trees is state.trees else now.trees
+            if found.failures:
+                self._bench.show(replace(now, choices=choices, trees=trees))
+                self._bench.failed(found.words)
+            else:
+                self._bench.show(replace(now, choices=choices, trees=trees, note=found.words))
+
+        self._bench.work(lambda: attempt(lambda: replay_trees(state)), replayed)
 
     def _choose(self, chosen: Choices) -> None:
         if chosen.policy != self._bench.state.choices.policy:

@@ -184,7 +184,7 @@ def test_the_demo_needs_nothing_but_a_click(stage: Stage, monkeypatch: pytest.Mo
     from inspector.agent import starting
 
     plan = starting.demo_plan
-    monkeypatch.setattr(starting, "demo_plan", lambda folder: plan(folder, pace_s=0.0))
+    monkeypatch.setattr(starting, "demo_plan", lambda folder, **more: plan(folder, pace_s=0.0, **more))
     click(stage.window.welcome.demo)
     assert stage.state("ended").end == "done"
     bench = stage.window.workbench

@@ -19,6 +19,15 @@ def ask_file(parent: QWidget, settings: Settings) -> str:
     return path
 
 
+def ask_policy_file(parent: QWidget, settings: Settings) -> str:
+    """Path of a policy of the user's own, which is run when it is opened; empty if they changed their mind."""
+    folder = settings.text("policies", str(Path.home()))
+    path, _ = QFileDialog.getOpenFileName(parent, "Open a policy file", folder, "Policies (*.py)")
+    if path:
+        settings.keep_text("policies", str(Path(path).parent))
+    return path
+
+
 def ask_window(parent: QWidget, window: Window | None) -> int | None:
     """Tokens of the window; None if the user changed their mind."""
     now = window.tokens if window and window.tokens else 200_000

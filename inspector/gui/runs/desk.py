@@ -50,7 +50,7 @@ class RunDesk:
     def demo(self) -> None:
         """The demo: no key, a small window, a real workspace of its own; every tier fires within a minute."""
         if self._free():
-            self.controller.begin(_demo)
+            self.controller.begin(_demo(self._workbench.state.choices.usual_policy))
 
     def fork(self) -> None:
         """Ask how to go on from the buffer we look at, recorded or stepped, and run it."""
@@ -179,7 +179,12 @@ def _resume(record: Path, task: str) -> MakePlan:
     return make
 
 
-def _demo() -> "Plan":
-    from inspector.agent.starting import demo_folder, demo_plan
+def _demo(policy: str) -> MakePlan:
+    """Make the plan of the demo, under the chosen policy."""
 
-    return demo_plan(demo_folder())
+    def make() -> "Plan":
+        from inspector.agent.starting import demo_folder, demo_plan
+
+        return demo_plan(demo_folder(), policy=policy)
+
+    return make

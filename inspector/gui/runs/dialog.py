@@ -9,11 +9,10 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QPlainTextEdit,
 from inspector.agent.plan import Plan
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
-from inspector.core.policies.catalogue import TITLES
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.untyped import digits_of, object_in
 from inspector.core.words import plural
-from inspector.extensions.policies import find_policy
+from inspector.extensions.policies import find_policy, offered_policies
 from inspector.gui.bridge import Bridge
 from inspector.gui.dialogs.ask import LARGEST
 from inspector.gui.dialogs.form import FormDialog, fields, new_record, path_field
@@ -223,7 +222,7 @@ class PolicyForm(QWidget):
         super().__init__()
         self.setObjectName("PolicyForm")
         self.settings = pairs
-        self.which = _choice("Which policy", tuple(TITLES.items()), name)
+        self.which = _choice("Which policy", tuple(offered_policies(name).items()), name)
         self.which.setToolTip("")
         self.which.currentIndexChanged.connect(lambda _: self._take_policy(()))
         self._rows = SettingRows(self._put)

@@ -42,7 +42,8 @@ def wanted(state: State) -> tuple[object, ...] | None:
     if state.thread is None or state.pressures is None or state.window is None:
         return None
     choices = state.choices
-    return SameObject(state.thread), choices.policy, choices.settings, state.window.tokens, state.user_window
+    by = choices.policy, choices.policy_loads, choices.settings
+    return SameObject(state.thread), by, state.window.tokens, state.user_window
 
 
 def beliefs(state: State) -> PolicyBelief:

@@ -246,7 +246,7 @@ def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
         if lost.message not in rows_by_id:
             rows_by_id[lost.message] = message_row(before[number], index)
         holder = rows_by_id[lost.message]
-        role = holder.tool if holder.role == "tool" and holder.tool else holder.role
+        role = holder.tool if holder.role == "result" and holder.tool else holder.role
         placed.append(LossRow(lost, number, role, holder.subject))
     return placed
 

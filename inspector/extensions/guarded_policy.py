@@ -1,0 +1,151 @@
+"""A policy that somebody else wrote, guarded: what goes wrong in it is one sentence with file and line, and what it
+says is checked.
+
+It is checked once when it is loaded (a class instead of an object, a watermark on a setting or a tier that does not
+exist), and after every tier (a message twice, a fate that does not exist).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from traceback import extract_tb
+from types import GeneratorType, TracebackType
+from typing import Any, cast, get_args
+
+from inspector.core.errors import InspectorError
+from inspector.core.needs import Conversation, Failure
+from inspector.core.outcome import FateName, Outcome
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.settings import has_setting, settable_fields
+from inspector.core.policies.turn import TurnResult
+
+_FATES = get_args(FateName)
+_SHOWN = 60
+"""Characters of an id, or of a name that a policy made up, in a sentence."""
+
+
+def guard_policy(inner: Any, whose: str, path: Path | None = None) -> Policy[Any, Any]:
+    """Return the policy with guarded methods, and check what it says of itself.
+
+    Args:
+        inner: the object that the file or the package offers.
+        whose: what names it in sentences: its path, or `The policy plug-in 'x'`.
+        path: its file, where there is one.
+
+    Raises:
+        InspectorError: for a policy that contradicts itself.
+    """
+    if isinstance(inner, type):
+        raise InspectorError(f"{whose} holds a class. Make an object of it: POLICY = {inner.__name__}().")
+    guarded = cast(Policy[Any, Any], GuardedPolicy(inner, whose, path))
+    _check_watermarks(guarded, whose)
+    return guarded
+
+
+class GuardedPolicy:
+    """Passes everything on to the policy of somebody else."""
+
+    def __init__(self, inner: Any, whose: str, path: Path | None) -> None:
+        self._inner, self._whose = inner, whose
+        self._path = path.resolve() if path is not None else None
+        self.source = str(path.absolute()) if path is not None else ""
+
+    @property
+    def reference(self) -> str:
+        """What names it on every face: its file, else its name."""
+        return self.source or str(self._inner.name)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._inner, name)
+        if not callable(value) or isinstance(value, type):
+            return value
+        guarded = self._guarded(name, value)
+        self.__dict__[name] = guarded
+        return guarded
+
+    def _guarded(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def call(*args: Any, **more: Any) -> Any:
+            try:
+                result = method(*args, **more)
+            except (InspectorError, Failure):
+                raise
+            except Exception as error:
+                raise self._failure(name, error) from error
+            return self._converse(name, result) if isinstance(result, GeneratorType) else result
+
+        return call
+
+    def _converse(self, name: str, conversation: "GeneratorType[Any, Any, Any]") -> Conversation[Any]:
+        """Pass needs and answers on, and check what the conversation ends with."""
+        try:
+            result = yield from conversation
+        except (InspectorError, Failure):
+            raise
+        except Exception as error:
+            if name == "turn" and self._line_of(error) is None:
+                raise  # whoever watches the turn ended it
+            raise self._failure(name, error) from error
+        for outcome in _outcomes_in(result):
+            _check_outcome(outcome, self._whose)
+        return result
+
+    def _failure(self, name: str, error: Exception) -> InspectorError:
+        """Return the sentence: file, line, what went wrong."""
+        line = self._line_of(error)
+        place = f", line {line}" if line is not None else f", in {name}"
+        words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return InspectorError(f"{self._whose}{place}: {words}. Correct the policy and run it again.")
+
+    def _line_of(self, error: Exception) -> int | None:
+        """Return the innermost line of the policy's own file that the error went through."""
+        trace: TracebackType | None = error.__traceback__
+        lines = [frame.lineno for frame in extract_tb(trace) if self._is_own(frame.filename)]
+        return lines[-1] if lines else None
+
+    def _is_own(self, filename: str) -> bool:
+        return self._path is not None and Path(filename).resolve() == self._path
+
+
+def _outcomes_in(result: Any) -> Iterator[Outcome[Any]]:
+    """Yield the outcomes that a conversation ended with: of one tier, of several, of a turn."""
+    several = result.outcomes if isinstance(result, TurnResult) else result
+    for one in several if isinstance(several, tuple | list) else (several,):
+        if isinstance(one, Outcome):
+            yield one
+
+
+def _check_outcome(outcome: Outcome[Any], whose: str) -> None:
+    """Raise InspectorError if a message is there twice, or has a fate that does not exist. O(messages)."""
+    counts = Counter(message.id for message in outcome.buffer.messages)
+    twice = next((message for message, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise InspectorError(
+            f"{whose}: after {outcome.tier} the buffer has the message {twice[:_SHOWN]!r} {counts[twice]} times. "
+            "Each message needs an id of its own: see `inserted`."
+        )
+    for message, fate in outcome.changed.items():
+        if fate not in _FATES:
+            raise InspectorError(
+                f"{whose}: {outcome.tier} gives the message {message[:_SHOWN]!r} the fate {str(fate)[:_SHOWN]!r}, "
+                f"which does not exist. Use one of {', '.join(_FATES)}."
+            )
+
+
+def _check_watermarks(policy: Policy[Any, Any], whose: str) -> None:
+    """Raise InspectorError if a watermark moves by a setting, or fires a tier, that the policy does not have."""
+    settings = policy.settings()
+    tiers = [tier.name for tier in policy.tiers]
+    for line in policy.watermarks(settings):
+        if line.setting and not has_setting(settings, line.setting):
+            raise InspectorError(
+                f"{whose}: the setting {line.setting!r} of the watermark {line.label!r} does not exist. "
+                f"Its settings are {', '.join(one.name for one in settable_fields(settings))}."
+            )
+        for tier in line.tiers:
+            if tier not in tiers:
+                raise InspectorError(
+                    f"{whose}: the tier {tier!r} of the watermark {line.label!r} does not exist. "
+                    f"Its tiers are {', '.join(tiers) or 'none'}."
+                )
