@@ -18,6 +18,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.guard import attempt
 from inspector.gui.panels.panel import Panel, Place
 from inspector.gui.settings import Settings
+from inspector.gui.timeline_height import TimelineHeight
 from inspector.gui.workspace import WORKSPACES, WorkspacePage
 from inspector.workbench.state import State
 
@@ -65,6 +66,7 @@ class Docks(WorkspacePage):
         """Title, and the layouts from before."""
         self._last = ""
         """Title of the panel that had the focus last."""
+        self.timeline_height = TimelineHeight(self, desk.settings)
         cast(QGuiApplication, QGuiApplication.instance()).focusObjectChanged.connect(self._note_focus)
 
     def announce(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
@@ -100,6 +102,8 @@ class Docks(WorkspacePage):
         self.panels[panel.TITLE] = panel
         page = self.workspaces[workspace] if workspace else self
         page.place(panel, place)
+        if panel.TITLE == "Timeline":
+            panel.height_changed.connect(self.timeline_height.fit)
         if self._shown is not None:
             _tell(panel, self._shown)
         if all(home != workspace for home, _, _ in self._unbuilt):
@@ -132,12 +136,14 @@ class Docks(WorkspacePage):
                 self.build(name)
             self.restore_all()
             self._stack.setCurrentWidget(self.workspaces[name])
+            self.timeline_height.fit()
         self.changed.emit(name)
         self._lay_out(self.current)
 
     def _lay_out(self, one: WorkspacePage) -> None:
         if self.ready and self.isVisible() and not one.laid_out:
             one.lay_out(self._desk.settings.data(_key(one)), self._sizes(), self._is_low)
+            self.timeline_height.fit()
             self._make_room_for_run()
 
     def _make_room_for_run(self) -> None:
@@ -159,7 +165,7 @@ class Docks(WorkspacePage):
         width, height, high = self.width() - gauge, self.height(), self.fontMetrics().height()
         return {
             "Pressure": gauge,
-            "Timeline": max(150, height * 29 // 100),
+            "Timeline": self.timeline_height.preferred,
             "Buffer": width * 58 // 100,
             "Message": width * 42 // 100,
             "Tiers": max(min(33 * figure, width * 44 // 100), width * 32 // 100),
@@ -180,6 +186,7 @@ class Docks(WorkspacePage):
     def reset(self) -> None:
         """Every layout as in a new window."""
         self.restore_all()
+        self.timeline_height.reset()
         for one in (self, *self.workspaces.values()):
             if one.laid_out:
                 one.reset_to(self._sizes(), self._is_low)
@@ -188,6 +195,7 @@ class Docks(WorkspacePage):
     def keep(self, settings: Settings) -> None:
         """Remember the layouts. Which workspace is shown is not remembered: every start opens on the answers."""
         self.restore_all()
+        self.timeline_height.keep(settings)
         for one in (self, *self.workspaces.values()):
             if one.laid_out:
                 settings.keep_data(_key(one), one.kept())

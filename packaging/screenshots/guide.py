@@ -193,10 +193,8 @@ def breakdown(stage: Stage) -> None:
     stage.bring("Message", "Breakdown")
     stage.stand(FULL)
     timeline, panel = stage.panel("Timeline", Timeline), stage.panel("Breakdown", BreakdownPanel)
-    timeline.way.setCurrentText("by tool")
-    stage.rest(
-        lambda: panel.filling is not None and timeline.plot is not None and timeline.plot.areas.areas is not None
-    )
+    timeline.way.choose("By tool")
+    stage.rest(lambda: panel.filling is not None and timeline.plot is not None and timeline.plot.areas is not None)
     panel.look_into(("tool results",))
 
 

@@ -16,14 +16,16 @@ from inspector.gui.look.visible import visible
 from inspector.gui.panels.breakdown.icicle import Icicle
 from inspector.gui.panels.buffer.rows import BufferRow
 from inspector.gui.panels.diff.rows import DiffLine
+from inspector.gui.panels.timeline.canvas import PlotCanvas
 from inspector.gui.panels.timeline.legend import Legend
-from inspector.gui.panels.timeline.mark_row import MarkRow
-from inspector.gui.panels.timeline.panel import CurveKey
+from inspector.gui.panels.timeline.mark_rows import MarkRows
+from inspector.gui.panels.timeline.overview_strip import OverviewStrip
+from inspector.gui.panels.timeline.plot_legend import PlotLegend
 from inspector.gui.panels.timeline.tank import Tank
 from inspector.gui.widgets.painted import PLAIN, PaintedHead, PaintedList, PaintedModel, PaintedRow
 from inspector.gui.widgets.plot import Overlay
 
-OWN = (Tank, Legend, MarkRow, CurveKey, PaintedHead)
+OWN = (Tank, Legend, PlotCanvas, MarkRows, OverviewStrip, PlotLegend, PaintedHead)
 """Widgets that say nothing but their own words."""
 PAINTED = (*OWN, Icicle, Overlay)
 LEAST = 10
@@ -74,6 +76,8 @@ def drawn(widget: QWidget, patch: pytest.MonkeyPatch) -> list[DrawnText]:
         for kind in type(widget).__mro__:
             if kind.__module__.startswith("inspector."):
                 patched.setattr(sys.modules[kind.__module__], "QPainter", recording, raising=False)
+        if isinstance(widget, PlotCanvas):
+            widget.redraw()  # it keeps what it painted
         widget.grab()
     return found
 

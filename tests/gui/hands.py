@@ -1,7 +1,7 @@
 """A user's hands: real clicks and keys, typed."""
 
-from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QCursor
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
+from PySide6.QtGui import QCursor, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QMenu, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -70,3 +70,50 @@ def click_tab(dock: QDockWidget | None) -> None:
     assert frame is not None
     bars = (bar for bar in frame.findChildren(QTabBar) if bar.isVisible())
     click_name(next(bar for bar in bars if name in map(bar.tabText, range(bar.count()))), name)
+
+
+def hold(widget: QWidget, at: QPoint, modifier: Qt.KeyboardModifier = _PLAIN) -> None:
+    """Press the left button and keep it down."""
+    QTest.mousePress(widget, Qt.MouseButton.LeftButton, modifier, at)
+
+
+def pull(widget: QWidget, to: QPoint, modifier: Qt.KeyboardModifier = _PLAIN) -> None:
+    """Move the mouse with the left button down."""
+    event = QMouseEvent(
+        QEvent.Type.MouseMove,
+        QPointF(to),
+        QPointF(widget.mapToGlobal(to)),
+        Qt.MouseButton.NoButton,
+        Qt.MouseButton.LeftButton,
+        modifier,
+    )
+    QApplication.sendEvent(widget, event)
+    QApplication.processEvents()
+
+
+def let_go(widget: QWidget, at: QPoint, modifier: Qt.KeyboardModifier = _PLAIN) -> None:
+    """Release the left button."""
+    QTest.mouseRelease(widget, Qt.MouseButton.LeftButton, modifier, at)
+
+
+def drag(widget: QWidget, start: QPoint, end: QPoint, modifier: Qt.KeyboardModifier = _PLAIN) -> None:
+    """Drag from one place to another in three moves."""
+    hold(widget, start, modifier)
+    for part in (1, 2, 3):
+        pull(widget, start + (end - start) * (part / 3), modifier)
+    let_go(widget, end, modifier)
+
+
+def turn_wheel(widget: QWidget, at: QPoint, turns: int, modifier: Qt.KeyboardModifier = _PLAIN) -> None:
+    """Turn the wheel; forward is positive."""
+    event = QWheelEvent(
+        QPointF(at),
+        QPointF(widget.mapToGlobal(at)),
+        QPoint(0, 0),
+        QPoint(0, 120 * turns),
+        Qt.MouseButton.NoButton,
+        modifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(widget, event)

@@ -21,7 +21,7 @@ from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.pressure.filling import Filling, areas, filling
+from inspector.workbench.pressure.filling import AreaKind, Filling, areas, filling
 from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.state import State
 from tests.gui.conftest import Asked
@@ -264,28 +264,28 @@ def test_with_nothing_open(desk: Desk, panel: BreakdownPanel) -> None:
     assert panel.says.whole == "Open a transcript to see what fills its window."
 
 
-@pytest.mark.parametrize("way", ["by category", "by tool"])
-def test_the_timeline_shows_when_it_filled_and_with_what(desk: Desk, qtbot: QtBot, way: str) -> None:
+@pytest.mark.parametrize("way", ["By category", "By tool"])
+def test_timeline_when_a_way_is_chosen_shows_what_filled_the_buffer(desk: Desk, qtbot: QtBot, way: str) -> None:
     timeline = Timeline(desk)
     qtbot.addWidget(timeline)
-    timeline.resize(900, 220)
+    timeline.resize(1_200, 320)
     timeline.show()
     desk.workbench.open(SAMPLE)
     desk.workbench.subscribe(timeline.receive)
     qtbot.waitUntil(lambda: timeline.plot is not None)
-    drawn = timeline.plot.areas
-    before = timeline.plot.grab().toImage()
-    timeline.way.setFocus()
-    press(timeline.way, Qt.Key.Key_End if way == "by tool" else Qt.Key.Key_Down)
-    assert timeline.way.currentText() == way
-    qtbot.waitUntil(lambda: drawn.areas is not None)
-    found = drawn.areas
-    assert found == areas(desk.workbench.state, "tool" if way == "by tool" else "category")
-    highest = max(zip(found.tokens, found.names, strict=True), key=lambda one: one[0][AT])
+    kind: AreaKind = "tool" if way == "By tool" else "category"
+    click(timeline.way.buttons["Curves"])
+    before = timeline.plot.canvas.grab().toImage()
+    click(timeline.way.buttons[way])
+    qtbot.waitUntil(lambda: timeline.plot.areas is not None and timeline.plot.areas.kind == kind)
+    found = timeline.plot.areas
+    assert found == areas(desk.workbench.state, kind)
+    highest = max(zip(found.tokens, found.names, strict=True), key=lambda pair: pair[0][AT])
     assert f"{highest[1]} {highest[0][AT]:,}" in timeline.plot.about(AT)
-    assert timeline.plot.grab().toImage() != before
-    press(timeline.way, Qt.Key.Key_Home)
-    qtbot.waitUntil(lambda: timeline.plot.areas.areas is None)
+    assert timeline.plot.canvas.grab().toImage() != before
+    click(timeline.way.buttons["Curves"])
+    qtbot.waitUntil(lambda: timeline.plot.areas is None)
+    assert timeline.plot.canvas.grab().toImage() == before
 
 
 def test_map_when_a_thin_part_comes_before_the_largest_shows_both_apart(desk: Desk, qtbot: QtBot) -> None:

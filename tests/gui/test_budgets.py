@@ -21,10 +21,9 @@ from inspector.core.session import Compaction
 from inspector.gui.bridge import Bridge
 from inspector.gui.desk import Desk
 from inspector.gui.look.visible import MOST_JOINED, visible
-from inspector.gui.panels.timeline import tank
+from inspector.gui.panels.timeline import mark_rows, tank
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import MANY, Timeline
-from inspector.gui.widgets import plot
 from inspector.gui.widgets.images import MOST, MOST_BYTES, ImageStrip, Picture
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.text import PlainText
@@ -141,7 +140,7 @@ def test_many_records_are_opened_without_a_stall(
     assert max(gaps.work) < 0.25
     assert all(panel.cover is None for panel in window.docks.panels.values())
     timeline = window.docks.panel("Timeline")
-    assert len(timeline.plot._drawn.series.reported) == records // 2  # type: ignore[attr-defined]
+    assert len(timeline.plot.curves.series.reported) == records // 2  # type: ignore[attr-defined]
     assert window.docks.panel("Buffer").model._calls is not NO_CALLS  # type: ignore[attr-defined]
 
 
@@ -189,8 +188,8 @@ def test_thousands_of_compactions_are_painted_once_a_pixel(
         panel.show()
         desk.workbench.subscribe(panel.receive)
     desk.workbench.open(replace(made, threads=(thread,), path="many.jsonl"))
-    qtbot.waitUntil(lambda: timeline.plot is not None and len(timeline.plot.mark_row.marks) == many - 1)
-    for painted, module in ((timeline.plot.overlay, plot), (gauge.tank, tank)):
+    qtbot.waitUntil(lambda: timeline.plot is not None and len(timeline.plot.mark_rows.marks) == many - 1)
+    for painted, module in ((timeline.plot.mark_rows, mark_rows), (gauge.tank, tank)):
         monkeypatch.setattr(module, "QPainter", CountingPainter)
         CountingPainter.lines = 0
         painted.grab()

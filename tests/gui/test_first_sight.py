@@ -4,7 +4,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QPoint, QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -22,9 +22,9 @@ from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.settings import Settings
-from inspector.gui.widgets.plot import area_of
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
+from tests.gui.hands import hold, let_go, pull
 
 
 def start(tmp_path: Path, qtbot: QtBot, application: QApplication) -> MainWindow:
@@ -151,18 +151,62 @@ def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(windo
     assert card.toolTip() == ""
 
 
-@pytest.mark.parametrize(("width", "height", "least"), [(1440, 900, 130), (1280, 800, 110), (2560, 1440, 260)])
-def test_timeline_takes_a_share_of_the_height(
-    window: MainWindow, qtbot: QtBot, width: int, height: int, least: int
+@pytest.mark.parametrize(
+    ("width", "height", "least", "low"), [(1440, 900, 130, 75), (1280, 800, 94, 66), (2560, 1440, 260, 120)]
+)
+def test_plot_of_the_timeline_when_the_window_grows_keeps_its_share_of_the_height(
+    window: MainWindow, qtbot: QtBot, width: int, height: int, least: int, low: int
 ) -> None:
-    window.resize(width, height)
     open_sample(window, qtbot)
     timeline = window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
-    for name in WORKSPACES[:2]:
+    window.resize(width, height)
+    for name in ("Read", "Compact", "Read", "Live"):
         window.docks.choose(name)
         qtbot.wait(20)
-        assert area_of(timeline.plot._box).height() >= least, name
+        plot = timeline.plot.canvas.area.height()
+        if name == "Read":
+            assert plot >= least
+            assert timeline.plot.mark_rows.isVisible()
+            assert timeline.plot.overview.isVisible()
+        else:
+            assert low <= plot <= low * 1.3, name
+            assert not timeline.plot.mark_rows.isVisible()
+
+
+def test_height_that_the_user_drags_stays_for_its_workspaces_and_for_the_next_start(
+    application: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    heights = dict[str, int]()
+    for number in ("first", "second"):
+        window = start(tmp_path, qtbot, application)
+        window.resize(1440, 900)
+        window.show()
+        try:
+            open_sample(window, qtbot)
+            dock = window.docks.dock("Timeline")
+            assert dock is not None
+            if number == "first":
+                low_edge = dock.mapTo(window.docks, QPoint(dock.width() // 2, dock.height()))
+                heights["before"] = dock.height()
+                hold(window.docks, low_edge)
+                pull(window.docks, low_edge + QPoint(0, 20))
+                pull(window.docks, low_edge + QPoint(0, 40))
+                let_go(window.docks, low_edge + QPoint(0, 40))
+                heights["dragged"] = dock.height()
+                window.docks.choose("Compact")
+                qtbot.wait(20)
+                heights["compact"] = dock.height()
+                window.docks.choose("Read")
+                qtbot.wait(20)
+                heights["again"] = dock.height()
+            else:
+                heights["next start"] = dock.height()
+        finally:
+            window.close()
+    assert heights["dragged"] == pytest.approx(heights["before"] + 40, abs=3)
+    assert heights["compact"] < heights["before"] - 100
+    assert heights["again"] == heights["next start"] == heights["dragged"]
 
 
 @pytest.mark.parametrize(("tokens", "size"), [(179, 400_000), (12_000, 1_000_000), (150_000, 200_000)])
@@ -179,12 +223,11 @@ def test_axis_of_the_timeline_ends_above_the_window_so_that_an_empty_one_looks_e
     desk.workbench.set_window(size)
     desk.workbench.open(Session("test", (Thread("main", requests=requests, end=view),), path="small.json"))
     desk.workbench.set_window(size)
-    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.overlay.rim == size)
-    _, (low, high) = timeline.plot._box.viewRange()
-    assert low == 0
-    assert high > size
-    timeline.plot.overlay.grab()
-    labels = timeline.plot.overlay._line_labels()
+    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.canvas.lines.window == size)
+    up = timeline.plot.canvas.up
+    assert up.low == 0
+    assert up.high > size
+    labels = timeline.plot.canvas.labels
     assert labels[0].about == f"Window {size:,}"
     assert {"60% L1, L2", "75% L3"} <= {label.name for label in labels}
 
@@ -198,9 +241,9 @@ def test_axis_of_an_unknown_window_says_what_is_assumed(desk: Desk, qtbot: QtBot
     view = Stretch(own=[Message("m", "user", (Text("Hello"),))]).view()
     thread = Thread("main", requests=(Request(0, view, usage=Usage(500)),), end=view)
     desk.workbench.open(Session("test", (thread,), path="unknown.json"))
-    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.overlay.rim == 200_000)
-    assert timeline.plot.overlay._line_labels()[0].about == "200,000 assumed"
-    assert timeline.plot._box.viewRange()[1][1] > 200_000
+    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.canvas.lines.window == 200_000)
+    assert timeline.plot.canvas.labels[0].about == "200,000 assumed"
+    assert timeline.plot.canvas.up.high > 200_000
 
 
 def test_narrow_window_folds_the_gauge_and_a_wide_one_shows_all_of_it(window: MainWindow, qtbot: QtBot) -> None:

@@ -16,7 +16,8 @@ from pytestqt.qtbot import QtBot
 from inspector.core.heavy import checkpoint
 from inspector.gui.bridge import Bridge, Lane, LatestJob, Task, collect
 from inspector.gui.desk import Desk
-from inspector.gui.panels.timeline.mark_row import MarkRow
+from inspector.gui.panels.timeline.frame import TimelineFrame
+from inspector.gui.panels.timeline.mark_rows import MarkRows
 from inspector.resources import resource
 from inspector.workbench.pressure.timeline import Mark
 
@@ -248,7 +249,10 @@ def test_garbage_is_found_and_a_look_for_it_is_short_however_much_a_job_made(des
 
 
 def test_marks_that_are_the_same_are_not_painted_again(desk: Desk, qtbot: QtBot) -> None:
-    row = MarkRow(desk.theme, lambda: lambda mark: float(mark.at), lambda: (0.0, 400.0))
+    owner = QObject()
+    frame = TimelineFrame(desk.theme, owner)
+    frame.range.set_count(400, keeps_view=False)
+    row = MarkRows(frame)
     qtbot.addWidget(row)
     row.resize(400, 20)
     row.show()

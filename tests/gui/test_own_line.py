@@ -5,15 +5,13 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from inspector.core.session import Compaction
 from inspector.gui.panels.timeline.panel import Timeline
-from inspector.gui.widgets.plot import area_of
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
+from tests.gui.drawn import drawn
 from tests.gui.stepping import session
 
 
@@ -35,31 +33,16 @@ def test_client_trigger_stays_whatever_policy_is_chosen(window: MainWindow, qtbo
     qtbot.waitUntil(lambda: timeline.plot is not None)
     for policy in ("claude-code", "roku", "none"):
         window.workbench.stepping.choose(policy=policy)
-        qtbot.waitUntil(lambda: timeline.plot.overlay.trigger is not None)
-        trigger = timeline.plot.overlay.trigger
+        qtbot.waitUntil(lambda: timeline.plot.canvas.lines.trigger is not None)
+        trigger = timeline.plot.canvas.lines.trigger
         assert (trigger.label, trigger.tokens, trigger.basis) == ("Claude Code 76.6%", (153_212,), "observed once")
-        assert [line.label for line in timeline.plot.overlay.lines[:2]] == ["60% L1, L2", "75% L3"]
-
-
-class Spy(QPainter):
-    """Keeps where each text would stand."""
-
-    def __init__(self, image: QImage) -> None:
-        super().__init__(image)
-        self.texts: list[tuple[str, QRectF]] = []
-
-    def drawText(self, at: QPointF | QRectF, *more: object) -> None:  # type: ignore[override]
-        text = str(more[-1])
-        if isinstance(at, QRectF):
-            self.texts.append((text, at))
-            return
-        metrics = QFontMetricsF(self.font())
-        height = metrics.ascent() - 2  # names of lines may stand as close as that
-        self.texts.append((text, QRectF(at.x(), at.y() - height, metrics.horizontalAdvance(text), height)))
+        assert [line.label for line in timeline.plot.canvas.lines.watermarks[:2]] == ["60% L1, L2", "75% L3"]
 
 
 @pytest.mark.parametrize("sizes", [(155_000, 154_000), (135_000,), (199_000, 190_000, 170_000)])
-def test_the_words_stand_apart_from_all_others(window: MainWindow, qtbot: QtBot, sizes: tuple[int, ...]) -> None:
+def test_labels_of_lines_that_are_near_each_other_never_overlap(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...]
+) -> None:
     """Whatever is near: the window, the scale, both lines of the policy, the client's own trigger."""
     window.workbench.stepping.choose(policy="claude-code")
     one = session()
@@ -71,18 +54,15 @@ def test_the_words_stand_apart_from_all_others(window: MainWindow, qtbot: QtBot,
     timeline = window.docks.panel("Timeline")
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None)
-    overlay = timeline.plot.overlay
-    qtbot.waitUntil(lambda: overlay.trigger is not None and len(overlay.trigger.tokens) == len(sizes))
-    qtbot.waitUntil(lambda: len(overlay.lines) == 4)
-    timeline.resize(1_280, 300)
-    overlay.grab()  # it knows then what it covers
-    image = QImage(1_280, 400, QImage.Format.Format_ARGB32)
-    painter = Spy(image)
-    overlay._paint(painter, area_of(timeline.plot._box))
-    painter.end()
-    places = dict(painter.texts)
-    names = {"60% L1, L2", "75% L3", "Claude Code 78%", "Claude Code 68%", overlay.trigger.label}
+    canvas = timeline.plot.canvas
+    qtbot.waitUntil(lambda: canvas.lines.trigger is not None and len(canvas.lines.trigger.tokens) == len(sizes))
+    qtbot.waitUntil(lambda: len(canvas.lines.watermarks) == 4)
+    timeline.resize(1_280, 340)
+    qtbot.wait(20)
+    places = {text.words: text.covers for text in drawn(canvas, monkeypatch)}
+    names = {"60% L1, L2", "75% L3", "Claude Code 78%", "Claude Code 68%", canvas.lines.trigger.label}
     assert names <= places.keys(), places.keys()
     assert any(name.startswith("Window 200,000") for name in places)
     for (one, room), (other, beside) in combinations([(name, places[name]) for name in names], 2):
-        assert not room.intersects(beside), (one, other)
+        common = room & beside
+        assert common.height() <= 2, (one, other)

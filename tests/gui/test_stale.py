@@ -109,27 +109,6 @@ def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: MainWindow, until: 
     assert [one.TITLE for one in opened.docks.panels.values() if one.cover is not None] == ["Diff"]
 
 
-def test_a_double_click_anywhere_in_the_timeline_leaves_it_whole(
-    opened: MainWindow, until: Until, tmp_path: Path
-) -> None:
-    timeline = opened.docks.panel("Timeline")
-    timeline.setFixedHeight(420)  # a low one leaves the lower plot no room
-    plot = timeline.plot  # type: ignore[attr-defined]
-    viewport = plot._graphics.viewport()
-    boxes = [part.getViewBox() for part in (plot.below, plot.above)]
-    until(lambda: boxes[0].height() > 20 and boxes[0].x() == boxes[1].x())
-    whole = plot.above.getViewBox().viewRange()[0]
-    for part in (plot.below, plot.above):
-        plot.above.getViewBox().setXRange(1, 6, padding=0)
-        place = plot._graphics.mapFromScene(part.getViewBox().sceneBoundingRect().center())
-        double_click(viewport, place)
-        for other in (plot.below, plot.above):
-            assert other.getViewBox().viewRange()[0] == pytest.approx(whole, abs=0.5)
-    opened.open_path(str(payload(tmp_path / "next.json")))
-    until(lambda: opened.windowTitle().startswith("next.json") and idle(opened))
-    assert not any(panel.cover for panel in opened.docks.panels.values())
-
-
 def test_the_plots_of_calibration_and_comparison_too(opened: MainWindow, until: Until) -> None:
     calibration = opened.docks.panel("Calibration")
     assert isinstance(calibration, CalibrationPanel)

@@ -1,7 +1,7 @@
 """What if: the form of settings, and the watermarks dragged with the mouse on gauge and timeline."""
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -14,7 +14,7 @@ from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.window import MainWindow
 from inspector.workbench.pressure.scale import firings, watermarks
 from tests.gui import stepping
-from tests.gui.hands import click, press, write
+from tests.gui.hands import click, hold, let_go, press, pull, write
 from tests.gui.made import session
 
 MID = "mid_water_trigger_ratio"
@@ -170,19 +170,6 @@ def test_the_window_may_be_the_models(opened: MainWindow, form: SettingsForm) ->
 # -- dragging ------------------------------------------------------------------------------------------------------
 
 
-def hold(widget: QWidget, at: QPoint) -> None:
-    QTest.mousePress(widget, LEFT, Qt.KeyboardModifier.NoModifier, at)
-
-
-def pull(widget: QWidget, to: QPoint) -> None:
-    QTest.mouseMove(widget, to)
-    QApplication.processEvents()
-
-
-def let_go(widget: QWidget, at: QPoint) -> None:
-    QTest.mouseRelease(widget, LEFT, Qt.KeyboardModifier.NoModifier, at)
-
-
 def on_tank(tank: QWidget, tokens: int) -> QPoint:
     return QPoint(40, round(tank.height() - 1 - (tank.height() - 2) * tokens / 200_000))
 
@@ -242,26 +229,23 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     # what the policy believes is drawn when it is worked out, and takes its room on the scale
     qtbot.waitUntil(lambda: opened.workbench.state.believed is not None and not opened.bridge.busy)
     QApplication.processEvents()
-    box, viewport = timeline.plot.above.getViewBox(), timeline.plot.overlay.parentWidget()
+    viewport = timeline.plot.canvas
 
     def spot(tokens: float) -> QPoint:
-        place = box.mapViewToScene(QPointF(0, tokens))
-        return QPoint(round(place.x()), round(place.y()))
+        return QPoint(round(viewport.across.pixel(0)), round(viewport.up.pixel(tokens)))
 
     at = opened.workbench.state.at
     hold(viewport, spot(1_800))
     for tokens in (1_750, 1_500, 1_000, 500):
-        qtbot.wait(20)  # no hand is quicker: pyqtgraph passes over moves within ten milliseconds
         pull(viewport, spot(tokens))
     let_go(viewport, spot(500))
     assert abs(line(opened) - 500) < 60
     assert opened.workbench.state.at == at  # the playhead stood still
     low, _ = firings(opened.workbench.state)
     assert low.runs == ((0, 1),)
-    assert timeline.plot.overlay.firings[0] == low
+    assert timeline.plot.firings[0] == low
     hold(viewport, spot(1_200))  # no line there: the playhead it is
     for tokens in (1_150, 1_000, 1_400):
-        qtbot.wait(20)
         pull(viewport, spot(tokens))
     let_go(viewport, spot(1_400))
     assert opened.workbench.state.at == 0
@@ -275,6 +259,6 @@ def test_the_effect_of_a_step_stays_on_the_timeline(opened: MainWindow, qtbot: Q
     opened.workbench.stepping.step("L0")
     qtbot.waitUntil(lambda: opened.workbench.state.stepped)
     opened.workbench.move(3)
-    (effect,) = timeline.plot.overlay.effects
+    (effect,) = timeline.plot.canvas.effects
     assert (effect.at, effect.name) == (9, "L0")
     assert effect.after < effect.before

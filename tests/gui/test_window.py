@@ -140,11 +140,9 @@ def test_a_click_in_the_timeline_moves_the_playhead(opened: MainWindow, qtbot: Q
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible())
     QApplication.processEvents()
-    box = timeline.plot.above.getViewBox()
-    viewport = timeline.plot.overlay.parentWidget()
+    canvas = timeline.plot.canvas
     for wanted in (2, 9):
-        spot = box.mapViewToScene(QPointF(wanted, 10_000))
-        click(viewport, QPoint(round(spot.x()), round(spot.y())))
+        click(canvas, QPoint(round(canvas.across.pixel(wanted)), round(canvas.up.pixel(10_000))))
         QApplication.processEvents()
         assert at(opened) == wanted
 

@@ -72,6 +72,16 @@ QToolButton[role="flat"] {{ padding: 2px 1px 1px 1px; }}
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover {{ color: {c.text}; background: {c.raised}; }}
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus {{ border-color: {c.accent}; }}
 QPushButton[role="flat"]:checked, QToolButton[role="flat"]:checked {{ color: {c.text}; background: {c.raised}; }}
+#Segments {{ background: {c.raised}; border-radius: 6px; }}
+QPushButton[role="segment"] {{
+  background: transparent; border: 1px solid transparent; border-radius: 4px; color: {c.quiet};
+  padding: 1px 9px; font-size: {small}pt;
+}}
+QPushButton[role="segment"]:hover {{ color: {c.text}; }}
+QPushButton[role="segment"]:checked {{
+  background: {c.window}; color: {c.text}; font-weight: 600; border-color: {c.line};
+}}
+QPushButton[role="segment"]:focus {{ border-color: {c.accent}; }}
 QPushButton::menu-indicator, QToolButton::menu-indicator {{ image: none; width: 0; }}
 
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{

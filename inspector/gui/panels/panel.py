@@ -59,6 +59,8 @@ class Panel(Guarded, QWidget):
     """It shows the run or the proxy of the State: the others are not called for each word that a model says."""
     heightened = Signal()
     """It is about to fix another height for itself."""
+    height_changed = Signal()
+    """Another height suits it than before."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -97,6 +99,10 @@ class Panel(Guarded, QWidget):
     def preferred_width(self, is_narrow: bool) -> int:
         """Return the pixels that suit the panel beside others; `is_narrow`: in a window of little width."""
         return self.minimumWidth()
+
+    def preferred_height(self, window_height: int, is_low: bool) -> int:
+        """Return the pixels that suit the panel in a window of that height; `is_low`: beside others that need room."""
+        return self.minimumHeight()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

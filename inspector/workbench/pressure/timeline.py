@@ -1,13 +1,14 @@
 """What the timeline draws: one number a request, None where there is none; marks at requests; and what each step did to
 the pressure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.core.findings.breaks import cache_breaks
+from inspector.core.facts.user_words import user_words
+from inspector.core.findings.breaks import Rebilling
 from inspector.core.replay.pins import PinIndex, find_pins, recorded_pins
-from inspector.core.session import Session, Thread
+from inspector.core.session import Thread, additions
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
@@ -15,7 +16,11 @@ from inspector.core.words import plural
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
-MarkKind: TypeAlias = Literal["compaction", "drop", "cache miss", "pin removed", "step", "search hit"]
+MarkKind: TypeAlias = Literal["compaction", "drop", "cache miss", "user message", "pin removed", "step", "search hit"]
+
+
+MOST_QUOTED = 120
+"""Characters of a user's message that a mark quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +119,23 @@ def _silent(state: State) -> Iterator[Mark]:
             yield Mark(drop.request, f"drop, {drop.kind}", drop.loss, "drop")
 
 
-def break_marks(session: Session, thread: Thread) -> tuple[Mark, ...]:
-    """Mark the cache misses of a thread. O(messages): not for the GUI thread."""
+def miss_marks(misses: Iterable[Rebilling]) -> tuple[Mark, ...]:
+    """Mark the cache misses of a thread."""
     return tuple(
         Mark(miss.request, f"cache miss, {miss.cause}: {miss.tokens:,} tokens re-sent", kind="cache miss")
-        for miss in cache_breaks(thread, session)
+        for miss in misses
     )
+
+
+def user_marks(thread: Thread) -> tuple[Mark, ...]:
+    """Mark the requests that bring words of the user. O(text): not for the GUI thread."""
+    marks = []
+    for at, messages in enumerate(additions(thread.requests)):
+        words = [words.text for message in messages for words in user_words(message)]
+        if words:
+            text = " ".join(" ".join(words).split())
+            marks.append(Mark(at, f"user: {text[:MOST_QUOTED]}", kind="user message"))
+    return tuple(marks)
 
 
 def pin_marks(thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:

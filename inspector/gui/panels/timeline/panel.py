@@ -1,57 +1,70 @@
-"""The timeline: pressure over all requests, with the key to its curves."""
+"""The timeline: what filled the buffer at every request, or the curves of its size, with its legend and its marks."""
 
-from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QBoxLayout, QMenu
 
+from inspector.core.findings.breaks import Rebilling, cache_breaks
 from inspector.core.findings.triggers import client_trigger
+from inspector.core.heavy import load
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
-from inspector.gui.guard import Guarded
-from inspector.gui.look.build import choice, column, row
-from inspector.gui.look.colours import ink
-from inspector.gui.look.glossary import explain
+from inspector.gui.look.build import button, column, row
+from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
-from inspector.gui.navigation import stand_at
+from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.panel import PlotPanel
+from inspector.gui.panels.timeline.frame import SPACE, SPACE_ABOVE, measure_overview, measure_row, measure_ruler
 from inspector.gui.panels.timeline.line_drag import LineDrag
-from inspector.gui.panels.timeline.mark_row import RANKS, SIZE, paint_mark
+from inspector.gui.panels.timeline.line_labels import TimelineLines
+from inspector.gui.panels.timeline.plot_legend import LegendEntry, PlotLegend
+from inspector.gui.panels.timeline.range_panel import RangePanel
 from inspector.gui.panels.timeline.readings import spoken_pressure
+from inspector.gui.widgets.segments import Segments
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.pressure.filling import AreaKind, Areas, areas
 from inspector.workbench.pressure.gauge import reading
+from inspector.workbench.pressure.range_summary import RangeSummary, summarise_range
 from inspector.workbench.pressure.scale import GaugeLine, assumed_window, firings, gauge_lines
 from inspector.workbench.pressure.timeline import (
     Mark,
-    MarkKind,
-    break_marks,
     chosen_marks,
+    miss_marks,
     pin_marks,
     series,
     step_effects,
+    user_marks,
 )
 from inspector.workbench.state import State
 
 MANY = 5_000
 """Requests of a thread whose curves take longer than a frame."""
-_WAYS = ("curves", "by category", "by tool")
-_KINDS: tuple[AreaKind | None, ...] = (None, "category", "tool")
-_NAMED = 4
-"""Areas that the key names: the highest."""
-_STROKE = 18
-"""Pixels of a stroke in the key."""
+CURVE_VIEW = "Curves"
+AREA_KINDS: dict[str, AreaKind | None] = {"By category": "category", "By tool": "tool", CURVE_VIEW: None}
+CURVE_NAMES = {"reported": "reported", "unreported": "predicted", "believed": "own count"}
+"""How the curves are called in the legend."""
+LEAST_PLOT, PLOT_AT_900, PLOT_GROWTH = 96, 132, 0.24
+"""Pixels of the plot at least, in a window of 900 pixels, and for each pixel that a window is higher."""
+LOW_SHARE = 0.088
+"""Of a window's height, for the plot in a workspace that needs the room for itself."""
+ROWS, MOST_ROWS = 5, 7
+"""Rows of marks that there is always room for; from which on more of them make the timeline higher."""
+WORDS_WIDTH = 330
+"""Pixels that the visible range in words takes beside the legend."""
+GESTURES = (
+    "Wheel: zoom. Drag: move the view. Shift and drag: select requests. Double click: show the whole session.\n"
+    "Keys while the timeline has the focus: W and S zoom, A and D move, Escape clears the selection."
+)
 
 
 class Timeline(PlotPanel):
-    """Shows the State's thread; a click, a drag and the arrow keys move the playhead."""
+    """Shows the State's thread; a click and the arrow keys move the playhead."""
 
     TITLE: ClassVar[str] = "Timeline"
     HEADED: ClassVar[bool] = True
@@ -60,29 +73,50 @@ class Timeline(PlotPanel):
         super().__init__(desk)
         self._state = State()
         self._curves_of: Thread | None = None
-        self._drawing = LatestJob(desk.bridge)
-        self._caption = label("PRESSURE", role="caption")
-        self._here = Elided("quiet")
-        self._here.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._key = CurveKey(desk.theme)
-        self.way = choice("How the timeline is drawn", _WAYS)
-        self.way.currentIndexChanged.connect(self._draw_areas)
-        self._filling = LatestJob(desk.bridge)
-        self._breaks: tuple[Mark, ...] = ()
-        self._break_job = LatestJob(desk.bridge)
-        self._gone_pins: tuple[Mark, ...] = ()
-        self._pin_job = LatestJob(desk.bridge)
-        head = row(self._caption, 12, (self._here, 1), self._key, 10, self.way, margins=(13, 6, 13, 0))
-        head.addStrut(self._key.sizeHint().height())  # nothing jumps where the key gives way to words
-        self._column = column(head, ..., of=self, gap=0)
+        self._hidden: set[str] = set()
+        self._misses: tuple[Rebilling, ...] = ()
+        self._job_marks: dict[str, tuple[Mark, ...]] = {}
+        """What jobs found, by their names."""
+        self._drawing, self._filling = LatestJob(desk.bridge), LatestJob(desk.bridge)
+        self._miss_job, self._user_job, self._pin_job = (LatestJob(desk.bridge) for _ in range(3))
+        self._summing = LatestJob(desk.bridge)
+        self.words = Elided("quiet")
+        self.words.setToolTip(tip(GESTURES))
+        self.legend = PlotLegend(desk.theme)
+        self.legend.toggled.connect(self._toggle)
+        self.way = Segments("How the timeline is drawn", tuple(AREA_KINDS))
+        self.way.chosen.connect(lambda word: self._draw_areas())
+        self.fit_button = button("Fit", self._show_all, about="Show the whole session")
+        self.range_panel = RangePanel(desk.theme)
+        self.range_panel.cleared.connect(lambda: self._select(None))
+        self.range_panel.zoomed.connect(self._zoom_to_selection)
+        self.range_panel.messages_wanted.connect(self._show_messages)
+        self.range_panel.hide()
+        self._summary: RangeSummary | None = None
+        self._head = row(
+            label("TIMELINE", role="caption"), 12, (self.words, 1), 12, self.way, 8, self.fit_button,
+            margins=(16, 5, 16, 3),
+        )  # fmt: skip
+        self._legend_row = row(margins=(16, 0, 16, 0))
+        self._body = row(gap=0)
+        self._column = column(self._head, self._legend_row, (self._body, 1), of=self, gap=0)
+        self._body.addStretch(1)
+        self._body.addWidget(self.range_panel)
+        self._head.insertWidget(4, self.legend)
 
-    def show_state(self, state: State) -> None:
-        """Curves where they are others; the playhead always."""
-        self._state = state
-        count = len(state.thread.requests) if state.thread else 0
-        self._caption.setText(f"PRESSURE OVER {plural(count, 'request').upper()}")
-        self.load_plot()
-        self._draw()
+    # -- the plot ------------------------------------------------------------------------------------------------------
+
+    def load_plot(self) -> None:
+        """Load numpy on another thread, once; the plot is placed when it is there."""
+        if not self._loading:
+            self._loading = True
+            self.desk.bridge.run(lambda task: load("numpy"), lambda _: self._make_plot())
+
+    def _make_plot(self) -> None:
+        self.plot = self.make_plot()
+        self.plot.moved.connect(self.desk.workbench.move)
+        self.plot.hovered.connect(self.say)
+        self.place_plot()
 
     def make_plot(self) -> Any:
         from inspector.gui.panels.timeline.plot import TimelinePlot
@@ -91,12 +125,16 @@ class Timeline(PlotPanel):
 
     def place_plot(self) -> None:
         self.plot.offered.connect(lambda at, where: self.menu_at(at).popup(where))
-        self._column.takeAt(1)
-        self._column.addWidget(self.plot, 1)
+        self.plot.chose.connect(self._select)
+        self.plot.range_changed.connect(lambda: self.say(""))
+        self.plot.parts_changed.connect(self._show_effects)
+        self.plot.rows_changed.connect(self.height_changed)
+        self._body.takeAt(0)
+        self._body.insertWidget(0, self.plot, 1)
         self._draw()
 
     def menu_at(self, at: int) -> QMenu:
-        """What can be done at a request."""
+        """Return the menu of what can be done at a request."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(f"Go to request {at}", partial(self.desk.workbench.move, at))
@@ -108,19 +146,65 @@ class Timeline(PlotPanel):
         return menu
 
     def step(self, rows: int) -> None:
-        """To the next mark, or the one before, and what it is."""
+        """Go to the next mark, or the previous one, and say what it is."""
         if self.plot is None:
             return
-        place, marks = self._state.place, self.plot.mark_row.marks
+        place, marks = self._state.place, self.plot.mark_rows.marks
         ahead = sorted({mark.at for mark in marks if (mark.at - place) * rows > 0}, reverse=rows < 0)
         if ahead:
             stand_at(self.desk.workbench, ahead[0])
-            self.say(" · ".join(line(mark.label, 110) for mark in marks if mark.at == ahead[0]))
+            named = [line(mark.label, 110) for mark in marks if mark.at == ahead[0]]
+            self.say(f"Request {ahead[0]:,}: {'; '.join(named)}")
 
     def say(self, words: str) -> None:
-        """About the request under the mouse; the key comes back when there is none."""
-        self._here.show_text(words)
-        self._key.setVisible(not words)
+        """Say what is under the mouse; without words, which requests are shown."""
+        self.words.show_text(words or (self.plot.range_words if self.plot is not None else ""))
+
+    def _show_all(self) -> None:
+        if self.plot is not None:
+            self.plot.show_all()
+
+    # -- sizes ---------------------------------------------------------------------------------------------------------
+
+    def preferred_height(self, window_height: int, is_low: bool) -> int:
+        """Return what suits a window: a share of its height for the plot, and room for what lies around it."""
+        metrics = QFontMetricsF(ui_font(self.desk.theme.small))
+        around = self._head.sizeHint().height() + SPACE_ABOVE + measure_ruler(metrics) + SPACE
+        if self._legend_row.indexOf(self.legend) >= 0:
+            around += self.legend.height()
+        if is_low:
+            return around + round(LOW_SHARE * window_height)
+        rows = ROWS if self.plot is None else ROWS + max(0, len(self.plot.mark_rows.titles) - MOST_ROWS)
+        plot = max(LEAST_PLOT, round(PLOT_AT_900 + (window_height - 900) * PLOT_GROWTH))
+        return around + plot + rows * measure_row(metrics) + measure_overview(metrics) + SPACE
+
+    def fit(self) -> None:
+        """Put the legend beside the heading if there is room for both, else into rows of its own."""
+        beside = self.way.sizeHint().width() + self.fit_button.sizeHint().width() + WORDS_WIDTH + 80
+        has_room = self.legend.full_width + beside <= self.width()
+        was_beside = self._head.indexOf(self.legend) >= 0
+        wanted: QBoxLayout = self._head if has_room else self._legend_row
+        if wanted.indexOf(self.legend) < 0:
+            for place in (self._head, self._legend_row):
+                place.removeWidget(self.legend)
+            wanted.insertWidget(4 if has_room else 0, self.legend)
+        height = self.legend.height()
+        if has_room:
+            self.legend.setFixedSize(self.legend.full_width, self.legend.row_height)
+        else:
+            self.legend.setMinimumWidth(0)
+            self.legend.setMaximumWidth(16_777_215)
+            self.legend.setFixedHeight(self.legend.height_in(self.width() - 32))
+        if (has_room, self.legend.height()) != (was_beside, height):
+            self.height_changed.emit()
+
+    # -- what is shown -------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """Draw what has changed; the playhead always."""
+        self._state = state
+        self.load_plot()
+        self._draw()
 
     def _draw(self) -> None:
         state = self._state
@@ -133,163 +217,181 @@ class Timeline(PlotPanel):
         self._show_lines(state, lines)
         self._draw_areas()
         if self.is_new("firings", lines, state.believed):
-            self.plot.overlay.show_firings(firings(state), any(line.is_moved for line in lines))
-        if self.is_new("effects", state.trees, state.thread_id, state.choices.policy):
-            self.plot.overlay.show_effects(step_effects(state))
+            self.plot.show_firings(firings(state))
+        self._show_effects()
         self._draw_marks()
 
     def _show_lines(self, state: State, lines: tuple[GaugeLine, ...]) -> None:
         session, thread, pressures = state.session, state.thread, state.pressures
         if session is None or thread is None or pressures is None:
-            self.plot.show_lines(None, False, (), None)
+            self.plot.show_lines(TimelineLines())
             return
         window = state.window.tokens if state.window is not None else None
         trigger = client_trigger(session, thread, pressures, window)
-        self.plot.show_lines(window or assumed_window(), not window, lines, trigger)
+        self.plot.show_lines(TimelineLines(window or assumed_window(), not window, lines, trigger))
 
     def _draw_curves(self, state: State, thread: Thread | None) -> None:
-        """Of a long session worked out elsewhere; no curve of another stands there meanwhile."""
-        from inspector.gui.panels.timeline.overlay import Curves, curves  # loaded with the plot
-        from inspector.gui.panels.timeline.plot import grown
+        """Draw the curves; those of a long session are worked out elsewhere, and nothing old is shown meanwhile."""
+        from inspector.gui.panels.timeline.curves import Curves, make_curves
+        from inspector.gui.panels.timeline.plot import is_grown
 
         if thread is None or len(thread.requests) <= MANY:
-            self.plot.show_curves(curves(series(state)), thread)
+            self.plot.show_curves(make_curves(series(state)), thread)
+            self._curves_of = thread
+            self.say("")
             return
-        if not grown(self._curves_of, thread):
+        if not is_grown(self._curves_of, thread):
             self.plot.show_curves(Curves(), None)
 
         def show(found: Curves) -> None:
             self.plot.show_curves(found, thread)
+            self.say("")
             self._draw_marks()  # its compactions are marks, too
 
-        self._drawing.run(lambda task: curves(series(state)), show)
+        self._drawing.run(lambda task: make_curves(series(state)), show)
         self._curves_of = thread
 
     def _draw_areas(self) -> None:
-        """What filled the buffer, where it is wanted: worked out elsewhere when the thread or the choice is another."""
-        state, kind = self._state, _KINDS[self.way.currentIndex()]
-        if self.plot is None or not self.is_new("areas", state.thread, state.pressures, kind):
+        """Work out what filled the buffer, off this thread, if that is shown. Areas of a shorter session stay until the
+        new ones are there."""
+        state, kind = self._state, AREA_KINDS[self.way.word]
+        if self.plot is None:
             return
-        self._filling.cancel()
-        if kind is None or state.pressures is None or self.plot.areas.areas is None:
+        if self.is_new("area kind", state.session.path if state.session is not None else "", state.thread_id, kind):
+            self._filling.cancel()
             self._show_areas(None)
-        if kind is not None and state.pressures is not None:
-            self._filling.run(lambda task: areas(state, kind, task.cancelled), self._show_areas)
+        if self._filling.busy or not self.is_new("areas", state.thread, state.pressures, kind):
+            return
+        if kind is None or state.pressures is None or state.thread is None:
+            return
+
+        def show(found: Areas) -> None:
+            self._show_areas(found)
+            self._draw_areas()  # the session may have grown meanwhile
+
+        self._filling.run(lambda task: areas(state, kind, task.cancelled), show)
 
     def _show_areas(self, found: Areas | None) -> None:
-        from inspector.gui.panels.timeline.plot import area_colours  # loaded with the plot
+        self.plot.show_areas(found)
+        self._show_legend()
 
-        self.plot.areas.show_areas(found)
-        if found is None:
-            self._key.show_areas(())
+    def _show_legend(self) -> None:
+        from inspector.gui.panels.timeline.plot import area_colours, area_title
+
+        colours, found, entries = self.desk.theme.colours, self.plot.areas, list[LegendEntry]()
+        if found is not None:
+            pairs = zip(found.names, area_colours(colours, found), strict=True)
+            entries += [LegendEntry(name, area_title(name), colour) for name, colour in pairs]
+            entries.reverse()  # as they lie on each other
+        elif AREA_KINDS[self.way.word] is None:
+            styles = {"unreported": Qt.PenStyle.DashLine}
+            for name, title in CURVE_NAMES.items():
+                colour = colours.missing if name == "believed" else colours.accent
+                entries.append(LegendEntry(name, title, colour, styles.get(name, Qt.PenStyle.SolidLine)))
+        if self.plot.canvas.effects and self.plot.is_low:
+            entries.append(LegendEntry("steps", "steps", colours.accent, Qt.PenStyle.DashLine))
+        self.legend.show_entries(entries)
+        self.legend.hide_names(self._hidden)
+        self.fit()
+
+    def _toggle(self, name: str) -> None:
+        """Hide an entry of the legend, or show it again."""
+        self._hidden ^= {name}
+        self.legend.hide_names(self._hidden)
+        self.plot.hide_names(self._hidden)
+        self._show_effects()
+
+    def _show_effects(self) -> None:
+        """Show what our steps did, unless their row or their place in the legend is hidden."""
+        if self.plot is None:
             return
-        colours = area_colours(self.desk.theme.colours, found)
-        named = zip(found.names, colours, map(max, found.tokens), strict=True)
-        self._key.show_areas(sorted(named, key=lambda one: -one[2]))
+        state = self._state
+        if self.is_new("effects", state.trees, state.thread_id, state.choices.policy, state.pressures):
+            self._effects = step_effects(state)
+        is_hidden = "steps" in self._hidden if self.plot.is_low else "Step" in self.plot.mark_rows.hidden
+        self.plot.canvas.show_effects(self._effects, not is_hidden)
+        self._show_legend()
+
+    # -- marks ---------------------------------------------------------------------------------------------------------
 
     def _draw_marks(self) -> None:
-        """Breaks and pins are looked for in jobs, one after the other while a session grows."""
+        """Show the marks; misses, user messages and pins are looked for in jobs, one after the other while a session
+        grows."""
         state = self._state
         if self.is_new("marked", state.session.path if state.session is not None else "", state.thread_id):
-            self._breaks = self._gone_pins = ()
-            self._break_job.cancel()
-            self._pin_job.cancel()
-        if state.opening is None:
-            self._find_breaks(state.session, state.thread)
+            self._misses, self._job_marks = (), {}
+            for job in (self._miss_job, self._user_job, self._pin_job):
+                job.cancel()
+            self._select(None)
+        if state.opening is None and state.session is not None and state.thread is not None:
+            self._find_misses(state.session, state.thread)
+            self._find_user_messages(state.thread)
             self._find_gone_pins(state.thread, state.pins)
-        self.plot.show_marks((*self._breaks, *self._gone_pins, *chosen_marks(state)), state.at)
+        found = [mark for marks in self._job_marks.values() for mark in marks]
+        self.plot.show_marks((*found, *chosen_marks(state)), state.at)
         self.plot.describe(self._spoken(state))
-        self._key.show_marks({mark.kind for mark in self.plot.mark_row.marks})
 
-    def _find_breaks(self, session: Session | None, thread: Thread | None) -> None:
-        def show(marks: tuple[Mark, ...]) -> None:
-            self._breaks = marks
-            self._draw_marks()
+    def _keep_marks(self, name: str, marks: tuple[Mark, ...]) -> None:
+        self._job_marks[name] = marks
+        self._draw_marks()
 
-        if not self._break_job.busy and self.is_new("breaks", thread) and session is not None and thread is not None:
-            self._break_job.run(lambda task: break_marks(session, thread), show)
+    def _find_misses(self, session: Session, thread: Thread) -> None:
+        def show(misses: tuple[Rebilling, ...]) -> None:
+            self._misses = misses
+            self._keep_marks("misses", miss_marks(misses))
 
-    def _find_gone_pins(self, thread: Thread | None, pins: tuple[str, ...]) -> None:
-        def show(marks: tuple[Mark, ...]) -> None:
-            self._gone_pins = marks
-            self._draw_marks()
+        if not self._miss_job.busy and self.is_new("misses", thread):
+            self._miss_job.run(lambda task: cache_breaks(thread, session), show)
 
-        if not self._pin_job.busy and self.is_new("pins", thread, pins) and thread is not None:
-            self._pin_job.run(lambda task: pin_marks(thread, pins), show, lane="pass")
+    def _find_user_messages(self, thread: Thread) -> None:
+        if not self._user_job.busy and self.is_new("user messages", thread):
+            self._user_job.run(lambda task: user_marks(thread), partial(self._keep_marks, "users"), lane="pass")
+
+    def _find_gone_pins(self, thread: Thread, pins: tuple[str, ...]) -> None:
+        if not self._pin_job.busy and self.is_new("pins", thread, pins):
+            self._pin_job.run(lambda task: pin_marks(thread, pins), partial(self._keep_marks, "pins"), lane="pass")
 
     def _spoken(self, state: State) -> str:
         place = "the end" if state.at is None else f"request {state.at}"
-        marks = self.plot.mark_row.accessibleDescription()
+        marks = self.plot.mark_rows.accessibleDescription()
         return f"{place} of {plural(self.plot.count, 'request')}: {spoken_pressure(reading(state))}. Marks: {marks}"
+
+    # -- the selected range --------------------------------------------------------------------------------------------
+
+    def _select(self, requests: range | None) -> None:
+        """Show the sums of these requests; None: select none."""
+        if self.plot is None:
+            return
+        self._summing.cancel()
+        self._summary = None
+        self.plot.select(requests)
+        self.range_panel.setVisible(requests is not None)
+        thread, pressures = self._state.thread, self._state.pressures
+        if requests is None or thread is None or pressures is None:
+            return
+        self.range_panel.show_range(requests, self.plot.canvas.ruler.times)
+        misses, first, last = self._misses, requests.start, requests.stop - 1
+        self._summing.run(
+            lambda task: summarise_range(thread, pressures, misses, first, last, task.cancelled), self._show_summary
+        )
+
+    def _show_summary(self, summary: RangeSummary) -> None:
+        self._summary = summary
+        self.range_panel.show_summary(summary)
+
+    def _zoom_to_selection(self) -> None:
+        chosen = self.plot.frame.chosen
+        if chosen is not None:
+            self.plot.frame.range.show(chosen.start - 0.5, chosen.stop - 0.5)
+
+    def _show_messages(self) -> None:
+        """Go to the last request of the selection, to the first message that came in."""
+        summary, thread = self._summary, self._state.thread
+        if summary is not None and thread is not None:
+            self.desk.show_panel("Buffer")
+            go_to(self.desk.workbench, thread.id, summary.last, summary.first_message)
 
     def restyle(self) -> None:
         super().restyle()
         if self.plot is not None:
-            self._show_areas(self.plot.areas.areas)
-
-
-class CurveKey(Guarded, QWidget):
-    """Which curve is which: three strokes with their names, which differ in stroke, not in colour alone. Before them
-    the marks, where there is room."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        terms = ("reported", "predicted", "own count", "compaction", "cache miss")
-        self.setToolTip(tip("\n".join(explain(term) for term in terms)))
-        self._areas: tuple[tuple[str, str, Qt.PenStyle], ...] = ()
-        self._kinds: tuple[MarkKind, ...] = ()
-        self.show_areas(())
-
-    def show_areas(self, areas: Sequence[tuple[str, str, int]]) -> None:
-        """(name, colour, height), the highest first: they are named instead of the curves."""
-        shown = [(line(name, 18), colour) for name, colour, _ in areas[:_NAMED]]
-        self._areas = tuple((name, colour, Qt.PenStyle.SolidLine) for name, colour in shown)
-        curves = "reported: solid; predicted: dashed; the policy's own count: thin grey"
-        self.setAccessibleName(", ".join(name for name, _ in shown) or curves)
-        self.updateGeometry()
-        self.update()
-
-    def show_marks(self, kinds: Collection[MarkKind]) -> None:
-        """The kinds that there are."""
-        listed = tuple(kind for kind in RANKS if kind in kinds)
-        if listed != self._kinds:
-            self._kinds = listed
-            self.updateGeometry()
-            self.update()
-
-    def _words(self) -> tuple[tuple[str, str, Qt.PenStyle], ...]:
-        c = self._theme.colours
-        return self._areas or (
-            ("reported", c.accent, Qt.PenStyle.SolidLine),
-            ("predicted", c.accent, Qt.PenStyle.DashLine),
-            ("own count", c.missing, Qt.PenStyle.SolidLine),
-        )
-
-    def _width(self, words: Iterable[str], sign: int) -> int:
-        return sum(self.fontMetrics().horizontalAdvance(word) + sign + 18 for word in words)
-
-    def sizeHint(self) -> QSize:
-        return QSize(self.minimumSizeHint().width() + self._width(self._kinds, SIZE), self.fontMetrics().height() + 2)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(self._width((word for word, _, _ in self._words()), _STROKE), self.fontMetrics().height() + 2)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        metrics, x = self.fontMetrics(), self.width() - self.minimumSizeHint().width()
-        left, y = x - self._width(self._kinds, SIZE), self.height() / 2
-        foot = y + (metrics.ascent() - metrics.descent()) / 2
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            for kind in self._kinds if left >= 0 else ():
-                paint_mark(painter, QPointF(left, y - SIZE / 2), kind, self._theme.colours)
-                painter.setPen(ink(self._theme.colours.quiet))
-                painter.drawText(QPointF(left + SIZE + 5, foot), kind)
-                left += self._width([kind], SIZE)
-            for word, colour, style in self._words():
-                painter.setPen(QPen(ink(colour), 8 if self._areas else 1.6, style, Qt.PenCapStyle.FlatCap))
-                painter.drawLine(QPointF(x, y), QPointF(x + _STROKE, y))
-                painter.setPen(ink(self._theme.colours.quiet))
-                painter.drawText(QPointF(x + _STROKE + 5, foot), word)
-                x += self._width([word], _STROKE)
+            self._show_legend()

@@ -1,212 +1,290 @@
-"""The plot of the timeline: pressure above, what was read from and past the cache below; areas of what filled the
-buffer. Curves are thinned to what can be seen, and one pixel wide where there are many requests: that keeps it
-quick."""
+"""The parts of the timeline below its heading: the plot with its ruler, the rows of marks, the overview of the session.
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from math import ceil, floor
-from typing import Any
+In little height the overview and then the rows give way, so that the plot can be read.
+"""
 
-import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPolygonF, QResizeEvent
+from collections.abc import Collection, Sequence
 
-from inspector.core.findings.triggers import ClientTrigger
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
 from inspector.core.session import Thread
+from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
+from inspector.gui.look.build import column
 from inspector.gui.look.colours import Colours
-from inspector.gui.look.labels import tip
+from inspector.gui.look.labels import NOT_RECORDED
 from inspector.gui.look.number_formats import cache_words, grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
-from inspector.gui.panels.timeline.line_drag import REACH, LineDrag
-from inspector.gui.panels.timeline.mark_row import MarkRow
-from inspector.gui.panels.timeline.overlay import LOWER, UPPER, Curves, TimelineOverlay
-from inspector.gui.widgets.plot import Plot, area_of, end_place, pg, set_height
+from inspector.gui.panels.timeline.canvas import PlotCanvas
+from inspector.gui.panels.timeline.curves import Curves
+from inspector.gui.panels.timeline.frame import SPACE, TimelineFrame
+from inspector.gui.panels.timeline.line_drag import LineDrag, line_colours
+from inspector.gui.panels.timeline.line_labels import TimelineLines, is_roomy, label_lines
+from inspector.gui.panels.timeline.mark_rows import Band, BandRow, MarkRows
+from inspector.gui.panels.timeline.overview_strip import OverviewStrip
+from inspector.gui.panels.timeline.ruler import range_words
+from inspector.gui.widgets.stacked_areas import StackedAreas
 from inspector.workbench.pressure.filling import NO_TOOL, OTHER_TOOLS, UNSEEN, Areas
-from inspector.workbench.pressure.scale import GaugeLine
+from inspector.workbench.pressure.scale import Firing, GaugeLine
 from inspector.workbench.pressure.timeline import Mark, Series
 
-LOWER_HEIGHT = 66
-"""Most pixels of the second plot ..."""
-LOWER_LEAST, UPPER_LEAST = 40, 140
-"""... and least pixels of both: where there is less room the second plot gives way."""
-LOWER_LINES = 2.6
-"""Lines of text that the second plot is high, at least: two numbers of its axis."""
-LOWER_SHARE = 0.18
-"""Share of the height that the second plot takes at most, so that the pressure has a share of the screen."""
-FEW = 3000
-"""Up to so many requests curves may be smooth and thicker than a pixel; more would take longer than a frame."""
-HEADROOM = 1.15
-"""The upper plot is so much higher than its highest value: room for the words about compactions."""
+LOW_PLOT = 56
+"""Pixels of the plot itself below which rows and overview give way."""
+MOST_NAMED = 4
+"""Areas that a hover names: the largest."""
+TOOL_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#cc79a7", "#8f7ee6", "#994f00")
+"""Of the heaviest tool, the second, ... (Okabe and Ito)."""
 
 
-MARGINS = (8, 2, 12, 2)
-"""Pixels around the plots: left, top, right, bottom."""
+class TimelinePlot(Guarded, QWidget):
+    """`moved` carries the request that the user pointed at, `hovered` what is under the mouse in words."""
 
-
-class TimelinePlot(Plot):
-    """A drag of a watermark moves its setting; any other one the playhead."""
+    moved = Signal(object)
+    hovered = Signal(str)
+    offered = Signal(int, object)
+    chose = Signal(object)
+    range_changed = Signal()
+    parts_changed = Signal()
+    """Rows and overview are shown, or give way."""
+    rows_changed = Signal()
+    """There are more rows of marks, or fewer."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
-        super().__init__(theme, "Pressure over all requests", MARGINS)
-        self._drag = drag
-        self._drawn = Curves()
+        super().__init__()
+        self._theme = theme
         self._thread: Thread | None = None
-        self._few = True
-        self._graphics.ci.layout.setSpacing(4)
-        self.above, self.below = self._add_plot(row=0), self._add_plot(row=1)
-        self.below.setMaximumHeight(LOWER_HEIGHT)
-        self.below.setXLink(self.above)
-        self.areas = StackedAreas(self._boxes[0], theme)
-        self._boxes[0].addItem(self.areas, ignoreBounds=True)
-        self._curves = {name: self._add_curve(self.above) for name in UPPER}
-        self._curves |= {name: self._add_curve(self.below) for name in LOWER}
-        self._box, lower = self._boxes
-        self.overlay = TimelineOverlay(self._graphics, theme, self._box, lower)
-        self.mark_row = MarkRow(theme, self._mark_scale, self._span)
-        self._box.sigRangeChanged.connect(self.mark_row.update)
-        self._box.sigResized.connect(self.mark_row.update)
-        self.mark_row.picked.connect(self.moved)
-        self.mark_row.hovered.connect(self.hovered)
-        self._column.addWidget(self.mark_row)
-        self._box.grip = self._grip
-        self._box.lifted.connect(self._lift)
-        self.restyle()
+        self.areas: Areas | None = None
+        """What fills the buffer; None while curves are shown."""
+        self.hidden: set[str] = set()
+        """Names of the areas that are hidden."""
+        self.firings: tuple[Firing, ...] = ()
+        self.frame = TimelineFrame(theme, self)
+        self.canvas = PlotCanvas(self.frame, drag)
+        self.mark_rows = MarkRows(self.frame)
+        self.overview = OverviewStrip(self.frame)
+        self.canvas.about = self.about
+        self.frame.moved.connect(self.moved)
+        self.frame.hovered.connect(lambda at: self.hovered.emit("" if at is None else self.headline(at)))
+        self.frame.range.changed.connect(self.range_changed)
+        self.mark_rows.picked.connect(self.moved)
+        self.mark_rows.named.connect(self.hovered)
+        self.mark_rows.rows_changed.connect(self._fit)
+        self.mark_rows.rows_changed.connect(self.rows_changed)
+        self.canvas.offered.connect(self.offered)
+        self.canvas.chose.connect(self.chose)
+        self.canvas.all_wanted.connect(self.show_all)
+        self.overview.all_wanted.connect(self.show_all)
+        self.mark_rows.setFocusProxy(self.canvas)
+        self.overview.setFocusProxy(self.canvas)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        column((self.canvas, 1), self.mark_rows, SPACE, self.overview, of=self, margins=(0, 0, 0, SPACE), gap=0)
+
+    # -- what is shown -------------------------------------------------------------------------------------------------
+
+    @property
+    def curves(self) -> Curves:
+        """The curves that are shown, or would be without areas."""
+        return self.canvas.curves
+
+    @property
+    def count(self) -> int:
+        """Requests of the thread."""
+        return self.frame.range.count
 
     def show_curves(self, curves: Curves, thread: Thread | None) -> None:
-        """Other curves. What the user looks at closely stays in sight, and the end of it, where that is looked at."""
-        closer, then = self._looks_closer() if grown(self._thread, thread) else None, self.count
-        self._drawn, self._thread = curves, thread
-        self._few = thread is None or len(thread.requests) <= FEW
-        self._set_pens()
-        for name, curve in self._curves.items():
-            curve.setData(*curves.points.get(name, ([], [])), connect="finite", antialias=self._few)
-        self.overlay.show_curves(curves)
-        self.show_count(len(thread.requests) if thread else 0)
-        if closer is None:
-            self.show_all()
+        """Show another thread, or a longer one: a closer look stays, and one at the end follows it."""
+        keeps_view = is_grown(self._thread, thread)
+        self._thread = thread
+        self.canvas.curves = curves
+        requests = thread.requests if thread is not None else ()
+        self.canvas.ruler.times = [request.time for request in requests]
+        if not keeps_view:
+            self.select(None)
+        self.frame.range.set_count(len(requests), keeps_view)
+        self._show_overview()
+        self.canvas.redraw()
+
+    def _show_overview(self) -> None:
+        self.overview.show_heights(self.curves.heights, self.canvas.top)
+
+    def show_areas(self, areas: Areas | None) -> None:
+        """Show what fills the buffer; None: the curves."""
+        self.areas = areas
+        if areas is None:
+            self.canvas.show_areas(None, ())
+            return
+        parts = [n for n, name in enumerate(areas.names) if name not in self.hidden]
+        colours = area_colours(self._theme.colours, areas)
+        shown = StackedAreas([areas.tokens[n] for n in parts]) if parts else StackedAreas([[0] * self.count])
+        self.canvas.show_areas(shown, [colours[n] for n in parts] or [self._theme.colours.window])
+
+    def hide_names(self, names: Collection[str]) -> None:
+        """Hide these areas and curves, and no others."""
+        self.hidden = set(names)
+        self.canvas.hidden = frozenset(names)
+        if self.areas is not None:
+            self.show_areas(self.areas)
         else:
-            moved = self.count - then if closer[1] >= then - 1 else 0
-            self.above.setXRange(closer[0] + moved, closer[1] + moved, padding=0)
-        self._scale()
-        self.mark_row.update()
+            self.canvas.redraw()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """The lower plot shrinks, then gives way, where the pressure could not be read any more."""
-        super().resizeEvent(event)
-        whole = self.height() - self.mark_row.sizeHint().height()
-        least = max(LOWER_LEAST, round(LOWER_LINES * self.fontMetrics().height()))
-        room = min(whole - UPPER_LEAST, max(least, round(LOWER_SHARE * whole)))
-        self.below.setMaximumHeight(max(least, min(LOWER_HEIGHT, room)))
-        self.below.setVisible(room >= least)
-        self._fit_gutter()
+    def show_lines(self, lines: TimelineLines) -> None:
+        """Show the window, the watermarks, and where the client compacts by itself."""
+        top = self.canvas.top
+        self.canvas.show_lines(lines)
+        self._fit_gutters()
+        if self.canvas.top != top:
+            self._show_overview()
 
-    def _fit_gutter(self) -> None:
-        """Leave the room right of the plots that the labels of the lines take."""
-        left, top, _, bottom = MARGINS
-        self._graphics.ci.layout.setContentsMargins(left, top, self.overlay.gutter_width(self.width()), bottom)
+    def show_firings(self, firings: tuple[Firing, ...]) -> None:
+        """Show the requests above each line: those of the scale in one row, each other line in a row of its own."""
+        self.firings = firings
+        colours = line_colours(self._theme.colours, [firing.line for firing in firings])
+        pairs = list(zip(firings, colours, strict=True))
+        scale = [pair for pair in pairs if pair[0].line.is_scale]
+        rows = [_band_row(f"Over {', '.join(_share(firing.line) for firing, _ in scale)}", scale)] if scale else []
+        rows += [_band_row(f"Over {pair[0].line.label}", [pair]) for pair in pairs if not pair[0].line.is_scale]
+        self.mark_rows.show_bands(tuple(row for row in rows if row.count))
 
     def show_marks(self, marks: Sequence[Mark], at: int | None) -> None:
-        """What is marked beside compactions and drops; where the playhead stands."""
-        self.mark_row.show_playhead(at)
-        self.overlay.show_playhead(at)
-        self.mark_row.show_marks((*self._drawn.series.marks, *marks))
+        """Show the compactions and drops of the curves, these marks, and the playhead at request `at`."""
+        self.mark_rows.show_marks((*self.curves.series.marks, *marks))
+        self.frame.at = at
+        if self.canvas.effects:
+            self.canvas.redraw()
+        for part in (self.canvas, self.mark_rows, self.overview):
+            part.update()
 
-    def _mark_scale(self) -> Callable[[Mark], float]:
-        """Where a mark stands as the plot is now; asking pyqtgraph for each took longer than the painting."""
-        origin, one = (float(self._box.mapViewToScene(QPointF(place, 0)).x()) for place in (0, 1))
-        end = end_place(self.count)
+    def select(self, requests: range | None) -> None:
+        """Select these requests; None: none."""
+        self.frame.chosen = requests
+        self.canvas.redraw()
 
-        def x_of(mark: Mark) -> float:
-            between = mark.kind in ("compaction", "drop", "pin removed")
-            return origin + (one - origin) * (mark.at - 0.5 if between else min(mark.at, end))
+    def show_all(self) -> None:
+        """Show every request."""
+        self.frame.range.show_all()
 
-        return x_of
+    @property
+    def range_words(self) -> str:
+        """The visible requests in words."""
+        shown = self.frame.range
+        return range_words(*shown.requests, self.canvas.ruler.times, shown.is_whole)
 
-    def _span(self) -> tuple[float, float]:
-        area = area_of(self._box)
-        return area.left(), area.right()
+    def describe(self, words: str) -> None:
+        """Describe the plot for those who cannot see it."""
+        self.canvas.setAccessibleDescription(words)
 
-    def _looks_closer(self) -> tuple[float, float] | None:
-        """What is seen of the requests; None where that is all of them."""
-        first, last = self._box.viewRange()[0]
-        return None if first <= 0 and last >= self.count - 1 else (first, last)
+    # -- sizes ---------------------------------------------------------------------------------------------------------
 
-    def show_lines(
-        self, rim: int | None, is_assumed: bool, lines: tuple[GaugeLine, ...], trigger: ClientTrigger | None
-    ) -> None:
-        """Show the window (or the one that is assumed), the lines, and where the client compacts by itself."""
-        if self.overlay.show_lines(rim, is_assumed, lines, trigger):
-            self._fit_gutter()
-            self._scale()
+    @property
+    def height_of_rows(self) -> int:
+        """Pixels that marks and overview take below the plot and its ruler, if there is room for them."""
+        return self.mark_rows.sizeHint().height() + self.overview.sizeHint().height() + 2 * SPACE
 
-    def _scale(self) -> None:
-        set_height(self.above, self._drawn.top, self.overlay.rim, HEADROOM)
-        for plot, known in ((self.above, self._drawn.top > 1), (self.below, self._drawn.most > 0)):
-            plot.getAxis("left").setStyle(showValues=known)  # an axis of nothing has no numbers
-        if self._drawn.points:
-            self.below.setYRange(0, max(1, self._drawn.most) * 1.1, padding=0)
+    @property
+    def height_around_plot(self) -> int:
+        """Pixels above and below the data of the plot itself, ruler included."""
+        return round(self.canvas.height() - self.canvas.area.height())
 
-    def _line_at(self, place: QPointF) -> GaugeLine | None:
-        """The watermark within reach of a place of the upper plot."""
-        reach = REACH * self._box.viewPixelSize()[1]
-        near = [line for line in self.overlay.lines if abs(line.tokens - place.y()) <= reach]
-        return min(near, key=lambda line: abs(line.tokens - place.y()), default=None)
+    @property
+    def is_low(self) -> bool:
+        """Is there too little height for rows and overview?"""
+        return self.height() - self.height_around_plot - self.height_of_rows < LOW_PLOT
 
-    def _grip(self, place: QPointF) -> bool:
-        line = self._line_at(place)
-        if line is not None:
-            self._drag.take(line)
-        return line is not None
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+        self._fit_gutters()
 
-    def _lift(self, tokens: float, let_go: bool) -> None:
-        self._drag.move(tokens)
-        if let_go:
-            self._drag.drop()
+    def _fit(self) -> None:
+        is_shown = not self.is_low
+        for part in (self.mark_rows, self.overview):
+            part.setVisible(is_shown)
+        self.parts_changed.emit()
 
-    def _hover(self, where: QPointF) -> None:
-        over = self.above.sceneBoundingRect().contains(where) and self._line_at(self._box.mapSceneToView(where))
-        self._graphics.viewport().setCursor(Qt.CursorShape.SplitVCursor if over else Qt.CursorShape.ArrowCursor)
-        self._graphics.viewport().setToolTip(tip(self.overlay.about_label(where)))
-        super()._hover(where)
+    def _fit_gutters(self) -> None:
+        labels = label_lines(self.canvas.lines, None, self._theme.colours, is_roomy(self.width()))
+        beside = self.frame.metrics.horizontalAdvance("All requests shown")
+        self.frame.fit_gutters(self.width(), max(self.canvas.gutter.label_width(labels), beside))
+
+    def restyle(self) -> None:
+        """Take the colours and letters of the theme."""
+        self._fit_gutters()
+        self._fit()
+        self.show_areas(self.areas)
+        self.show_firings(self.firings)
+        self.overview.restyle()
+        self.canvas.redraw()
+
+    # -- words ---------------------------------------------------------------------------------------------------------
+
+    def headline(self, at: int) -> str:
+        """Return `Request 105: 85,585 tokens (42.8%), 09:45:25`."""
+        height = self.curves.heights[at] if at < len(self.curves.heights) else None
+        tokens = "unknown size" if height is None else f"{grouped(height)} tokens"
+        window = self.canvas.lines.window
+        if height is not None and window and not self.canvas.lines.is_assumed:
+            tokens += f" ({per_cent(height / window, 1)})"
+        time = self.canvas.ruler.times[at][11:19]
+        return f"Request {at:,}: {tokens}" + (f", {time}" if time else "")
 
     def about(self, at: int) -> str:
-        """The three numbers first."""
-        series, thread = self._drawn.series, self._thread
-        if thread is None:
+        """Return what is known of a request, a line for each: its size by every measure, what fills it, the cache."""
+        series, thread = self.curves.series, self._thread
+        if thread is None or at >= len(series.kinds):
             return ""
-        request = thread.requests[at]
-        words = (*_three(series, at), self.areas.about(at), cache_words(request.usage), request.time[11:16])
-        words = (*words, self.overlay.fired_at(at))
-        return " · ".join(word for word in (f"request {at}", *words) if word)
+        lines = [self.headline(at), ", ".join(_sizes(series, at)), self._filling_words(at)]
+        lines += [cache_words(thread.requests[at].usage), self.firing_words(at)]
+        return "\n".join(filter(None, lines))
 
-    def _set_pens(self) -> None:
-        self.areas.update()
-        c, main = self._theme.colours, 1.6 if self._few else 1
-        pens = {
-            "reported": pg.mkPen(c.accent, width=main),
-            "unreported": pg.mkPen(c.accent, width=main, dash=[4, 3]),
-            "believed": pg.mkPen(c.missing, width=1),
-            "cache_read": pg.mkPen(c.good, width=1),
-            "fresh": pg.mkPen(c.low, width=1),
-            "output": pg.mkPen(c.categories["thinking"], width=1),
-        }
-        for name, curve in self._curves.items():
-            curve.setPen(pens[name])
+    def _filling_words(self, at: int) -> str:
+        if self.areas is None:
+            return ""
+        sizes = [
+            (row[at], name) for name, row in zip(self.areas.names, self.areas.tokens, strict=True) if at < len(row)
+        ]
+        largest = sorted((pair for pair in sizes if pair[0]), reverse=True)[:MOST_NAMED]
+        return ", ".join(f"{line(area_title(name), 40)} {grouped(tokens)}" for tokens, name in largest)
 
-
-def grown(before: Thread | None, now: Thread | None) -> bool:
-    """Is it the same thread, as it was or longer?"""
-    if before is None or now is None or before.id != now.id or len(now.requests) < len(before.requests):
-        return False
-    first = (thread.requests[0] if thread.requests else None for thread in (before, now))
-    one, other = ((request.time, request.line, len(request.view)) if request else None for request in first)
-    return one == other
+    def firing_words(self, at: int) -> str:
+        """Return `L1, L2 would have fired`; empty if the request lies above no line."""
+        above = [firing.line for firing in self.firings if any(first <= at <= last for first, last in firing.runs)]
+        tiers = [_tiers(line) for line in above]
+        return f"{', '.join(tiers)} would have fired" if tiers else ""
 
 
-def _three(series: Series, at: int) -> tuple[str, ...]:
-    """`84,210 reported`, `84,190 predicted`, `83,100 own count` of the policy: as far as they are known."""
+def _band_row(title: str, firings: Sequence[tuple[Firing, str]]) -> BandRow:
+    """Make a row of the requests above some lines; the bands of the last one lie on top."""
+    bands = [Band(first, last, colour) for firing, colour in firings for first, last in firing.runs]
+    requests = {at for band in bands for at in range(band.first, band.last + 1)}
+    words = "\n".join(fired_words(firing) for firing, _ in firings)
+    return BandRow(title, len(requests), tuple(bands), words)
+
+
+def _share(line: GaugeLine) -> str:
+    """Return `60%` of `60% L1, L2`."""
+    return line.label.split(" ")[0]
+
+
+def _tiers(line: GaugeLine) -> str:
+    """Return `L1, L2`; of another policy with its title: `Codex compact`."""
+    names = ", ".join(line.watermark.tiers)
+    return names if line.is_scale else f"{line.title} {names}"
+
+
+def fired_words(firing: Firing) -> str:
+    """Return `L1, L2 would have fired at 43 requests, first at 172`: above its line, had nothing fired before."""
+    tiers = _tiers(firing.line)
+    if not firing.count:
+        return f"{tiers} would have fired at no request"
+    requests = f"{firing.count:,} {'request' if firing.count == 1 else 'requests'}"
+    return f"{tiers} would have fired at {requests}, first at {grouped(firing.runs[0][0])}"
+
+
+def _sizes(series: Series, at: int) -> tuple[str, ...]:
+    """Return `84,210 reported`, `84,190 predicted`, `83,100 own count` of the policy, as far as they are known."""
     kind, height, predicted = series.kinds[at], series.heights[at], series.predicted[at]
     words = [f"{grouped(height)} {kind}" if height is not None else kind]
     if kind == "reported" and predicted is not None:
@@ -216,74 +294,32 @@ def _three(series: Series, at: int) -> tuple[str, ...]:
     return tuple(words)
 
 
-_POINTS = 700
-"""At most so many requests are painted; in a longer range only every so-many-th."""
-_SOLID = 175
-"""Of 255: lines and words over the areas stay readable."""
-_TOOLS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#cc79a7", "#8f7ee6", "#994f00")
-"""Of the heaviest tool, the second, ... (Okabe and Ito)."""
-_TOLD = 3
-"""Areas that are told of a request under the mouse."""
+def is_grown(before: Thread | None, now: Thread | None) -> bool:
+    """Is it the same thread, unchanged or longer?"""
+    if before is None or now is None or before.id != now.id or len(now.requests) < len(before.requests):
+        return False
+    return _beginning(before) == _beginning(now)
 
 
-class StackedAreas(Guarded, pg.GraphicsObject):  # type: ignore[misc]
-    """Behind the curves, before the grid."""
-
-    def __init__(self, box: pg.ViewBox, theme: Theme) -> None:
-        super().__init__()
-        self._box, self._theme = box, theme
-        self.areas: Areas | None = None
-        self._levels = np.zeros((1, 0))
-        """Where each area begins, lowest first, and the top."""
-        self._range: tuple[int, int] | None = None
-        self._polygons: list[QPolygonF] = []
-        self.setZValue(-5)
-
-    def show_areas(self, areas: Areas | None) -> None:
-        """These from now on; None for none."""
-        self.areas, self._range = areas, None
-        rows = np.array(areas.tokens if areas is not None else (), dtype=np.float64)
-        self._levels = np.vstack([np.zeros((1, rows.shape[1])), rows.cumsum(axis=0)]) if rows.size else np.zeros((1, 0))
-        self.update()
-
-    def boundingRect(self) -> QRectF:
-        return QRectF(self._box.viewRect())
-
-    def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
-        if self.areas is None:
-            return
-        self._shape()
-        painter.setPen(Qt.PenStyle.NoPen)
-        for colour, polygon in zip(area_colours(self._theme.colours, self.areas), self._polygons, strict=False):
-            ground = QColor(colour)
-            ground.setAlpha(_SOLID)
-            painter.setBrush(ground)
-            painter.drawPolygon(polygon)
-
-    def _shape(self) -> None:
-        count = self._levels.shape[1]
-        left, right = self._box.viewRange()[0]
-        first, last = max(0, min(floor(left), count - 1)), max(0, min(ceil(right), count - 1))
-        if (first, last) == self._range:
-            return
-        self._range = first, last
-        step = max(1, (last - first) // _POINTS)
-        places = [*range(first, last, step), last] if count else []
-        edges = [[QPointF(x, y) for x, y in zip(places, level[places], strict=True)] for level in self._levels]
-        self._polygons = [QPolygonF([*low, *reversed(high)]) for low, high in pairwise(edges) if low]
-
-    def about(self, at: int) -> str:
-        """The largest areas of a request: `tool results 71,133, tool calls 23,858, ...`; empty where none are shown."""
-        if self.areas is None or at >= self._levels.shape[1]:
-            return ""
-        sizes = [(row[at], name) for name, row in zip(self.areas.names, self.areas.tokens, strict=True) if row[at]]
-        return ", ".join(f"{line(name, 40)} {grouped(tokens)}" for tokens, name in sorted(sizes, reverse=True)[:_TOLD])
+def _beginning(thread: Thread) -> tuple[str, int, int] | None:
+    if not thread.requests:
+        return None
+    request = thread.requests[0]
+    return request.time, request.line, len(request.view)
 
 
-def area_colours(colours: Colours, areas: Areas) -> Sequence[str]:
-    """Of each area, lowest first: of the gauge for categories, the heaviest tool's first for tools."""
-    known = {str(name): colour for name, colour in colours.categories.items()} if areas.kind == "category" else {}
-    tools = [name for name in reversed(areas.names) if name not in (UNSEEN, NO_TOOL, OTHER_TOOLS)]
-    known |= {} if areas.kind == "category" else dict(zip(tools, _TOOLS, strict=False))
-    known |= {UNSEEN: colours.missing, NO_TOOL: colours.categories["system"], OTHER_TOOLS: colours.categories["tools"]}
+def area_title(name: str) -> str:
+    """Return the name of an area as it is written on the screen."""
+    return NOT_RECORDED if name == UNSEEN else name
+
+
+def area_colours(colours: Colours, areas: Areas) -> list[str]:
+    """Return the colour of each area, lowest first: as in the gauge for categories; the heaviest tool's first."""
+    known: dict[str, str] = {UNSEEN: colours.missing}
+    if areas.kind == "category":
+        known |= {str(name): colour for name, colour in colours.categories.items()}
+    else:
+        tools = [name for name in reversed(areas.names) if name not in (UNSEEN, NO_TOOL, OTHER_TOOLS)]
+        known |= dict(zip(tools, TOOL_COLOURS, strict=False))
+        known |= {NO_TOOL: colours.categories["system"], OTHER_TOOLS: colours.categories["tools"]}
     return [known[name] for name in areas.names]

@@ -1,0 +1,361 @@
+"""The rows of marks below the plot: one row for each kind, its name at the left and its count at the right.
+
+Marks of one kind that would overlap are drawn as one with their number; marks of different kinds never are. A click on
+the name of a row hides its marks.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from inspector.core.words import plural
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.labels import tip
+from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.visible import line
+from inspector.gui.panels.timeline.frame import GUTTER_INSET, TimelineFrame, measure_row
+from inspector.gui.widgets.chart import LinearScale, paint_band
+from inspector.workbench.pressure.timeline import Mark, MarkKind
+
+SIZE = 9
+"""Pixels of a mark ..."""
+APART = 3
+"""... and least pixels between two."""
+BAND = 5
+"""Pixels that a band is high."""
+MOST_NAMED = 12
+"""Marks of a fold that a hover names."""
+_SHAPES: Mapping[MarkKind, Sequence[tuple[float, float]]] = {
+    "compaction": ((0, 0.1), (1, 0.1), (0.5, 0.95)),
+    "drop": ((0, 0.9), (1, 0.9), (0.5, 0.05)),
+    "cache miss": (),
+    "user message": (),
+    "pin removed": ((0, 0), (1, 0), (1, 1), (0, 1)),
+    "step": ((0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5)),
+    "search hit": ((0.35, 0), (0.65, 0), (0.65, 1), (0.35, 1)),
+}
+"""Corners, as shares of the square; the others are a cross and a disc."""
+KINDS: tuple[MarkKind, ...] = tuple(_SHAPES)
+"""In the order of the rows."""
+_MANY = {"cache miss": "cache misses", "pin removed": "pins removed"}
+ROW_TITLES: Mapping[MarkKind, str] = {
+    "compaction": "Compaction",
+    "drop": "Drop",
+    "cache miss": "Cache miss",
+    "user message": "User message",
+    "pin removed": "Pin removed",
+    "step": "Step",
+    "search hit": "Search hit",
+}
+BETWEEN: frozenset[MarkKind] = frozenset(("compaction", "drop", "pin removed"))
+"""Kinds that happen between the request before and that of the mark."""
+
+
+@dataclass(slots=True)
+class Fold:
+    """Marks of one kind that are drawn as one."""
+
+    kind: MarkKind
+    marks: list[Mark]
+    room: QRectF = field(default_factory=QRectF)
+
+    @property
+    def words(self) -> str:
+        """A line for each mark."""
+        lines = [f"Request {grouped(mark.at)}: {line(mark.label, 110)}" for mark in self.marks[:MOST_NAMED]]
+        more = len(self.marks) - MOST_NAMED
+        if more > 0:
+            lines.append(f"… and {more:,} more")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Requests in a row that lie above a line: first and last, both included."""
+
+    first: int
+    last: int
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class BandRow:
+    """A row of bands, such as the requests over 60% and 75%."""
+
+    title: str
+    count: int
+    """Requests in any of its bands."""
+    bands: tuple[Band, ...]
+    """Those that are painted later lie on top."""
+    words: str
+    """What a hover says."""
+
+
+@dataclass(slots=True)
+class _MarkRow:
+    kind: MarkKind
+    marks: list[Mark]
+    places: list[int]
+
+
+class MarkRows(Guarded, QWidget):
+    """Shows marks and bands. `toggled` carries the title of a row whose name was clicked."""
+
+    picked = Signal(object)
+    """The request of a mark that was clicked."""
+    named = Signal(str)
+    """What the mark under the mouse is; empty: no mark."""
+    rows_changed = Signal()
+
+    def __init__(self, frame: TimelineFrame) -> None:
+        super().__init__()
+        self._frame = frame
+        self.marks: tuple[Mark, ...] = ()
+        """All marks, in the order of the requests."""
+        self.folds: list[Fold] = []
+        """What was painted last."""
+        self.bands: tuple[BandRow, ...] = ()
+        self.hidden: set[str] = set()
+        """Titles of the rows whose marks are hidden."""
+        self._given: tuple[Mark, ...] = ()
+        self._rows: list[_MarkRow] = []
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Marks of the timeline")
+        frame.range.changed.connect(self.update)
+        frame.gutters_changed.connect(self.update)
+
+    # -- what is shown -------------------------------------------------------------------------------------------------
+
+    def show_marks(self, marks: Sequence[Mark]) -> None:
+        """Show these marks, and no others."""
+        given = tuple(marks)
+        if given == self._given:
+            return
+        self._given = given
+        self.marks = tuple(sorted(given, key=lambda mark: (mark.at, KINDS.index(mark.kind))))
+        self._rows = []
+        for kind in KINDS:
+            own = [mark for mark in self.marks if mark.kind == kind]
+            if own:
+                self._rows.append(_MarkRow(kind, own, [mark.at for mark in own]))
+        self._describe()
+
+    def show_bands(self, bands: tuple[BandRow, ...]) -> None:
+        """Show these rows of bands below the marks."""
+        if bands != self.bands:
+            self.bands = bands
+            self._describe()
+
+    def _describe(self) -> None:
+        words = [plural(len(row.marks), row.kind, _MANY.get(row.kind, "")) for row in self._rows]
+        words += [f"{row.title}: {plural(row.count, 'request')}" for row in self.bands]
+        self.setAccessibleDescription(", ".join(words) or "none")
+        self.updateGeometry()
+        self.rows_changed.emit()
+        self.update()
+
+    @property
+    def titles(self) -> list[str]:
+        """The names of the rows, from the top."""
+        return [ROW_TITLES[row.kind] for row in self._rows] + [row.title for row in self.bands]
+
+    @property
+    def counts(self) -> list[str]:
+        """What is written at the right of each row."""
+        return [f"{len(row.marks):,}" for row in self._rows] + [plural(row.count, "request") for row in self.bands]
+
+    @property
+    def row_height(self) -> int:
+        """Pixels of a row."""
+        return measure_row(self._frame.metrics)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.row_height * len(self.titles))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, self.row_height * len(self.titles))
+
+    # -- painting ------------------------------------------------------------------------------------------------------
+
+    def place_of(self, mark: Mark) -> float:
+        """Return where a mark lies along the requests."""
+        if mark.kind in BETWEEN:
+            return mark.at - 0.5
+        return min(float(mark.at), self._frame.place(None))
+
+    def _folds_of(self, row: _MarkRow, top: float, across: LinearScale) -> Iterator[Fold]:
+        """Yield the visible marks of a row, those that would overlap as one. O(visible marks)."""
+        metrics, y = self._frame.metrics, top + (self.row_height - SIZE) / 2
+        first = bisect_left(row.places, across.low - 1)
+        last = bisect_right(row.places, across.high + 1)
+        fold: Fold | None = None
+        for mark in row.marks[first:last]:
+            x = across.pixel(self.place_of(mark))
+            if not across.start - 1 <= x <= across.end + 1:
+                continue
+            if fold is not None and x - SIZE / 2 < fold.room.right() + APART:
+                fold.marks.append(mark)
+                if len(fold.marks) in (2, 10, 100, 1_000):
+                    fold.room.setWidth(SIZE + 3 + metrics.horizontalAdvance(str(len(fold.marks))))
+                continue
+            if fold is not None:
+                yield fold
+            fold = Fold(row.kind, [mark], QRectF(x - SIZE / 2, y, SIZE, SIZE))
+        if fold is not None:
+            yield fold
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        frame, high = self._frame, self.row_height
+        across, colours = frame.across(self.width()), frame.theme.colours
+        self.folds = []
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(frame.font)
+            for n, (title, count) in enumerate(zip(self.titles, self.counts, strict=True)):
+                self._paint_words(painter, n * high, title, count)
+            for n, row in enumerate(self._rows):
+                if ROW_TITLES[row.kind] not in self.hidden:
+                    folds = list(self._folds_of(row, n * high, across))
+                    self.folds += folds
+                    self._paint_folds(painter, folds)
+            for n, bands in enumerate(self.bands, len(self._rows)):
+                if bands.title not in self.hidden:
+                    self._paint_bands(painter, bands, n * high, across)
+            x = across.pixel(frame.place(frame.at))
+            if across.start - 1 <= x <= across.end + 1:
+                painter.setPen(QPen(ink(colours.playhead), 1.5))
+                painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
+
+    def _paint_words(self, painter: QPainter, top: int, title: str, count: str) -> None:
+        frame, colours, middle = self._frame, self._frame.theme.colours, Qt.AlignmentFlag.AlignVCenter
+        right = self.width() - frame.right
+        painter.setPen(QPen(ink(colours.faint), 1))
+        painter.drawLine(QPointF(frame.left, top + 0.5), QPointF(right, top + 0.5))
+        if frame.left <= 2 * GUTTER_INSET:
+            return
+        font = QFont(frame.font)
+        font.setStrikeOut(title in self.hidden)
+        painter.setFont(font)
+        painter.setPen(ink(colours.quiet))
+        room = QRectF(0, top, frame.left - GUTTER_INSET + 2, self.row_height)
+        painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, title)
+        painter.setFont(frame.font)
+        painter.drawText(QRectF(right + GUTTER_INSET, top, frame.right - GUTTER_INSET, self.row_height), middle, count)
+
+    def _paint_folds(self, painter: QPainter, folds: Sequence[Fold]) -> None:
+        colours = self._frame.theme.colours
+        for fold in folds:
+            paint_mark(painter, fold.room.topLeft(), fold.kind, colours)
+            if len(fold.marks) > 1:
+                painter.setPen(ink(colours.quiet))
+                metrics = self._frame.metrics
+                foot = fold.room.center().y() + (metrics.ascent() - metrics.descent()) / 2
+                painter.drawText(QPointF(fold.room.left() + SIZE + 3, foot), str(len(fold.marks)))
+
+    def _paint_bands(self, painter: QPainter, row: BandRow, top: int, across: LinearScale) -> None:
+        """Bands that share a pixel are painted once."""
+        y, painted = top + (self.row_height - BAND) / 2, -1.0
+        colour = ""
+        for band in row.bands:
+            left = max(across.start, across.pixel(band.first - 0.5))
+            right = min(across.end, across.pixel(band.last + 0.5))
+            if band.colour != colour:
+                colour, painted = band.colour, -1.0
+            if right < across.start or left > across.end or right <= painted:
+                continue
+            painted = max(left + 1, right)
+            paint_band(painter, QRectF(left, y, right - left, BAND), band.colour)
+
+    # -- mouse ---------------------------------------------------------------------------------------------------------
+
+    def fold_at(self, place: QPointF) -> Fold | None:
+        """Return the marks that are drawn at a place of this widget."""
+        reach = 2
+        rooms = ((fold.room.adjusted(-reach, -reach, reach, reach), fold) for fold in self.folds)
+        return next((fold for room, fold in rooms if room.contains(place)), None)
+
+    def title_at(self, place: QPointF) -> str:
+        """Return the title of the row whose name is at a place; empty if there is none."""
+        row = int(place.y()) // self.row_height
+        is_name = place.x() < self._frame.left and 0 <= row < len(self.titles)
+        return self.titles[row] if is_name else ""
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Go to the next mark of a fold, from its last one to its first; a click on a name hides the row's marks."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        title, fold = self.title_at(event.position()), self.fold_at(event.position())
+        if title:
+            self.hidden ^= {title}
+            self.update()
+        elif fold is not None:
+            places, at = [mark.at for mark in fold.marks], self._frame.at
+            here = at if at is not None else -1
+            is_inside = places[0] <= here <= places[-1]
+            self.picked.emit(next((place for place in places if is_inside and place > here), places[0]))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        fold = self.fold_at(event.position())
+        is_active = fold is not None or self.title_at(event.position())
+        self.setCursor(Qt.CursorShape.PointingHandCursor if is_active else Qt.CursorShape.ArrowCursor)
+        self.named.emit(fold.words.replace("\n", "; ") if fold is not None else "")
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.named.emit("")
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom as the plot does."""
+        self._frame.turn_wheel(event, self.width())
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), tip(self.about(QPointF(event.pos()))), self)
+            return True
+        return super().event(event)
+
+    def about(self, place: QPointF) -> str:
+        """Return what a hover says at a place."""
+        if title := self.title_at(place):
+            act = "show" if title in self.hidden else "hide"
+            return f"{title}: click to {act}"
+        if (fold := self.fold_at(place)) is not None:
+            return fold.words
+        row = int(place.y()) // self.row_height - len(self._rows)
+        return self.bands[row].words if 0 <= row < len(self.bands) else ""
+
+
+def mark_colour(colours: Colours, kind: MarkKind) -> str:
+    """Return the colour of a kind; each has a shape, too."""
+    return {
+        "compaction": colours.good,
+        "drop": colours.high,
+        "cache miss": colours.high,
+        "user message": colours.categories["user"],
+        "pin removed": colours.categories["thinking"],
+        "step": colours.accent,
+        "search hit": colours.low,
+    }[kind]
+
+
+def paint_mark(painter: QPainter, corner: QPointF, kind: MarkKind, colours: Colours) -> None:
+    """Paint the shape of a kind in its square."""
+    colour, square = ink(mark_colour(colours, kind)), QRectF(corner.x(), corner.y(), SIZE, SIZE)
+    if kind == "cache miss":
+        painter.setPen(QPen(colour, 1.8))
+        inner = square.adjusted(1, 1, -1, -1)
+        painter.drawLine(inner.topLeft(), inner.bottomRight())
+        painter.drawLine(inner.bottomLeft(), inner.topRight())
+        return
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    if kind == "user message":
+        painter.drawEllipse(square.adjusted(0.5, 0.5, -0.5, -0.5))
+    else:
+        painter.drawPolygon([QPointF(corner.x() + x * SIZE, corner.y() + y * SIZE) for x, y in _SHAPES[kind]])

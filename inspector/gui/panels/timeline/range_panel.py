@@ -1,0 +1,182 @@
+"""The sums of the selected requests, right of the timeline."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from inspector.core.words import per_cent, plural
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, column, holding, row, scrolled, small_button
+from inspector.gui.look.colours import ink
+from inspector.gui.look.labels import label, say
+from inspector.gui.look.number_formats import dollars, grouped, signed
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import line
+from inspector.gui.panels.timeline.ruler import range_words
+from inspector.gui.widgets.small import Elided
+from inspector.workbench.pressure.range_summary import LargestGrowth, RangeSummary
+
+WIDTH = 300
+"""Pixels of the panel."""
+MOST_PARTS = 5
+"""Categories that are listed; the others become one row."""
+NAME_WIDTH = 104
+SWATCH = 9
+
+
+class PartBars(Guarded, QWidget):
+    """What came in: a colour, a name, a bar and the tokens for each category."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.parts: tuple[tuple[str, int, str], ...] = ()
+        """(name, tokens, colour)."""
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def show_parts(self, parts: Sequence[tuple[str, int, str]]) -> None:
+        """Show these parts, and no others."""
+        self.parts = tuple(parts)
+        self.setAccessibleName(", ".join(f"{name} {grouped(tokens)} tokens" for name, tokens, _ in self.parts))
+        self.updateGeometry()
+        self.update()
+
+    @property
+    def _row_height(self) -> int:
+        return self.fontMetrics().height() + 4
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self._row_height * len(self.parts))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours, high, middle = self._theme.colours, self._row_height, Qt.AlignmentFlag.AlignVCenter
+        metrics = QFontMetricsF(self.font())
+        numbers = max((metrics.horizontalAdvance(grouped(tokens)) for _, tokens, _ in self.parts), default=0.0)
+        most = max((tokens for _, tokens, _ in self.parts), default=1)
+        names = max(NAME_WIDTH, round(max((metrics.horizontalAdvance(name) for name, _, _ in self.parts), default=0)))
+        left = SWATCH + 8 + names + 8
+        whole = max(0.0, self.width() - left - numbers - 10)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            for n, (name, tokens, colour) in enumerate(self.parts):
+                room = QRectF(0, n * high, self.width(), high)
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(ink(colour))
+                painter.drawRoundedRect(QRectF(0, room.center().y() - SWATCH / 2, SWATCH, SWATCH), 2, 2)
+                bar = QRectF(left, room.center().y() - 3, whole * tokens / (most or 1), 6)
+                painter.drawRoundedRect(bar, min(3.0, bar.width() / 2), 3)
+                painter.setPen(ink(colours.text))
+                painter.drawText(room.adjusted(SWATCH + 8, 0, 0, 0), middle, name)
+                painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, grouped(tokens))
+
+
+class RangePanel(QWidget):
+    """Shows one RangeSummary, or that it is being worked out."""
+
+    cleared = Signal()
+    zoomed = Signal()
+    messages_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._title, self._times = label(role="strong"), label(role="quiet")
+        self._clear = small_button("Clear", self.cleared.emit, name="Clear the selection")
+        self._names = ("Growth", "Cost", "Cache misses", "Output")
+        self.values = {name: label(role="strong") for name in self._names}
+        self.parts = PartBars(theme)
+        self._came = label("WHAT CAME IN", role="caption")
+        self._largest = label(role="quiet", wrap=True)
+        self._subject = Elided()
+        self._zoom = button("Zoom to range", self.zoomed.emit, role="primary")
+        self._messages = button("Show messages", self.messages_wanted.emit)
+        self.setFixedWidth(WIDTH)
+        self.setAccessibleName("Selected range")
+        rows = [row(label(name, role="quiet"), ..., self.values[name]) for name in self._names]
+        inner = column(
+            row(label("SELECTED RANGE", role="caption"), ..., self._clear),
+            self._title,
+            self._times,
+            6,
+            *rows,
+            6,
+            self._came,
+            2,
+            self.parts,
+            4,
+            self._largest,
+            self._subject,
+            6,
+            row(self._zoom, 8, self._messages, ...),
+            ...,
+            margins=(16, 4, 16, 8),
+            gap=2,
+        )
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(scrolled(holding(inner)))
+
+    def show_range(self, requests: range, times: Sequence[str]) -> None:
+        """Show which requests are summed, while their sums are worked out."""
+        words, _, clock = range_words(requests.start, requests.stop - 1, times, is_whole=True).partition(", ")
+        self._title.setText(words)
+        many = plural(len(requests), "request")
+        say(self._times, f"{many}, {clock}" if clock else many)
+        for name in self._names:
+            self.values[name].setText("…")
+        self._show_parts(None)
+
+    def show_summary(self, summary: RangeSummary) -> None:
+        """Show the sums."""
+        for name, words in zip(self._names, summary_words(summary), strict=True):
+            self.values[name].setText(words)
+        self._show_parts(summary)
+
+    def _show_parts(self, summary: RangeSummary | None) -> None:
+        colours = self._theme.colours
+        came_in = summary.came_in if summary is not None else ()
+        parts = [(str(name), tokens, colours.categories[name]) for name, tokens in came_in[:MOST_PARTS]]
+        if len(came_in) > MOST_PARTS:
+            parts.append(("others", sum(tokens for _, tokens in came_in[MOST_PARTS:]), colours.missing))
+        self.parts.show_parts(parts)
+        self._came.setVisible(bool(parts))
+        largest = summary.largest if summary is not None else None
+        say(self._largest, largest_words(largest) if largest is not None else "")
+        subject = line(f"{largest.tool} {largest.subject}".strip(), 200) if largest is not None else ""
+        self._subject.show_text(subject)
+        self._subject.setVisible(bool(subject))
+        self._messages.setEnabled(summary is not None and bool(summary.first_message))
+
+
+def summary_words(summary: RangeSummary) -> tuple[str, str, str, str]:
+    """Return growth, cost, cache misses and output in words."""
+    growth = "unknown" if summary.growth is None else f"{signed(summary.growth)} tokens"
+    return growth, _cost_words(summary), _miss_words(summary), f"{grouped(summary.output)} tokens"
+
+
+def _cost_words(summary: RangeSummary) -> str:
+    if summary.cost is None:
+        return "no price"
+    share = ""
+    if summary.whole_cost:
+        share = f" ({per_cent(float(summary.cost / summary.whole_cost), 0)} of {dollars(summary.whole_cost)})"
+    return f"{dollars(summary.cost)}{share}"
+
+
+def _miss_words(summary: RangeSummary) -> str:
+    if not summary.misses:
+        return "none"
+    cost: Decimal | None = summary.missed_cost
+    money = f", {dollars(cost)}" if cost is not None else ""
+    return f"{summary.misses:,} ({grouped(summary.missed_tokens)} tokens{money})"
+
+
+def largest_words(largest: LargestGrowth) -> str:
+    """Return `Largest: request 105, +21,744 tokens`."""
+    return f"Largest: request {largest.request:,}, {signed(largest.tokens)} tokens"

@@ -1,0 +1,81 @@
+"""The height of the timeline: a share of the window's, with all of its parts in Read, low in the other workspaces.
+What the user drags stays, in each of the two."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QDockWidget
+
+from inspector.gui.guard import Guarded
+from inspector.gui.settings import Settings
+
+if TYPE_CHECKING:
+    from inspector.gui.docks import Docks
+
+TITLE = "Timeline"
+FULL_IN = ("Read",)
+"""Workspaces that show all parts of the timeline."""
+KEYS = {True: "timeline/added low", False: "timeline/added"}
+"""Under which the settings keep the pixels that the user added, to the low timeline and to the full one."""
+
+
+class TimelineHeight(Guarded, QObject):
+    """Sets the height of the timeline's dock when the workspace, the window or the timeline changes."""
+
+    def __init__(self, docks: "Docks", settings: Settings) -> None:
+        super().__init__(docks)
+        self._docks = docks
+        self._added = {is_low: _read_pixels(settings, is_low) for is_low in KEYS}
+        """Pixels that the user made the timeline taller than preferred: of the low one, and of the full one."""
+        docks.installEventFilter(self)
+
+    @property
+    def is_low(self) -> bool:
+        """Does the shown workspace need the room for itself?"""
+        return self._docks.current.name not in FULL_IN
+
+    @property
+    def preferred(self) -> int:
+        """Pixels that suit the timeline without the user's changes."""
+        return self._docks.panels[TITLE].preferred_height(self._docks.height(), self.is_low)
+
+    @property
+    def _dock(self) -> QDockWidget | None:
+        """The dock while its height is ours to set."""
+        docks = self._docks
+        dock = docks.dock(TITLE) if TITLE in docks.panels else None
+        is_ours = dock is not None and docks.laid_out and not docks.maximised and not dock.isFloating()
+        return dock if is_ours else None
+
+    def fit(self) -> None:
+        """Give the timeline the height that suits it now."""
+        if (dock := self._dock) is not None:
+            height = self.preferred + self._added[self.is_low]
+            self._docks.resizeDocks([dock], [height], Qt.Orientation.Vertical)
+
+    def reset(self) -> None:
+        """Forget what the user dragged."""
+        self._added = dict.fromkeys(KEYS, 0)
+
+    def keep(self, settings: Settings) -> None:
+        """Remember what the user dragged for the next start."""
+        for is_low, key in KEYS.items():
+            settings.keep_text(key, str(self._added[is_low]))
+
+    def note(self) -> None:
+        """Remember how much taller the user made the timeline."""
+        if (dock := self._dock) is not None:
+            self._added[self.is_low] = dock.height() - self.preferred
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the window's height, and what the user drags between the docks."""
+        if event.type() == QEvent.Type.Resize:
+            self.fit()
+        elif event.type() == QEvent.Type.MouseButtonRelease:
+            self.note()
+        return False
+
+
+def _read_pixels(settings: Settings, is_low: bool) -> int:
+    kept = settings.text(KEYS[is_low], "0")
+    return int(kept) if kept.removeprefix("-").isdecimal() and len(kept) < 6 else 0

@@ -1,0 +1,102 @@
+"""The layer under plots that are painted by hand: scales, round steps, grid, axis numbers, curves, bands, marks.
+
+Every function paints one thing with a painter that is already open. numpy is imported inside, as it is heavy.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+
+from inspector.gui.look.colours import ink
+
+NUMBERS_APART = 1.8
+"""Least distance of two numbers beside a plot, in heights of a letter."""
+AXIS_GAP = 10
+"""Pixels between the numbers of an axis and the plot."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearScale:
+    """Values from `low` to `high`, laid out in pixels from `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @property
+    def per_value(self) -> float:
+        """Pixels that a value of 1 takes."""
+        return (self.end - self.start) / ((self.high - self.low) or 1)
+
+    def pixel(self, value: float) -> float:
+        """Return where a value lies."""
+        return self.start + (value - self.low) * self.per_value
+
+    def value(self, pixel: float) -> float:
+        """Return the value at a pixel."""
+        return self.low + (pixel - self.start) / (self.per_value or 1)
+
+
+def round_step(least: float) -> float:
+    """Return the smallest of 1, 2, 5, 10, 20, ... that is at least `least`."""
+    power = 10.0 ** floor(log10(max(least, 1e-9)))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
+
+
+def round_values(scale: LinearScale, apart: float, least: float = 0.0) -> list[float]:
+    """Return round values of a scale, at least `apart` pixels and `least` from each other."""
+    step = round_step(max(apart / (abs(scale.per_value) or 1), least))
+    low, high = sorted((scale.low, scale.high))
+    return [n * step for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+
+
+def paint_grid(painter: QPainter, area: QRectF, scale: LinearScale, values: Iterable[float], colour: str) -> None:
+    """Paint a hairline across the area at each value of its vertical scale."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(QPen(ink(colour), 1))
+    for value in values:
+        y = round(scale.pixel(value))
+        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+
+
+def paint_axis_numbers(
+    painter: QPainter,
+    area: QRectF,
+    scale: LinearScale,
+    values: Iterable[float],
+    colour: str,
+    spell: Callable[[float], str],
+) -> None:
+    """Write the values of a vertical scale at the left of the area, each beside its line."""
+    high = QFontMetricsF(painter.font()).height()
+    painter.setPen(ink(colour))
+    for value in values:
+        room = QRectF(0, scale.pixel(value) - high / 2, area.left() - AXIS_GAP, high)
+        painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, spell(value))
+
+
+def paint_curve(painter: QPainter, lines: Iterable[Sequence[QPointF]], pen: QPen) -> None:
+    """Paint a curve in pieces; a piece of one point becomes a dot."""
+    painter.setPen(pen)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for points in lines:
+        if len(points) == 1:
+            dot = QPen(pen)
+            dot.setCapStyle(Qt.PenCapStyle.RoundCap)
+            dot.setWidthF(pen.widthF() + 2)
+            painter.setPen(dot)
+            painter.drawPoint(points[0])
+            painter.setPen(pen)
+        else:
+            painter.drawPolyline(QPolygonF(points))
+
+
+def paint_band(painter: QPainter, room: QRectF, colour: str | QColor) -> None:
+    """Fill a stretch of a row, at least a pixel wide."""
+    fill = ink(colour) if isinstance(colour, str) else colour
+    painter.fillRect(QRectF(room.left(), room.top(), max(1.0, room.width()), room.height()), fill)

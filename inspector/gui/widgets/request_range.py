@@ -1,0 +1,96 @@
+"""The requests that a plot shows: a stretch of the session that can be zoomed and moved."""
+
+from math import ceil, floor
+
+from PySide6.QtCore import QObject, Signal
+
+BEFORE, AFTER = 0.5, 0.7
+"""How far the whole session reaches left of its first request and right of its last one, in requests. The buffer after
+the last record lies at 0.6."""
+LEAST = 4.0
+"""Fewest requests that a zoom shows."""
+NEARLY = 0.01
+"""Requests by which the range may miss the whole session and still count as all of it."""
+
+
+def end_place(count: int) -> float:
+    """Return where the buffer after the last record lies, in a thread of `count` requests."""
+    return count - 1 + 0.6
+
+
+class RequestRange(QObject):
+    """`first` and `last` are the edges of what is shown, in requests: request 3 reaches from 2.5 to 3.5."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.count = 0
+        self.first, self.last = self.whole
+
+    @property
+    def whole(self) -> tuple[float, float]:
+        """The edges that show every request."""
+        return -BEFORE, max(self.count, 1) - 1 + AFTER
+
+    @property
+    def is_whole(self) -> bool:
+        """Is every request shown?"""
+        first, last = self.whole
+        return self.first <= first + NEARLY and self.last >= last - NEARLY
+
+    @property
+    def width(self) -> float:
+        """How many requests are shown."""
+        return self.last - self.first
+
+    @property
+    def requests(self) -> tuple[int, int]:
+        """The first and the last request whose middle is shown."""
+        first, last = max(0, ceil(self.first)), min(self.count - 1, floor(self.last))
+        return (first, last) if first <= last else (self.nearest(self.first), self.nearest(self.first))
+
+    def nearest(self, place: float) -> int:
+        """Return the request nearest to a place; 0 in an empty session."""
+        return max(0, min(round(place), self.count - 1))
+
+    def set_count(self, count: int, keeps_view: bool) -> None:
+        """Set the number of requests.
+
+        Args:
+            keeps_view: keep a closer look, and let one at the end follow the end; False: show all.
+        """
+        former, closer = self.count, keeps_view and not self.is_whole
+        self.count = count
+        if not closer:
+            self.show(*self.whole)
+            return
+        moved = count - former if self.last >= former - 1 else 0
+        self.show(self.first + moved, self.last + moved)
+
+    def show(self, first: float, last: float) -> None:
+        """Show this stretch, or as much of it as there is; never less than `LEAST` requests."""
+        lowest, highest = self.whole
+        width = min(max(last - first, LEAST), highest - lowest)
+        middle = (first + last) / 2
+        first = max(lowest, min(middle - width / 2, highest - width))
+        if (first, first + width) != (self.first, self.last):
+            self.first, self.last = first, first + width
+        self.changed.emit()
+
+    def show_all(self) -> None:
+        """Show every request."""
+        self.show(*self.whole)
+
+    def zoom(self, factor: float, at: float) -> None:
+        """Show `factor` times as many requests; the place `at` stays where it is."""
+        lowest, highest = self.whole
+        width = min(max(self.width * factor, LEAST), highest - lowest)
+        share = (at - self.first) / self.width
+        self.show(at - share * width, at + (1 - share) * width)
+
+    def move(self, requests: float) -> None:
+        """Move the view by so many requests, as far as there are any."""
+        lowest, highest = self.whole
+        way = max(lowest - self.first, min(requests, highest - self.last))
+        self.show(self.first + way, self.last + way)

@@ -1,0 +1,118 @@
+"""Stacked areas over requests, drawn as one image: a column of pixels shows one request, its parts one on the other.
+
+numpy makes the image, so that a frame costs the same for 100 requests and for 100,000.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from PySide6.QtGui import QColor, QImage
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
+    Places: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"
+
+GAP_FROM = 12
+"""Pixels of a bar from which on a gap separates it from the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What part of a plot an image shows: its edges in requests, the tokens at its top, its size in device pixels."""
+
+    first: float
+    last: float
+    top: float
+    width: int
+    height: int
+    ratio: float = 1.0
+    """Device pixels of one pixel."""
+
+
+class StackedAreas:
+    """Parts of the buffer at every request; `rows` has one row of tokens for each part, lowest first."""
+
+    def __init__(self, rows: Sequence[Sequence[float]]) -> None:
+        import numpy as np
+
+        self._sums: Numbers = np.array(rows, dtype=np.float64).cumsum(axis=0)
+        self._peaks: dict[int, Places] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of requests."""
+        return int(self._sums.shape[1]) if self._sums.ndim > 1 else 0
+
+    def image(
+        self, frame: Frame, colours: Sequence[str], rest: Sequence[str] = (), chosen: range | None = None
+    ) -> QImage:
+        """Draw the areas.
+
+        Args:
+            colours: of each part, lowest first.
+            rest: the same of the requests that are not `chosen`.
+            chosen: requests in full colour; None: all.
+        """
+        import numpy as np
+
+        requests, is_bar = self._columns(frame)
+        parts = len(colours)
+        tops = self._sums[:, np.clip(requests, 0, max(0, self.count - 1))]
+        rows = frame.height - np.rint(tops * (frame.height / frame.top)).astype(np.int64)
+        rows = np.clip(rows, 0, frame.height)
+        rows[:, ~is_bar] = frame.height
+        found = np.zeros((frame.height + 1, frame.width), dtype=np.uint8)
+        columns = np.arange(frame.width)
+        for row in rows:
+            found[row, columns] += 1
+        found = np.cumsum(found[: frame.height], axis=0, dtype=np.uint8)
+        palette = [0, *(QColor(colour).rgba() for colour in reversed(colours))]
+        if chosen is not None:
+            outside = (requests < chosen.start) | (requests >= chosen.stop)
+            palette += [0, *(QColor(colour).rgba() for colour in reversed(rest))]
+            found += (outside * (parts + 1)).astype(np.uint8)
+        pixels = np.ascontiguousarray(np.array(palette, dtype=np.uint32)[found])
+        image = QImage(
+            pixels.data, frame.width, frame.height, frame.width * 4, QImage.Format.Format_ARGB32_Premultiplied
+        ).copy()
+        image.setDevicePixelRatio(frame.ratio)
+        return image
+
+    def _columns(self, frame: Frame) -> "tuple[Places, np.ndarray[tuple[int], np.dtype[np.bool_]]]":
+        """Return the request of each column of pixels, and whether anything is drawn there.
+
+        Where several requests share a column, it shows the largest of them.
+        """
+        import numpy as np
+
+        per_pixel = (frame.last - frame.first) / frame.width
+        places = frame.first + (np.arange(frame.width + 1) + 0.5) * per_pixel
+        requests = np.floor(places + 0.5).astype(np.int64)
+        if per_pixel > 1:
+            every = int(np.ceil(per_pixel))
+            peaks = self._peaks_of(every)
+            found = np.clip(requests // every, 0, max(0, len(peaks) - 1))
+            inside = (requests >= 0) & (requests < self.count)
+            requests = np.where(inside, peaks[found] if len(peaks) else requests, requests)
+        here = requests[:-1]
+        is_bar = (here >= 0) & (here < self.count)
+        if 1 / per_pixel >= GAP_FROM * frame.ratio:
+            gap = round(frame.ratio)
+            is_bar[: frame.width - gap] &= here[: frame.width - gap] == here[gap:]
+        return here, is_bar
+
+    def _peaks_of(self, every: int) -> "Places":
+        """Return the largest of each `every` requests in a row."""
+        import numpy as np
+
+        if every not in self._peaks:
+            total = self._sums[-1] if self.count else np.zeros(0)
+            groups = -(-self.count // every)
+            padded = np.full(groups * every, -1.0)
+            padded[: self.count] = total
+            inside = padded.reshape(groups, every).argmax(axis=1)
+            self._peaks[every] = inside + np.arange(groups) * every
+        return self._peaks[every]

@@ -1,0 +1,129 @@
+"""The sums of some requests in a row: how much the buffer grew, what came in, what it cost, which cache misses."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from inspector.core.buffer import EMPTY_VIEW, View, shared
+from inspector.core.calls import CallIndex
+from inspector.core.errors import Cancelled
+from inspector.core.findings.breaks import Rebilling
+from inspector.core.findings.composition import Category, segments, split
+from inspector.core.findings.spending import sum_bills, thread_bills
+from inspector.core.message import Message
+from inspector.core.session import Thread
+from inspector.core.tokens.pressure import Pressures
+from inspector.core.tokens.prices import sum_prices
+from inspector.core.tokens.sizing import Sizer, sizer
+from inspector.workbench.message_rows import row
+
+
+@dataclass(frozen=True, slots=True)
+class LargestGrowth:
+    """The request whose buffer grew most, and the largest message that it brought."""
+
+    request: int
+    tokens: int
+    tool: str
+    subject: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSummary:
+    """Of the requests `first` to `last`, both included."""
+
+    first: int
+    last: int
+    growth: int | None
+    """Tokens of the last request less those of the request before the first; None: one of them is unknown."""
+    cost: Decimal | None
+    """US dollars; None: a model has no price."""
+    whole_cost: Decimal | None
+    """US dollars of all requests of the thread."""
+    misses: int
+    missed_tokens: int
+    missed_cost: Decimal | None
+    """US dollars that the cache misses cost."""
+    output: int
+    """Tokens that the model wrote."""
+    came_in: tuple[tuple[Category, int], ...]
+    """Tokens of the messages that came in, the most first."""
+    first_message: str
+    """Id of the first message that came in; empty: none did."""
+    largest: LargestGrowth | None
+    """None: nothing grew."""
+
+
+def summarise_range(
+    thread: Thread,
+    pressures: Pressures,
+    misses: Sequence[Rebilling],
+    first: int,
+    last: int,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> RangeSummary:
+    """Sum up requests `first` to `last`. O(requests + text that came in). Raises Cancelled."""
+    bills = thread_bills(thread)
+    cost, whole = sum_bills(bills[first : last + 1]), sum_bills(bills)
+    inside = [miss for miss in misses if first <= miss.request <= last]
+    usages = [request.usage for request in thread.requests[first : last + 1]]
+    came_in, first_message = Counter[Category](), ""
+    for at in range(first, last + 1):
+        if is_cancelled():
+            raise Cancelled("Another range was selected.")
+        size = sizer(pressures, at)
+        for message in _new_messages(thread, at):
+            first_message = first_message or message.id
+            came_in.update(_split_tokens(size, message))
+    return RangeSummary(
+        first=first,
+        last=last,
+        growth=_growth(pressures, first, last),
+        cost=cost.total if cost is not None else None,
+        whole_cost=whole.total if whole is not None else None,
+        misses=len(inside),
+        missed_tokens=sum(miss.tokens for miss in inside),
+        missed_cost=sum_prices(miss.usd for miss in inside),
+        output=sum(usage.output for usage in usages if usage),
+        came_in=tuple(pair for pair in came_in.most_common() if pair[1]),
+        first_message=first_message,
+        largest=_largest_growth(thread, pressures, first, last),
+    )
+
+
+def _view(thread: Thread, at: int) -> View:
+    return thread.requests[at].view if at >= 0 else EMPTY_VIEW
+
+
+def _new_messages(thread: Thread, at: int) -> Iterator[Message]:
+    """Yield the messages of a request that were not in the buffer before it; what was only rewritten is not new."""
+    former, view = _view(thread, at - 1), _view(thread, at)
+    same = shared(former, view)
+    known = {message.id for message in former.tail(same)}
+    yield from (message for message in view.tail(same) if message.id not in known)
+
+
+def _split_tokens(size: Sizer, message: Message) -> dict[Category, int]:
+    weights = split(size.estimator, message, segments(message))
+    return {category: size.scale.rows(size.estimator.tokens(weight)) for category, weight in weights.items()}
+
+
+def _growth(pressures: Pressures, first: int, last: int) -> int | None:
+    before = pressures.at(first - 1).tokens if first else 0
+    after = pressures.at(last).tokens
+    return None if before is None or after is None else after - before
+
+
+def _largest_growth(thread: Thread, pressures: Pressures, first: int, last: int) -> LargestGrowth | None:
+    grown = [(growth, at) for at in range(first, last + 1) if (growth := _growth(pressures, at, at))]
+    tokens, request = max(grown, default=(0, 0))
+    if tokens <= 0:
+        return None
+    size = sizer(pressures, request)
+    message = max(_new_messages(thread, request), key=size.row, default=None)
+    if message is None:
+        return LargestGrowth(request, tokens, "", "", "")
+    shown = row(message, CallIndex(thread.messages))
+    return LargestGrowth(request, tokens, shown.tool, shown.subject or shown.line, message.id)
