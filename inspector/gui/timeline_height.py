@@ -37,7 +37,7 @@ class TimelineHeight(Guarded, QObject):
     @property
     def preferred(self) -> int:
         """Pixels that suit the timeline without the user's changes."""
-        return self._docks.panels[TITLE].preferred_height(self._docks.height(), self.is_low)
+        return self._docks.panels[TITLE].preferred_height(self._docks.window().height(), self.is_low)
 
     @property
     def _dock(self) -> QDockWidget | None:

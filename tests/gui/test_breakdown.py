@@ -268,13 +268,18 @@ def test_with_nothing_open(desk: Desk, panel: BreakdownPanel) -> None:
 def test_timeline_when_a_way_is_chosen_shows_what_filled_the_buffer(desk: Desk, qtbot: QtBot, way: str) -> None:
     timeline = Timeline(desk)
     qtbot.addWidget(timeline)
-    timeline.resize(1_200, 320)
+    timeline.resize(1_200, 420)
     timeline.show()
     desk.workbench.open(SAMPLE)
     desk.workbench.subscribe(timeline.receive)
     qtbot.waitUntil(lambda: timeline.plot is not None)
     kind: AreaKind = "tool" if way == "By tool" else "category"
     click(timeline.way.buttons["Curves"])
+    qtbot.waitUntil(lambda: not desk.bridge.busy)
+    qtbot.wait(20)  # rows of marks have come
+    click(timeline.way.buttons["By category"])
+    click(timeline.way.buttons["Curves"])
+    qtbot.wait(20)
     before = timeline.plot.canvas.grab().toImage()
     click(timeline.way.buttons[way])
     qtbot.waitUntil(lambda: timeline.plot.areas is not None and timeline.plot.areas.kind == kind)

@@ -29,6 +29,8 @@ ZOOM = 1.25
 """How much more or less one turn of the wheel, or one key, shows."""
 STEP = 0.15
 """Share of the visible requests by which a turn of the wheel, or a key, moves the view."""
+ROWS = 5
+"""Rows of marks that there must be room for, even if there are fewer: they do not come and go with their number."""
 ROW_HEIGHT, OVERVIEW_HEIGHT = 18, 30
 """Least pixels of a row of marks, and of the overview."""
 
@@ -117,5 +119,5 @@ def measure_row(metrics: QFontMetricsF) -> int:
 
 
 def measure_overview(metrics: QFontMetricsF) -> int:
-    """Return the pixels of the overview."""
-    return max(OVERVIEW_HEIGHT, round(metrics.height()) + 8)
+    """Return the pixels of the overview with the space above and below it."""
+    return max(OVERVIEW_HEIGHT, round(metrics.height()) + 8) + 2 * SPACE

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink, mixed
-from inspector.gui.panels.timeline.frame import GUTTER_INSET, TimelineFrame, measure_overview
+from inspector.gui.panels.timeline.frame import GUTTER_INSET, SPACE, TimelineFrame, measure_overview
 from inspector.gui.widgets.chart import LinearScale
 from inspector.gui.widgets.request_range import LEAST
 from inspector.gui.widgets.stacked_areas import Frame, StackedAreas
@@ -71,7 +71,7 @@ class OverviewStrip(Guarded, QWidget):
     def room(self) -> QRectF:
         """Where the session is drawn."""
         across = self.across
-        return QRectF(across.start, 1, across.end - across.start, self.height() - 2)
+        return QRectF(across.start, SPACE, across.end - across.start, self.height() - 2 * SPACE)
 
     @property
     def brush(self) -> QRectF:

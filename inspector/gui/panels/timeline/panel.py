@@ -20,7 +20,7 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.panel import PlotPanel
-from inspector.gui.panels.timeline.frame import SPACE, SPACE_ABOVE, measure_overview, measure_row, measure_ruler
+from inspector.gui.panels.timeline.frame import ROWS, SPACE_ABOVE, measure_overview, measure_row, measure_ruler
 from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.panels.timeline.line_labels import TimelineLines
 from inspector.gui.panels.timeline.plot_legend import LegendEntry, PlotLegend
@@ -49,12 +49,12 @@ CURVE_VIEW = "Curves"
 AREA_KINDS: dict[str, AreaKind | None] = {"By category": "category", "By tool": "tool", CURVE_VIEW: None}
 CURVE_NAMES = {"reported": "reported", "unreported": "predicted", "believed": "own count"}
 """How the curves are called in the legend."""
-LEAST_PLOT, PLOT_AT_900, PLOT_GROWTH = 96, 132, 0.24
-"""Pixels of the plot at least, in a window of 900 pixels, and for each pixel that a window is higher."""
+LOW_WINDOW, LEAST_PLOT = 850, 76
+"""Pixels of a window below which the timeline has no overview, and pixels of the plot there."""
+PLOT_AT_900, PLOT_GROWTH = 132, 0.24
+"""Pixels of the plot in a window of 900 pixels, and for each pixel that a window is higher."""
 LOW_SHARE = 0.088
 """Of a window's height, for the plot in a workspace that needs the room for itself."""
-ROWS, MOST_ROWS = 5, 7
-"""Rows of marks that there is always room for; from which on more of them make the timeline higher."""
 WORDS_WIDTH = 330
 """Pixels that the visible range in words takes beside the legend."""
 GESTURES = (
@@ -74,6 +74,8 @@ class Timeline(PlotPanel):
         self._state = State()
         self._curves_of: Thread | None = None
         self._hidden: set[str] = set()
+        self._widest_legend = 0
+        """Pixels of the widest legend so far: nothing moves when another way is chosen."""
         self._misses: tuple[Rebilling, ...] = ()
         self._job_marks: dict[str, tuple[Mark, ...]] = {}
         """What jobs found, by their names."""
@@ -169,19 +171,22 @@ class Timeline(PlotPanel):
     def preferred_height(self, window_height: int, is_low: bool) -> int:
         """Return what suits a window: a share of its height for the plot, and room for what lies around it."""
         metrics = QFontMetricsF(ui_font(self.desk.theme.small))
-        around = self._head.sizeHint().height() + SPACE_ABOVE + measure_ruler(metrics) + SPACE
+        around = self._head.sizeHint().height() + SPACE_ABOVE + measure_ruler(metrics)
         if self._legend_row.indexOf(self.legend) >= 0:
             around += self.legend.height()
         if is_low:
             return around + round(LOW_SHARE * window_height)
-        rows = ROWS if self.plot is None else ROWS + max(0, len(self.plot.mark_rows.titles) - MOST_ROWS)
-        plot = max(LEAST_PLOT, round(PLOT_AT_900 + (window_height - 900) * PLOT_GROWTH))
-        return around + plot + rows * measure_row(metrics) + measure_overview(metrics) + SPACE
+        rows = ROWS if self.plot is None else max(ROWS, len(self.plot.mark_rows.titles))
+        around += rows * measure_row(metrics)
+        if window_height < LOW_WINDOW:
+            return around + LEAST_PLOT
+        return around + round(PLOT_AT_900 + (window_height - 900) * PLOT_GROWTH) + measure_overview(metrics)
 
     def fit(self) -> None:
         """Put the legend beside the heading if there is room for both, else into rows of its own."""
         beside = self.way.sizeHint().width() + self.fit_button.sizeHint().width() + WORDS_WIDTH + 80
-        has_room = self.legend.full_width + beside <= self.width()
+        self._widest_legend = max(self._widest_legend, self.legend.full_width)
+        has_room = self._widest_legend + beside <= self.width()
         was_beside = self._head.indexOf(self.legend) >= 0
         wanted: QBoxLayout = self._head if has_room else self._legend_row
         if wanted.indexOf(self.legend) < 0:

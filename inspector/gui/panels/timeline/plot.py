@@ -20,7 +20,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.panels.timeline.canvas import PlotCanvas
 from inspector.gui.panels.timeline.curves import Curves
-from inspector.gui.panels.timeline.frame import SPACE, TimelineFrame
+from inspector.gui.panels.timeline.frame import ROWS, TimelineFrame
 from inspector.gui.panels.timeline.line_drag import LineDrag, line_colours
 from inspector.gui.panels.timeline.line_labels import TimelineLines, is_roomy, label_lines
 from inspector.gui.panels.timeline.mark_rows import Band, BandRow, MarkRows
@@ -31,8 +31,8 @@ from inspector.workbench.pressure.filling import NO_TOOL, OTHER_TOOLS, UNSEEN, A
 from inspector.workbench.pressure.scale import Firing, GaugeLine
 from inspector.workbench.pressure.timeline import Mark, Series
 
-LOW_PLOT = 56
-"""Pixels of the plot itself below which rows and overview give way."""
+LEAST_PLOT = 70
+"""Least pixels of the plot itself that the rows of marks, and then the overview, leave it."""
 MOST_NAMED = 4
 """Areas that a hover names: the largest."""
 TOOL_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#cc79a7", "#8f7ee6", "#994f00")
@@ -80,7 +80,7 @@ class TimelinePlot(Guarded, QWidget):
         self.mark_rows.setFocusProxy(self.canvas)
         self.overview.setFocusProxy(self.canvas)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        column((self.canvas, 1), self.mark_rows, SPACE, self.overview, of=self, margins=(0, 0, 0, SPACE), gap=0)
+        column((self.canvas, 1), self.mark_rows, self.overview, of=self, gap=0)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
@@ -179,19 +179,15 @@ class TimelinePlot(Guarded, QWidget):
     # -- sizes ---------------------------------------------------------------------------------------------------------
 
     @property
-    def height_of_rows(self) -> int:
-        """Pixels that marks and overview take below the plot and its ruler, if there is room for them."""
-        return self.mark_rows.sizeHint().height() + self.overview.sizeHint().height() + 2 * SPACE
-
-    @property
-    def height_around_plot(self) -> int:
-        """Pixels above and below the data of the plot itself, ruler included."""
-        return round(self.canvas.height() - self.canvas.area.height())
+    def _plot_above_rows(self) -> int:
+        """Pixels of the plot itself above the rows of marks, without an overview."""
+        rows = max(ROWS, len(self.mark_rows.titles)) * self.mark_rows.row_height
+        return self.height() - round(self.canvas.height() - self.canvas.area.height()) - rows
 
     @property
     def is_low(self) -> bool:
-        """Is there too little height for rows and overview?"""
-        return self.height() - self.height_around_plot - self.height_of_rows < LOW_PLOT
+        """Is there too little height for the rows of marks?"""
+        return self._plot_above_rows < LEAST_PLOT
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -199,9 +195,8 @@ class TimelinePlot(Guarded, QWidget):
         self._fit_gutters()
 
     def _fit(self) -> None:
-        is_shown = not self.is_low
-        for part in (self.mark_rows, self.overview):
-            part.setVisible(is_shown)
+        self.mark_rows.setVisible(not self.is_low)
+        self.overview.setVisible(self._plot_above_rows - self.overview.sizeHint().height() >= LEAST_PLOT)
         self.parts_changed.emit()
 
     def _fit_gutters(self) -> None:
