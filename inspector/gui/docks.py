@@ -66,7 +66,9 @@ class Docks(WorkspacePage):
         """Title, and the layouts from before."""
         self._last = ""
         """Title of the panel that had the focus last."""
-        self.timeline_height = TimelineHeight(self, desk.settings)
+        self.timeline_height = TimelineHeight(
+            self, desk.settings, lambda: self.current.name, lambda: bool(self.maximised)
+        )
         cast(QGuiApplication, QGuiApplication.instance()).focusObjectChanged.connect(self._note_focus)
 
     def announce(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:

@@ -1,16 +1,15 @@
 """The height of the timeline: a share of the window's, with all of its parts in Read, low in the other workspaces.
 What the user drags stays, in each of the two."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QDockWidget
 
 from inspector.gui.guard import Guarded
+from inspector.gui.panels.panel import Panel
 from inspector.gui.settings import Settings
-
-if TYPE_CHECKING:
-    from inspector.gui.docks import Docks
+from inspector.gui.workspace import WorkspacePage
 
 TITLE = "Timeline"
 FULL_IN = ("Read",)
@@ -22,36 +21,45 @@ KEYS = {True: "timeline/added low", False: "timeline/added"}
 class TimelineHeight(Guarded, QObject):
     """Sets the height of the timeline's dock when the workspace, the window or the timeline changes."""
 
-    def __init__(self, docks: "Docks", settings: Settings) -> None:
-        super().__init__(docks)
-        self._docks = docks
+    def __init__(
+        self,
+        frame: WorkspacePage,
+        settings: Settings,
+        workspace: Callable[[], str],
+        is_maximised: Callable[[], bool],
+    ) -> None:
+        """`frame` holds the timeline's dock; `workspace` names the one that is shown."""
+        super().__init__(frame)
+        self._frame, self._workspace, self._is_maximised = frame, workspace, is_maximised
         self._added = {is_low: _read_pixels(settings, is_low) for is_low in KEYS}
         """Pixels that the user made the timeline taller than preferred: of the low one, and of the full one."""
-        docks.installEventFilter(self)
+        frame.installEventFilter(self)
 
     @property
     def is_low(self) -> bool:
         """Does the shown workspace need the room for itself?"""
-        return self._docks.current.name not in FULL_IN
+        return self._workspace() not in FULL_IN
 
     @property
     def preferred(self) -> int:
         """Pixels that suit the timeline without the user's changes."""
-        return self._docks.panels[TITLE].preferred_height(self._docks.window().height(), self.is_low)
+        panel = self._frame.docks[TITLE].widget()
+        assert isinstance(panel, Panel)
+        return panel.preferred_height(self._frame.window().height(), self.is_low)
 
     @property
     def _dock(self) -> QDockWidget | None:
         """The dock while its height is ours to set."""
-        docks = self._docks
-        dock = docks.dock(TITLE) if TITLE in docks.panels else None
-        is_ours = dock is not None and docks.laid_out and not docks.maximised and not dock.isFloating()
-        return dock if is_ours else None
+        dock = self._frame.docks.get(TITLE)
+        if dock is None or dock.isFloating() or self._is_maximised() or not self._frame.laid_out:
+            return None
+        return dock
 
     def fit(self) -> None:
         """Give the timeline the height that suits it now."""
         if (dock := self._dock) is not None:
             height = self.preferred + self._added[self.is_low]
-            self._docks.resizeDocks([dock], [height], Qt.Orientation.Vertical)
+            self._frame.resizeDocks([dock], [height], Qt.Orientation.Vertical)
 
     def reset(self) -> None:
         """Forget what the user dragged."""
