@@ -37,6 +37,7 @@ from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import find_window
+from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.proxy.gate import Gate
@@ -45,7 +46,7 @@ from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 
 if TYPE_CHECKING:
-    pass
+    from inspector.proxy.relay.server import ProxyServer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,10 +74,50 @@ def _ratio(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Forward and record until interrupted. Raises InspectorError."""
-    from inspector.proxy.relay.server import ProxyServer
+    """Forward and record until interrupted; then forward what is held, and wait for its answers.
+
+    Raises InspectorError.
+    """
+    from inspector.proxy.ending import OpenExchanges, finish_exchanges
 
     lines: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
+    exchanges = OpenExchanges()
+
+    def hear(line: Mapping[str, Any]) -> None:
+        exchanges.take(line)
+        if arguments.json:
+            lines.put(line)
+
+    def stop(number: int, _: object) -> None:  # after the line that is being written; the second time at once
+        signal.signal(number, signal.default_int_handler)
+        lines.put(None)
+
+    server = _proxy_server(arguments, hear)
+    told = Exchanges(arguments.window, policy_of(arguments), tuple(arguments.set or ()))
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, stop)
+    server.start()
+    try:
+        print(f"listening on {server.url}", flush=True)  # noqa: T201 - this line is the command's answer
+        note(f"to {plain(arguments.upstream)}, recording into {plain(arguments.record)}; Ctrl+C ends it.")
+        for line in iter(lines.get, None):  # without --json no other is put there
+            _write(told.take(line))
+        if exchanges.numbers:
+            waiting = plural(len(exchanges.numbers), "request")
+            note(f"waiting for the answers to {waiting}; what is held is forwarded unchanged. Ctrl+C ends it at once.")
+        finish_exchanges(server, exchanges)
+        note("stopped.")
+    finally:
+        server.close()
+    while not lines.empty():
+        if (late := lines.get()) is not None:
+            _write(told.take(late))
+
+
+def _proxy_server(arguments: argparse.Namespace, hear: Callable[[Mapping[str, Any]], None]) -> "ProxyServer":
+    """Make the proxy that the arguments describe, with its attendant if it holds requests. Raises InspectorError."""
+    from inspector.proxy.relay.server import ProxyServer
+
     rule = rule_of(arguments)
     gate = Gate() if rule is None else Holds(rule, user_windows())
     if isinstance(gate, Holds):
@@ -90,31 +131,12 @@ def run(arguments: argparse.Namespace) -> None:
         host=arguments.host,
         port=arguments.port,
         gate=gate,
-        heard=lines.put if arguments.json else None,
+        heard=hear,
         rule=recorded,
     )
-    told = Exchanges(arguments.window, policy_of(arguments), tuple(arguments.set or ()))
     if isinstance(gate, Holds):
         gate.note = partial(_note, server.recorder.note)
-
-    def stop(number: int, _: object) -> None:  # after the line that is being written; the second time at once
-        signal.signal(number, signal.default_int_handler)
-        lines.put(None)
-
-    for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, stop)
-    server.start()
-    try:
-        print(f"listening on {server.url}", flush=True)  # noqa: T201 - this line is the command's answer
-        note(f"to {plain(arguments.upstream)}, recording into {plain(arguments.record)}; Ctrl+C ends it.")
-        for line in iter(lines.get, None):  # without --json no other is put there
-            _write(told.take(line))
-        note("stopped.")
-    finally:
-        server.close()
-    while not lines.empty():
-        if (late := lines.get()) is not None:
-            _write(told.take(late))
+    return server
 
 
 def _note(record: Callable[[str], None], what: str) -> None:

@@ -1,6 +1,5 @@
 """A proxy as the window has it: the server, its gate, and a provider of our own where that is wanted."""
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from inspector.core.errors import InspectorError
 from inspector.extensions.windows import user_windows
+from inspector.proxy.ending import OpenExchanges, finish_exchanges
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.proxy.relay.server import ProxyServer
@@ -19,9 +19,6 @@ UPSTREAMS: Mapping[str, str] = {
     "gemini": "https://generativelanguage.googleapis.com",
 }
 
-LOOK_S = 0.05
-"""Seconds between two looks at what is still under way when the proxy ends."""
-
 
 class LiveProxy:
     """Begins at once; `finish` or `close` ends it. Raises InspectorError where it cannot begin.
@@ -30,8 +27,7 @@ class LiveProxy:
     """
 
     def __init__(self, upstream: str, record: Path, port: int, rule: Rule, told: Callable[[], None]) -> None:
-        self.under_way: frozenset[int] = frozenset()
-        """Numbers of the exchanges that have no answer yet."""
+        self._exchanges = OpenExchanges()
         self._told = told
         self.holds: Holds = Holds(rule, user_windows())
         self.upstream, self.record = upstream, record
@@ -61,6 +57,11 @@ class LiveProxy:
         self.holds.subscribe(lambda shown: told())
         self.url = self._server.url
 
+    @property
+    def under_way(self) -> frozenset[int]:
+        """Numbers of the exchanges that have no answer yet."""
+        return self._exchanges.numbers
+
     def set_rule(self, rule: Rule) -> None:
         self.holds.set_rule(rule)
         self._server.recorder.set_rule(rule.document())
@@ -70,14 +71,8 @@ class LiveProxy:
         self._trouble(what)
 
     def _take(self, line: Mapping[str, Any]) -> None:
-        number = line.get("exchange")
-        if line.get("type") == "request" and isinstance(number, int):
-            self.under_way |= {number}
-        elif line.get("type") == "response":
-            self.under_way -= {number}
-        else:
-            return
-        self._told()
+        if self._exchanges.take(line):
+            self._told()
 
     def _trouble(self, sentence: str) -> None:
         self.trouble = sentence
@@ -89,12 +84,7 @@ class LiveProxy:
         Args:
             is_hurried: asked again and again; once it says yes, nothing more is waited for.
         """
-        self._server.take_no_more()
-        while not is_hurried():
-            self.holds.let_all_go()  # each time: a request may just have been on its way to be held
-            if not self._server.is_busy and not self.under_way:
-                break
-            time.sleep(LOOK_S)
+        finish_exchanges(self._server, self._exchanges, is_hurried)
         self.close()
 
     def close(self) -> None:

@@ -152,3 +152,27 @@ def test_no_line_is_lost_where_it_is_stopped(simulated: SimulatedServer, tmp_pat
         lines = run.stdout.read().splitlines()
         assert run.wait(60) == 0
     assert [loads(line)["exchange"] for line in lines] == [0]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_proxy_when_ended_forwards_what_is_held_and_waits_for_its_answer(
+    simulated: SimulatedServer, tmp_path: Path, ending: signal.Signals
+) -> None:
+    record = tmp_path / "r.jsonl"
+    words = ["proxy", "--upstream", simulated.url, "--record", str(record), "--pause-each", "--json"]
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen([sys.executable, "-m", "inspector", *words], stdin=nothing, stdout=pipe, stderr=pipe) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        url = run.stdout.readline().decode().split()[-1]
+        asked = Later(lambda: ask(url))
+        while b"held (each)" not in run.stderr.readline():
+            assert asked.is_under_way
+        run.send_signal(ending)
+        told = run.stderr.read().decode()
+        (line,) = run.stdout.read().splitlines()
+        assert run.wait(60) == 0
+    assert asked.result()
+    assert "waiting for the answers to 1 request; what is held is forwarded unchanged" in told
+    assert loads(line)["status"] == 200
+    assert b'"how":"as it was"' in record.read_bytes()
