@@ -78,11 +78,11 @@ def _by_steps(line: int, steps: Sequence[Mapping[str, Any]], sent: Sequence[Sequ
 
 
 def _by_history(line: int, rows: Sequence[Mapping[str, Any]]) -> tuple[Thread, ...]:
-    agents = list(dict.fromkeys(text_of(one.get("agent")) for one in rows))
-    return tuple(
-        _thread(line, [one for one in rows if text_of(one.get("agent")) == agent], agent, n)
-        for n, agent in enumerate(agents)
-    )
+    rows_by_agent: dict[str, list[Mapping[str, Any]]] = {}
+    first = next((name for row in rows if (name := text_of(row.get("agent")))), "")
+    for row in rows:
+        rows_by_agent.setdefault(text_of(row.get("agent")) or first, []).append(row)
+    return tuple(_thread(line, own, agent, n) for n, (agent, own) in enumerate(rows_by_agent.items()))
 
 
 def _totals(threads: Iterable[Thread], stats: Mapping[str, Any]) -> Iterator[str]:

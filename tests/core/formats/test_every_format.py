@@ -156,6 +156,15 @@ def test_agents_with_one_name_are_threads_of_their_own() -> None:
     assert [(thread.id, len(thread.requests)) for thread in session.threads] == [("main", 1), ("main.2", 1)]
 
 
+def test_a_message_that_names_no_agent_belongs_to_the_first_one() -> None:
+    rows = [{"role": "system", "content": "act"}, {"role": "user", "content": "hi", "agent": "main"}]
+    rows.append({"role": "assistant", "content": "hello", "agent": "main"})
+    session = read("swe-agent", [(1, {"trajectory": [], "history": rows, "info": {}}, "")])
+    assert [(thread.id, len(thread.requests), thread.prompt.system) for thread in session.threads] == [
+        ("main", 1, "act")
+    ]
+
+
 def test_a_whole_body_of_responses_is_known_by_its_fields_whatever_its_items_are() -> None:
     items = [{"type": None, "text": "no item"}, {"call_id": "c", "content": "nor this"}]
     body = {"model": "m", "max_output_tokens": 9, "store": False, "instructions": "i", "input": items}
