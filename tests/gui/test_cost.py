@@ -15,7 +15,7 @@ from inspector.core.usage import Usage
 from inspector.core.words import dollars
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import dollars_up_to
-from inspector.gui.panels.cost.figures import stacked
+from inspector.gui.panels.cost.figures import CAUSE_NAMES, cost_rows, stacked
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
@@ -58,13 +58,12 @@ def test_the_number_of_the_playhead_hides_no_bar(
 def check(panel: CostPanel, opened: Session) -> None:
     """The rows are those of the command line, with its money."""
     document = describe(opened, opened.main)
-    told = sorted(
-        [(one["request"], one["cause"], one["evidence"]) for one in document["breaks"]], key=lambda one: one[0]
-    )
-    causes = {one["cause"] for one in document["breaks"]}
-    found = [(one.request, one.what, one.evidence) for one in panel.table.rows if one.what in causes]
-    assert found == told
-    assert len(panel.table.rows) == len(told) + len(document["compactions"])
+    expected = [(miss["request"], CAUSE_NAMES[miss["cause"]], miss["evidence"]) for miss in document["breaks"]]
+    causes = {cause for _, cause, _ in expected}
+    rows = [row for row in panel.table.rows if row.request is not None]
+    shown_misses = [(row.request, row.what, row.evidence) for row in rows if row.what in causes]
+    assert sorted(shown_misses) == sorted(expected)
+    assert len(rows) == len(expected) + len(document["compactions"])
     bill = panel.figures.found.bill if panel.figures else None
     if document["total"] is not None:
         assert bill is not None
@@ -78,7 +77,8 @@ def test_it_is_what_the_command_line_says(panel: CostPanel, desk: Desk, qtbot: Q
     check(panel, sample)
     words = panel.says.text()
     assert words.startswith(
-        "This thread $8.63 of $8.67 for the whole session. About $0.12 more (estimated) for calls whose usage the file"
+        "This thread $8.63 of $8.67 for the whole session. By model: claude-opus-4-5-20251101 $8.63,"
+        " claude-haiku-4-5-20251001 $0.04. About $0.12 more (estimated) for calls whose usage the file"
         " does not hold. Compare shows $8.75: requests and summaries with that estimate, without titles and the like."
         " 3 cache misses of this thread, 1 of them after compactions: 87,886 tokens re-sent"
     )
@@ -98,29 +98,57 @@ def test_so_it_is_on_real_sessions(panel: CostPanel, desk: Desk, qtbot: QtBot, p
 def test_a_click_explains_and_a_double_click_goes_there(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
     thread = session(*GREW, LOST, used(54_000, 500))
     shown(panel, desk, qtbot, Session("test", (thread,), path="cost.jsonl"))
-    assert panel.more.text().startswith("A click on a row")
+    assert panel.more.text().endswith("Select a row to see its evidence; double-click it to go to its request.")
     (row,) = panel.table.rows
     desk.workbench.move(3)  # it is the playhead's
     assert panel.table.currentIndex().row() == 0
-    assert panel.more.text() == row.evidence
+    assert panel.more.text().startswith(row.evidence)
     panel.table.setCurrentIndex(QModelIndex())
     desk.workbench.move(4)
     place = panel.table.visualRect(panel.table.model().index(0, 1)).center()
     click(panel.table.viewport(), place)
-    assert panel.more.text() == row.evidence
-    assert "Nothing at all was read" in row.evidence
+    assert panel.more.text().startswith(row.evidence)
+    assert "Nothing was read from the cache" in row.evidence
     desk.workbench.move(0)
     double_click(panel.table.viewport(), place)
     assert desk.workbench.state.at == 3
     assert desk.workbench.state.selected == row.message == thread.messages[0].id
 
 
+def test_rows_when_a_cause_has_several_misses_begin_with_their_sum() -> None:
+    thread = session(*GREW, used(0, 53_000), used(0, 54_000), minutes=(0, 1, 2, 20, 40))
+    total, *misses = cost_rows(session_cost(Session("test", (thread,))).threads[0])
+    assert (total.request, total.what) == (None, "cache expired: 2 misses")
+    assert [(miss.request, miss.what) for miss in misses] == [(3, "cache expired"), (4, "cache expired")]
+    assert total.tokens == f"{sum(int(miss.tokens.replace(',', '')) for miss in misses):,}"
+
+
+def test_selected_request_when_a_message_changed_shows_the_first_difference(
+    panel: CostPanel, desk: Desk, qtbot: QtBot
+) -> None:
+    thread = session(*GREW)
+    shown(panel, desk, qtbot, Session("test", (thread,), path="cost.jsonl"))
+    desk.workbench.move(2)
+    assert panel.more.text().startswith(
+        "Request 2: The prompt of request 1 is unchanged (3 messages); 2 messages follow."
+    )
+
+
+def test_advice_when_clicked_goes_to_its_request(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+    shown(panel, desk, qtbot, open_transcript(str(resource("sample.jsonl"))))
+    (piece,) = panel.advice.pieces
+    assert panel.advice.isVisible()
+    click(panel.advice.rows[0], panel.advice.rows[0].rect().center())
+    assert desk.workbench.state.at == piece.request
+    assert not panel.advice.rows[1].isVisible()
+
+
 def test_the_mouse_over_a_bar_tells_its_parts(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
     shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST),), path="cost.jsonl"))
     plot = panel.plot
     plot._hover(plot.plot.getViewBox().mapViewToScene(QPointF(3, 0.01)))
-    assert panel.says.text().startswith("request 3 · $0.33 · input under $0.0001 · write 5 min $0.33")
-    assert "cache lost: prefix-changed" in panel.says.text()
+    assert panel.says.text().startswith("request 3 · $0.33 · $0.66 up to here · input under $0.0001 · write 5 min")
+    assert "cache miss: prompt changed" in panel.says.text()
     plot._point(1.2)
     assert desk.workbench.state.at == 1
 

@@ -86,7 +86,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _FullestRequest:
     """A thread at its fullest request, with all that advice is worked out from."""
 
     session: Session
@@ -114,7 +114,7 @@ def session_advice(
     pressures = known_pressures(thread, by)
     at = fullest_request(pressures)
     if at is not None:
-        place = _Place(session, thread, pressures, at, window)
+        place = _FullestRequest(session, thread, pressures, at, window)
         pieces += _advise_on_buffer(place)
         pieces += _advise_on_trigger(place)
     total = cost.bill.total if cost.bill is not None else None
@@ -221,7 +221,7 @@ def _advise_on_payment(session: Session, cost: SessionCost) -> Iterator[Advice]:
     yield Advice("unpaid-compactions", finding, action, evidence, 0, lost_usd, request, thread)
 
 
-def _advise_on_trigger(place: _Place) -> Iterator[Advice]:
+def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
     """Advise another trigger if the client compacted earlier than its own rules, or let the window fill."""
     trigger = client_trigger(place.session, place.thread, place.pressures, place.window)
     by_rules = trigger_by_rules(place.session, place.window)
@@ -252,7 +252,7 @@ def _advise_on_trigger(place: _Place) -> Iterator[Advice]:
 # -- what stood in the buffer ------------------------------------------------------------------------------------------
 
 
-def _advise_on_buffer(place: _Place) -> Iterator[Advice]:
+def _advise_on_buffer(place: _FullestRequest) -> Iterator[Advice]:
     size, buffer = sizer(place.pressures, place.at), place.thread.place(place.at).buffer()
     calls = tool_calls(place.session, place.thread)
     parts = breakdown(size, size.pressure, buffer, calls)
@@ -263,7 +263,7 @@ def _advise_on_buffer(place: _Place) -> Iterator[Advice]:
     forget(trees)
 
 
-def _advise_on_tools(place: _Place, tools: Sequence[OfferedTool]) -> Iterator[Advice]:
+def _advise_on_tools(place: _FullestRequest, tools: Sequence[OfferedTool]) -> Iterator[Advice]:
     requests = place.thread.requests
     unused = [tool for tool in tools if tool.schema_tokens and not tool.calls]
     each = sum(tool.schema_tokens or 0 for tool in unused)
@@ -292,7 +292,7 @@ def _list_largest_sources(unused: Sequence[OfferedTool]) -> str:
     return ", ".join(f"{name} ({sizes[name]:,} tokens)" for name in largest)
 
 
-def _advise_on_copies(place: _Place, size: Sizer, calls: ToolCalls) -> Iterator[Advice]:
+def _advise_on_copies(place: _FullestRequest, size: Sizer, calls: ToolCalls) -> Iterator[Advice]:
     """Advise on copies that a later edit has made stale; without any, on duplicates."""
     buffer = place.thread.place(place.at).buffer()
     copies = find_file_copies(buffer.messages, calls)
@@ -308,7 +308,7 @@ def _advise_on_copies(place: _Place, size: Sizer, calls: ToolCalls) -> Iterator[
         yield _describe_duplicates(place, duplicates, free)
 
 
-def _describe_stale_copies(place: _Place, copies: Sequence[FileCopy], weights: Mapping[int, int]) -> Advice:
+def _describe_stale_copies(place: _FullestRequest, copies: Sequence[FileCopy], weights: Mapping[int, int]) -> Advice:
     """`weights`: tokens of each message with a stale copy."""
     stale = [copy for copy in copies if copy.message in weights and copy.is_stale]
     since = {copy.message: copy.changed_by or 0 for copy in stale}
@@ -329,7 +329,7 @@ def _describe_stale_copies(place: _Place, copies: Sequence[FileCopy], weights: M
     return Advice("stale-copies", finding, action, evidence, sent, usd, place.at, place.thread.id)
 
 
-def _describe_duplicates(place: _Place, duplicates: Sequence[Repeat], free: int) -> Advice:
+def _describe_duplicates(place: _FullestRequest, duplicates: Sequence[Repeat], free: int) -> Advice:
     carried = ((row.tokens_each, message) for row in duplicates for message in row.messages[1:])
     sent, usd = _sum_carried(place, carried)
     finding = f"{free:,} tokens of request {place.at} were duplicates of files{_carried_words(usd)}."
@@ -339,7 +339,7 @@ def _describe_duplicates(place: _Place, duplicates: Sequence[Repeat], free: int)
     return Advice("duplicates", finding, action, evidence, sent, usd, place.at, place.thread.id)
 
 
-def _sum_carried(place: _Place, superfluous: Iterable[tuple[int, int]]) -> tuple[int, Decimal | None]:
+def _sum_carried(place: _FullestRequest, superfluous: Iterable[tuple[int, int]]) -> tuple[int, Decimal | None]:
     """Return tokens and dollars of superfluous text, summed over the requests that carried it.
 
     Args:
@@ -356,7 +356,7 @@ def _sum_carried(place: _Place, superfluous: Iterable[tuple[int, int]]) -> tuple
     return sent, sum_prices(usd)
 
 
-def _find_stretch(place: _Place) -> tuple[int, int]:
+def _find_stretch(place: _FullestRequest) -> tuple[int, int]:
     """Return the requests between the compactions around the fullest one: the first, and the one after the last."""
     ends = [step.before_request for step in place.thread.compactions if step.kind == "summary"]
     first = max((at for at in ends if at <= place.at), default=0)

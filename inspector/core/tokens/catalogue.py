@@ -83,9 +83,9 @@ def own_window(name: str, table: Mapping[str, int]) -> int | None:
 
 
 _KEPT: Sequence[tuple[re.Pattern[str], int, str]] = (
-    (re.compile(r"gpt-5\.5(?!\d)"), 24 * HOUR, "is documented to live for up to 24 hours"),
-    (re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"), HOUR // 2, "is documented to live for at least 30 minutes"),
-    (re.compile(""), MINUTES, "usually lives for 5 to 10 minutes"),
+    (re.compile(r"gpt-5\.5(?!\d)"), 24 * HOUR, "is documented to be kept for up to 24 hours"),
+    (re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])"), HOUR // 2, "is documented to be kept for at least 30 minutes"),
+    (re.compile(""), MINUTES, "is usually kept for 5 to 10 minutes"),
 )
 
 

@@ -1,13 +1,15 @@
 """What the cost panel shows of a thread, worked out off the GUI thread: a long session has a bill for each of 100,000
 requests."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate
 
-from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
-from inspector.core.findings.spending import SessionCost, ThreadCost, subtotal_words
+from inspector.core.findings.advice import Advice
+from inspector.core.findings.breaks import NO_WASTE, BreakCause, Rebilling, avoidable
+from inspector.core.findings.spending import SessionCost, Subtotal, ThreadCost, subtotal_words
 from inspector.core.replay.report import Compacted
 from inspector.core.tokens.prices import BILL_KINDS, Bill, sum_prices
 from inspector.core.words import plural
@@ -19,9 +21,10 @@ MOST_BARS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """A break or a compaction, as people read it."""
+    """A cache miss, a compaction, or the sum of a group of them, as people read it."""
 
-    request: int
+    request: int | None
+    """None: the sum of the rows below it."""
     what: str
     tokens: str
     cost: str
@@ -31,17 +34,53 @@ class CostRow:
     diff: tuple[str, ...] = ()
 
 
+CAUSE_NAMES: Mapping[BreakCause, str] = {
+    "expired": "cache expired",
+    "prefix-changed": "prompt changed",
+    "model-changed": "model changed",
+    "tools-changed": "tools changed",
+    "compaction": "compaction",
+    "restart": "client restarted",
+    "other-cache": "another cache",
+    "unknown": "unknown",
+}
+"""Causes of cache misses, as a column shows them."""
+
+
 def cost_rows(found: ThreadCost) -> list[CostRow]:
-    """Breaks and compactions in the order of the requests."""
-    rows = [_break(one) for one in found.breaks] + [_compaction(one) for one in found.compactions]
-    return sorted(rows, key=lambda one: one.request)
+    """Return cache misses grouped by cause, the most expensive cause first, and after them the compactions.
+
+    A group of several begins with its sum. Within a group the rows have the order of the requests.
+    """
+    by_cause = defaultdict[BreakCause, list[Rebilling]](list)
+    for miss in found.breaks:
+        by_cause[miss.cause].append(miss)
+    groups = sorted(by_cause.values(), key=_sum_of_misses, reverse=True)
+    rows = [row for misses in groups for row in _group_misses(misses)]
+    return rows + [_compaction(step) for step in found.compactions]
 
 
-def _break(one: Rebilling) -> CostRow:
-    saved = "" if one.cause in NO_WASTE else _dollars(one.avoidable_usd)
-    return CostRow(
-        one.request, one.cause, grouped(one.tokens), _dollars(one.usd), saved, one.evidence, one.message, one.diff
-    )
+def _sum_of_misses(misses: Sequence[Rebilling]) -> tuple[Decimal, int]:
+    """Return (dollars, tokens) of a group, by which groups are ordered."""
+    usd = sum((miss.usd for miss in misses if miss.usd is not None), Decimal(0))
+    return usd, sum(miss.tokens for miss in misses)
+
+
+def _group_misses(misses: Sequence[Rebilling]) -> Iterator[CostRow]:
+    cause = misses[0].cause
+    if len(misses) > 1:
+        saved = "" if cause in NO_WASTE else _dollars(sum_prices(miss.avoidable_usd for miss in misses))
+        cost = _dollars(sum_prices(miss.usd for miss in misses))
+        tokens = grouped(sum(miss.tokens for miss in misses))
+        what = f"{CAUSE_NAMES[cause]}: {len(misses):,} misses"
+        yield CostRow(None, what, tokens, cost, saved, "The sum of the rows below.")
+    yield from map(_miss, misses)
+
+
+def _miss(miss: Rebilling) -> CostRow:
+    saved = "" if miss.cause in NO_WASTE else _dollars(miss.avoidable_usd)
+    cost, tokens = _dollars(miss.usd), grouped(miss.tokens)
+    return CostRow(miss.request, CAUSE_NAMES[miss.cause], tokens, cost, saved, miss.evidence, miss.message, miss.diff)
 
 
 def _compaction(one: Compacted) -> CostRow:
@@ -49,7 +88,12 @@ def _compaction(one: Compacted) -> CostRow:
     each = "" if money.saved_per_request_usd is None else f"{dollars(money.saved_per_request_usd)} each"
     sizes = f"{grouped(one.tokens_before)} → {grouped(one.tokens_after)}"
     return CostRow(
-        one.at.before_request, f"{one.at.tier}: {_paid(one)}", sizes, _dollars(money.cost_usd), each, _told(one)
+        one.at.before_request,
+        f"{one.at.tier} compaction: {_paid(one)}",
+        sizes,
+        _dollars(money.cost_usd),
+        each,
+        _told(one),
     )
 
 
@@ -63,11 +107,15 @@ def _told(one: Compacted) -> str:
     if money.cost_usd is None:
         return "A model has no price."
     summary = f"the summary{' (estimated)' if one.is_estimated else ''} and " if one.kind == "summary" else ""
-    what = f"Cost: {summary}the cache written anew."
+    what = f"Cost: {summary}the cache that was written again."
     if money.paid_after_requests is None:
         return f"{what} It never paid: {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
     when = f"after {plural(money.paid_after_requests, 'request')}" if money.paid_after_requests else "at once"
     return f"{what} Paid {when}; {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
+
+
+def _dollars_known(known: Subtotal) -> str:
+    return subtotal_words(known.usd, known.unpriced)
 
 
 def _dollars(amount: Decimal | None) -> str:
@@ -88,13 +136,18 @@ class CostFigures:
     """Of the bars."""
     tops: list[list[float]]
     """Heights of the sums by kind, each with the kinds below it."""
+    running: list[float]
+    """Dollars of each request and all before it."""
+    advice: tuple[Advice, ...] = ()
 
 
-def cost_figures(whole: SessionCost, found: ThreadCost) -> CostFigures:
+def cost_figures(whole: SessionCost, found: ThreadCost, advice: tuple[Advice, ...] = ()) -> CostFigures:
     """O(requests of the session)."""
     bills = [bill or Bill() for bill in found.bills]
     kinds = frozenset(kind for kind in BILL_KINDS if any(getattr(bill, kind) for bill in bills))
-    return CostFigures(found, cost_rows(found), ". ".join(cost_words(whole, found)) + ".", kinds, *stacked(bills))
+    words = ". ".join(cost_words(whole, found)) + "."
+    running = list(accumulate(float(bill.total) for bill in bills))
+    return CostFigures(found, cost_rows(found), words, kinds, *stacked(bills), running, advice)
 
 
 def stacked(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
@@ -114,6 +167,9 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
     )
     others = len(whole.threads) > 1 or whole.nobodys is not None
     yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
+    by_model = [f"{model or 'unknown model'} {_dollars_known(known)}" for model, known in whole.by_model.items()]
+    if len(by_model) > 1:
+        yield f"By model: {', '.join(by_model)}"
     if found.estimated:
         yield f"About {dollars(found.estimated)} more (estimated) for calls whose usage the file does not hold"
     if bill is not None and found.compared is not None and dollars(found.compared) != dollars(bill.total):

@@ -6,14 +6,18 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 
+from inspector.core.findings.advice import Advice, session_advice
+from inspector.core.findings.prompt_change import find_prompt_change
 from inspector.core.findings.spending import SessionCost, session_cost
 from inspector.core.session import Session, Thread
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
-from inspector.gui.look.labels import label
+from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.navigation import stand_at
+from inspector.gui.navigation import go_to, stand_at
+from inspector.gui.panels.cost.advice_list import AdviceList
 from inspector.gui.panels.cost.figures import CostFigures, CostRow, cost_figures
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.table import Column, Rows
@@ -21,20 +25,24 @@ from inspector.workbench.state import State
 
 TALL = 420
 """Pixels from which on the plot lies above the table, and not beside it; what a row says in full has room only then."""
+_MORE_SHARE, _LEAST_LINES = 0.12, 1
+"""Share of the height that the words about a row take, and lines that they have in any case."""
+_ADVICE_LINES = 34
+"""Lines of text below which advice has no room: the command `info` gives it, too."""
 BESIDE = [330, 670]
 """Shares of plot and table beside each other."""
 NOTHING = "Open a transcript to see what it cost."
 NO_USAGE = "This thread reports no usage: what it cost is not known."
-HINT = "A click on a row says more, a double click goes there."
+HINT = "Select a row to see its evidence; double-click it to go to its request."
 
 
 COLUMNS: Sequence[Column[CostRow]] = (
-    Column("request", lambda one: grouped(one.request), 6, figures=True),
-    Column("what", lambda one: one.what, 19, least=14),
-    Column("tokens", lambda one: one.tokens, 10, figures=True),
-    Column("cost", lambda one: one.cost, 7, figures=True),
-    Column("saves", lambda one: one.saved, 9, figures=True),
-    Column("evidence", lambda one: one.evidence, least=18, lines=5),
+    Column("Cause", lambda row: row.what, 26, least=14),
+    Column("Request", lambda row: "" if row.request is None else grouped(row.request), 7, figures=True),
+    Column("Re-sent", lambda row: row.tokens, 10, figures=True),
+    Column("Cost", lambda row: row.cost, 7, figures=True),
+    Column("Avoidable", lambda row: row.saved, 9, figures=True),
+    Column("Evidence", lambda row: row.evidence, least=18, lines=3),
 )
 
 
@@ -53,7 +61,8 @@ class CostPanel(PlotPanel):
         """Of the chosen thread, as far as they are worked out."""
         self.says = label(role="quiet", wrap=True)
         self.more = label(role="quiet", wrap=True)
-        self.table: Rows[CostRow] = Rows("Cache breaks and compactions", COLUMNS)
+        self.advice = AdviceList(self._follow)
+        self.table: Rows[CostRow] = Rows("Cache misses and compactions", COLUMNS)
         self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
         self.table.chosen.connect(self._explain)
         self.table.opened.connect(self._open)
@@ -64,7 +73,7 @@ class CostPanel(PlotPanel):
         self._split = splitter(self._plot_side, holding(side))
         self._split.setSizes(BESIDE)
         self.more.hide()
-        whole = column(self.says, (self._split, 1), margins=(13, 5, 8, 2), gap=3)
+        whole = column(self.says, self.advice, (self._split, 1), margins=(13, 5, 8, 2), gap=3)
         self._stack = pages(self, self._empty, holding(whole))
 
     def show_state(self, state: State) -> None:
@@ -95,6 +104,9 @@ class CostPanel(PlotPanel):
             self.table.selectRow(here[0])
             self._explain(here[0])
             QTimer.singleShot(0, self.table, lambda: self.table.scrollTo(self.table.currentIndex()))
+        elif not here:
+            self.table.clearSelection()
+            self._explain(-1)
 
     def _work_out(self, session: Session, thread: Thread) -> None:
         """Of a fuller one of the same thread what is known stands until then."""
@@ -102,10 +114,15 @@ class CostPanel(PlotPanel):
         if self.is_new("thread", session.path, thread.id):
             self.figures = None
 
+        window = self.desk.workbench.find_window(self._state, None).tokens
+        by = estimator(DEFAULT_ESTIMATOR)
+
         def job(task: Task) -> tuple[SessionCost, CostFigures | None]:
             whole = known or session_cost(session)
             found = next((one for one in whole.threads if one.thread.id == thread.id), None)
-            return whole, None if found is None else cost_figures(whole, found)
+            if found is None:
+                return whole, None
+            return whole, cost_figures(whole, found, session_advice(session, thread, by, whole, window))
 
         def done(found: tuple[SessionCost, CostFigures | None]) -> None:
             self._whole, self.figures = (session, found[0]), found[1]
@@ -123,6 +140,8 @@ class CostPanel(PlotPanel):
         self._stack.setCurrentIndex(1)
         self.say("")
         self.table.show_rows(figures.rows)
+        self.advice.show_advice(figures.advice)
+        self.fit()
         self._stand()
         self._plot_side.setVisible(any(figures.found.bills))  # bars of no price would be none
         self._explain(self.table.currentIndex().row())
@@ -131,16 +150,39 @@ class CostPanel(PlotPanel):
     def _explain(self, place: int, _column: int = -1) -> None:
         rows = self.table.rows
         if not 0 <= place < len(rows):
-            self.table.empty = "" if rows else "The cache never broke, and nothing was compacted."
-            self.more.setText(HINT if rows else "")
+            self.table.empty = "" if rows else "No cache miss and no compaction."
+            self._show_lines((*self._describe_change(), *((HINT,) if rows else ())))
             return
-        self.more.setText("\n".join((rows[place].evidence, *rows[place].diff)))
+        row = rows[place]
+        change = self._describe_change() if row.request == self._state.at and not row.diff else ()
+        self._show_lines((row.evidence, *row.diff, *change))
+
+    def _show_lines(self, lines: Sequence[str]) -> None:
+        """Show as many of these lines as a share of the height has room for; the tooltip has all of them."""
+        most = max(_LEAST_LINES, int(_MORE_SHARE * self.height() / self.fontMetrics().lineSpacing()))
+        self.more.setText("\n".join(lines[:most]))
+        self.more.setToolTip(tip("\n".join(lines)) if len(lines) > most else "")
+
+    def _describe_change(self) -> tuple[str, ...]:
+        """Say where the prompt of the selected request first differs from the one before it, with the changed lines."""
+        thread, at = self._state.thread, self._state.at
+        if thread is None or at is None or not 0 < at < len(thread.requests):
+            return ()
+        change = find_prompt_change(thread.requests[at - 1], thread.requests[at])
+        return (f"Request {at:,}: {change.sentence}", *change.diff)
+
+    def _follow(self, piece: Advice) -> None:
+        """Go to the request at which a piece of advice can be seen."""
+        if piece.request is not None:
+            go_to(self.desk.workbench, piece.thread or self._state.thread_id, piece.request, "")
 
     def _open(self, place: int) -> None:
-        one = self.table.rows[place]
-        stand_at(self.desk.workbench, one.request)
-        if one.message:
-            self.desk.workbench.select(one.message)
+        row = self.table.rows[place]
+        if row.request is None:
+            return
+        stand_at(self.desk.workbench, row.request)
+        if row.message:
+            self.desk.workbench.select(row.message)
 
     def make_plot(self) -> Any:
         from inspector.gui.panels.cost.plot import CostPlot
@@ -167,6 +209,8 @@ class CostPanel(PlotPanel):
         tall = self.height() >= TALL
         way = Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal
         self.more.setVisible(tall)
+        has_room = self.height() >= _ADVICE_LINES * self.fontMetrics().lineSpacing()
+        self.advice.setVisible(tall and has_room and bool(self.advice.pieces))
         if way != self._split.orientation():
             self._split.setOrientation(way)
             self._split.setSizes([1_000, 1_000] if tall else BESIDE)

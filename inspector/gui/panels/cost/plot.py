@@ -1,17 +1,19 @@
 """Dollars of every request, stacked by kind of token, by pyqtgraph; breaks and compactions marked over them."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent
 
 from inspector.core.findings.spending import ThreadCost
 from inspector.core.tokens.prices import BILL_KINDS
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import dollars, dollars_up_to
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.cost.figures import CostFigures
+from inspector.gui.panels.cost.figures import CAUSE_NAMES, CostFigures
 from inspector.gui.widgets.plot import Axis, Overlay, Plot, pg
 
 COLOURS = dict(zip(BILL_KINDS, ("#cc79a7", "#56b4e9", "#e69f00", "#d55e00", "#009e73"), strict=True))
@@ -20,6 +22,12 @@ NAMES = dict(zip(BILL_KINDS, ("input", "cache read", "write 5 min", "write 1 h",
 _TOLD = (*BILL_KINDS[1:], BILL_KINDS[0])
 """What the legend names, as far as there is room."""
 HEADROOM = 1.25
+_TOTAL_SHARE, _TOTAL_LINES = 0.3, 4
+"""Share of the height that the running total takes, and lines of text below which it is hidden."""
+
+
+def _spell_request(place: float) -> str:
+    return f"{round(place):,}"
 
 
 class CostPlot(Plot):
@@ -27,8 +35,12 @@ class CostPlot(Plot):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Dollars of every request", (6, 4, 8, 4))
-        self._dollars = Axis("left", dollars_up_to(1))
-        self.plot = self._add_plot(left=self._dollars)
+        self._dollars, self._sums = Axis("left", dollars_up_to(1)), Axis("left", dollars_up_to(1))
+        self._graphics.ci.layout.setSpacing(2)
+        self.plot = self._add_plot(left=self._dollars, bottom=Axis("bottom", _spell_request))
+        self.total = self._add_plot(row=1, left=self._sums, bottom=Axis("bottom", _spell_request))
+        self.total.setXLink(self.plot)
+        self._running = self._add_curve(self.total)
         self._found: ThreadCost | None = None
         self._curves = {kind: self.plot.plot(stepMode="center", fillLevel=0) for kind in reversed(BILL_KINDS)}
         """The highest sum first: each covers what lies below it in the stack."""
@@ -48,19 +60,46 @@ class CostPlot(Plot):
         spell = dollars_up_to(reach)
         self._dollars.respell(spell, spell(reach))
         self.plot.setYRange(0, reach, padding=0)
+        self._show_running(figures.running if figures else [])
         self.overlay.show_figures(figures)
+
+    def _show_running(self, running: Sequence[float]) -> None:
+        """Draw what the thread had cost up to each request, on an axis as wide as that of the bars."""
+        self._running.setData(np.arange(len(running)), np.array(running))
+        reach = (running[-1] if running else 0.01) * HEADROOM
+        spell = dollars_up_to(reach)
+        self._sums.respell(spell, spell(reach))
+        self.total.setYRange(0, reach, padding=0)
+        width = max(self._dollars.fixedWidth, self._sums.fixedWidth)
+        for axis in (self._dollars, self._sums):
+            axis.setWidth(width)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The running total takes a third of the height at most; without room for it the bars have all of it."""
+        super().resizeEvent(event)
+        lines = self.fontMetrics().height()
+        room = round(_TOTAL_SHARE * self.height())
+        self.total.setMaximumHeight(max(room, _TOTAL_LINES * lines))
+        is_roomy = room >= _TOTAL_LINES * lines
+        self.total.setVisible(is_roomy)
+        self.plot.showAxis("bottom", not is_roomy)
 
     def about(self, at: int) -> str:
         assert self._found is not None
         bill = self._found.bills[at]
         if bill is None:
             return f"request {at} · no price"
-        words = [f"request {at}", dollars(bill.total)]
+        words = [f"request {at}", dollars(bill.total), f"{dollars(self._sum_to(at))} up to here"]
         words += [f"{NAMES[kind]} {dollars(getattr(bill, kind))}" for kind in BILL_KINDS if getattr(bill, kind)]
-        words += [f"cache lost: {one.cause}" for one in self._found.breaks if one.request == at]
+        words += [f"cache miss: {CAUSE_NAMES[miss.cause]}" for miss in self._found.breaks if miss.request == at]
         return " · ".join(words)
 
+    def _sum_to(self, at: int) -> Decimal:
+        assert self._found is not None
+        return sum((bill.total for bill in self._found.bills[: at + 1] if bill is not None), Decimal(0))
+
     def _set_pens(self) -> None:
+        self._running.setPen(pg.mkPen(self._theme.colours.quiet, width=1.5))
         for kind, curve in self._curves.items():
             curve.setPen(pg.mkPen(COLOURS[kind], width=1))
             curve.setBrush(QColor(COLOURS[kind]))
@@ -108,7 +147,7 @@ class CostOverlay(Overlay):
 
     def _paint_legend(self, painter: QPainter, area: QRectF, found: ThreadCost, kinds: frozenset[str]) -> None:
         told = [(COLOURS[kind], NAMES[kind]) for kind in _TOLD if kind in kinds]
-        told += [(self._theme.colours.high, "▾ cache lost")] * any(one.cause != "compaction" for one in found.breaks)
+        told += [(self._theme.colours.high, "▾ cache miss")] * any(one.cause != "compaction" for one in found.breaks)
         told += [(self._theme.colours.good, "┆ compaction")] * bool(found.compactions)
         metrics, x = QFontMetricsF(painter.font()), area.left() + 8
         for colour, name in told:

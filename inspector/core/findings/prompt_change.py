@@ -1,0 +1,92 @@
+"""Where the prompt of a request first differs from the one before it: from there on no cache can be read."""
+
+from dataclasses import dataclass
+
+from inspector.core.buffer import Prompt
+from inspector.core.diff import line_diff, readable
+from inspector.core.drops import parting
+from inspector.core.findings.break_words import say_tools_changed
+from inspector.core.message import Message
+from inspector.core.session import Request
+from inspector.core.words import plural
+
+_MOST_LINES, _LONGEST_LINE = 6, 120
+
+
+@dataclass(frozen=True, slots=True)
+class PromptChange:
+    """The first difference between two prompts."""
+
+    sentence: str
+    place: int | None = None
+    """Place of the changed message in the buffer; None if the prompt was only extended, or changed before it."""
+    message: str = ""
+    """Id of that message; empty without one."""
+    diff: tuple[str, ...] = ()
+    """Its changed lines, with - or + before them; a long diff ends in an ellipsis."""
+
+
+def find_prompt_change(former: Request, request: Request) -> PromptChange:
+    """Describe where the prompt of a request first differs from that of an earlier one. O(the changed messages)."""
+    before, now = former.prompt, request.prompt
+    if before.system is not None and now.system is not None and before.system != now.system:
+        place = _count_shared_characters(before.system, now.system)
+        sentence = f"The system prompt differs from character {place:,} of {len(before.system):,} on."
+        return PromptChange(sentence, diff=changed_lines(before.system, now.system))
+    if before.tools is not None and now.tools is not None and before.tools != now.tools:
+        return PromptChange(say_tools_changed(*compare_tools(before, now)))
+    same, changes = parting(former.view, request.view)
+    if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
+        return PromptChange(_describe_extension(former, request))
+    new = next(iter(request.view.tail(same)), None)
+    return _describe_message(former.view.tail(same)[0], new, same, len(former.view))
+
+
+def _describe_extension(former: Request, request: Request) -> str:
+    added = len(request.view) - len(former.view)
+    kept = plural(len(former.view), "message")
+    if added <= 0:
+        return f"The prompt is that of request {former.index}: {kept}."
+    verb = "follows" if added == 1 else "follow"
+    return f"The prompt of request {former.index} is unchanged ({kept}); {plural(added, 'message')} {verb}."
+
+
+def compare_tools(former: Prompt, now: Prompt) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of the tools that were removed, added and changed."""
+    before = {tool.name: tool.definition for tool in former.tools or ()}
+    after = {tool.name: tool.definition for tool in now.tools or ()}
+    removed = [name for name in before if name not in after]
+    added = [name for name in after if name not in before]
+    changed = [name for name in before if name in after and before[name] != after[name]]
+    return removed, added, changed
+
+
+def _describe_message(old: Message, new: Message | None, place: int, count: int) -> PromptChange:
+    where = f"message {place:,} of {count:,}"
+    if new is None:
+        return PromptChange(f"The prompt ends before {where}.", place, old.id)
+    text, other = readable(old), readable(new)
+    if text == other:
+        return PromptChange(f"The prompt differs from {where} on, in what is not text.", place, new.id)
+    character = _count_shared_characters(text, other)
+    sentence = f"The prompt differs from {where} on, at character {character:,} of {len(text):,}."
+    return PromptChange(sentence, place, new.id, changed_lines(text, other))
+
+
+def _count_shared_characters(text: str, other: str) -> int:
+    """Count the characters that two texts have in common at their beginning. Compares ever smaller pieces at once."""
+    low, high = 0, min(len(text), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def changed_lines(before: str, after: str) -> tuple[str, ...]:
+    """Return the first lines that differ, each after a - or a +; a longer list ends in an ellipsis."""
+    runs = [run for run in line_diff(before, after) if run.mark != " "]
+    lines = [f"{run.mark} {text[:_LONGEST_LINE]}" for run in runs for text in run.lines]
+    return (*lines[:_MOST_LINES], *(["…"] if len(lines) > _MOST_LINES else ()))
