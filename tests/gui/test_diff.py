@@ -68,7 +68,7 @@ def click_row(panel: DiffPanel, place: int) -> None:
 def test_without_a_step_it_says_what_to_do(panel: DiffPanel) -> None:
     assert not panel.bar.isVisible()
     told = [one.text() for one in panel.findChildren(QLabel) if one.isVisible()]
-    assert any("No step has been taken here" in one for one in told)
+    assert any("Nothing compacted here yet" in one for one in told)
 
 
 def test_a_step_shows_what_changed_with_a_little_around(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:

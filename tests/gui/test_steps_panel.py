@@ -64,7 +64,7 @@ def click_step(panel: StepsPanel, at: int) -> None:
 
 
 def test_without_a_step_it_says_so(panel: StepsPanel) -> None:
-    assert panel.says.text() == "No step has been taken here."
+    assert panel.says.text() == "Nothing compacted here yet."
     assert not panel.undo.isEnabled()
     assert not panel.actions_of["Save steps…"].isEnabled()
 

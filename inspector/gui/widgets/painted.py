@@ -33,7 +33,7 @@ from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.table import TOP, Index, WholeRows
-from inspector.workbench.message_rows import MessageRow
+from inspector.workbench.message_rows import MessageRow, RowRole
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 RIGHT = MIDDLE | Qt.AlignmentFlag.AlignRight
@@ -170,6 +170,16 @@ def paint_text(painter: QPainter, room: QRect, text: str, colour: str, how: int 
         end = Qt.TextElideMode.ElideRight
         shown = painter.fontMetrics().elidedText(text, end, room.width(), Qt.TextFlag.TextSingleLine)
         painter.drawText(room, how, shown)
+
+
+ROUNDING = 2
+"""Pixels by which a text may be wider than its letters together."""
+_WIDE_ROLES: tuple[RowRole, ...] = ("assistant", "summary", "reminder")
+
+
+def role_width(metrics: QFontMetrics) -> int:
+    """Return the pixels that the longest role takes."""
+    return max(map(metrics.horizontalAdvance, _WIDE_ROLES)) + ROUNDING
 
 
 SUBJECT_GAP, LEAST_LINE = 14, 12

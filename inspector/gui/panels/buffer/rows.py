@@ -25,6 +25,7 @@ from inspector.gui.widgets.painted import (
     paint_bold,
     paint_subject,
     paint_text,
+    role_width,
 )
 from inspector.gui.widgets.table import TOP
 from inspector.workbench.diff import LETTERS
@@ -281,7 +282,7 @@ def buffer_columns(rect: QRect, metrics: QFontMetrics, tool: int, has_fates: boo
     left = number.right() + GAP
     fate = column(left, 2 * digit) if has_fates else None
     left = fate.right() if fate is not None else left
-    role = column(left, metrics.horizontalAdvance("assistant"))
+    role = column(left, role_width(metrics))
     left = role.right() + GAP
     names = None
     if figures >= NARROW:

@@ -140,7 +140,7 @@ class DiffPanel(Panel):
         elif state.steps is not None:
             text = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
         else:
-            text = "No step has been taken here. A click on a tier shows what it would do, its button does it."
+            text = "Nothing compacted here yet. Select a tier to preview it; press its button to run it."
         recorded = len(state.thread.compactions) if state.thread is not None and state.steps is None else 0
         self.recorded.setVisible(recorded > 0)
         self.recorded.setText(f"Look at a recorded compaction ({recorded:,})")

@@ -25,6 +25,7 @@ from inspector.gui.widgets.painted import (
     paint_bold,
     paint_subject,
     paint_text,
+    role_width,
 )
 from inspector.workbench.diff import FATES, LETTERS, Diff, Listing
 from inspector.workbench.message_rows import NO_CALLS, MessageRow, row
@@ -225,7 +226,7 @@ def diff_columns(rect: QRect, metrics: QFontMetrics, tool: int) -> DiffColumns:
         return QRect(left, rect.top(), max(0, width), high)
 
     number = column(rect.left() + EDGE, NUMBER * digit)
-    role = column(number.right() + GAP, metrics.horizontalAdvance("assistant"))
+    role = column(number.right() + GAP, role_width(metrics))
     is_roomy = rect.width() >= ROOMY * digit
     names = column(role.right() + GAP, tool * digit) if is_roomy else None
     after = column(rect.right() - EDGE - TOKENS * digit, TOKENS * digit)

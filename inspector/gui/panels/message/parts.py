@@ -44,6 +44,17 @@ def original(message: Message) -> str:
     return "\n\n".join(text for part in message.parts if (text := part_original(part)))
 
 
+def markdown_text(message: Message) -> str:
+    """Return the text of a message that is prose, to be shown as Markdown; empty for one with calls or results."""
+    if message.mark or not all(isinstance(part, Text | Thinking | Image) for part in message.parts):
+        return ""
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    if not any(text.strip() for text in texts):
+        return ""
+    thoughts = [part.text for part in message.parts if isinstance(part, Thinking) and part.text.strip()]
+    return "\n\n".join([*(f"**Thinking**\n\n{thought}\n\n---" for thought in thoughts), *texts])
+
+
 def part_original(part: Part) -> str:
     """The original text of a part; compact JSON where the wire held a value; empty for an image."""
     if isinstance(part, ToolCall) or (isinstance(part, Opaque) and not part.text):

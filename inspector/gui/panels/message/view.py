@@ -1,5 +1,5 @@
-"""The selected message in full: every part as plain text, its images below, nothing interpreted; above it who, which,
-where in the file, when, how many tokens by whom, and what travelled with it."""
+"""The selected message in full: every part as plain text, its images below; prose also as Markdown, of which nothing is
+loaded or followed. Above it who, which, where in the file, when, how many tokens, and what travelled with it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,10 +24,11 @@ from inspector.gui.look.colours import role_colour
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
-from inspector.gui.panels.message.parts import CopyForm, copied, message_images, message_sections
+from inspector.gui.panels.message.parts import CopyForm, copied, markdown_text, message_images, message_sections
 from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.chips import flow
+from inspector.gui.widgets.chips import Chips, flow
 from inspector.gui.widgets.images import HEIGHT, ImageStrip
+from inspector.gui.widgets.markdown import LONGEST, MarkdownView
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
 from inspector.gui.widgets.small import Elided
@@ -38,8 +39,15 @@ from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 
 COUNTED = "tiktoken"
 NOTHING_TO_PIN = "Select a text of the message, or click into one of its sentences, to pin it."
+_FORM_KEY = "message/form"
+"""Under which the chosen form of prose is remembered."""
 LINES = 13
 """Of text, from which on the panel has room for all buttons."""
+MARKDOWN, PLAIN = "Markdown", "Plain"
+_TEXT_FORMS = (
+    (MARKDOWN, "The text as Markdown: nothing is loaded, no link can be followed"),
+    (PLAIN, "The text as it was written, with its hits"),
+)
 _FORMS: dict[str, CopyForm] = {"Copy as text": "text", "Copy as JSON": "json", "Copy as Markdown": "markdown"}
 _BACK, _ON = "The use of the same tool before this one", "The next use of the same tool"
 _MARKS = {"meta": "written by the client", "attachment": "added by the client", "placeholder": "content was cleared"}
@@ -54,7 +62,7 @@ class MessageHeader(QWidget):
         self._desk, self._rare = desk, rare
         self._message: Message | None = None
         self._size = ""
-        self.is_low, self._has_others = False, False
+        self.is_low = self._has_others = self._is_prose = False
         self._number = label(role="quiet")
         self._role = label(role="strong")
         self._where, self._tokens = Elided("quiet"), Elided()
@@ -62,9 +70,10 @@ class MessageHeader(QWidget):
             "count", self._count, about="Count it with tiktoken o200k", name="count with tiktoken"
         )
         self.together = menu_button("")
+        self.forms = Chips("Text", _TEXT_FORMS)
         self.more = menu_button("more", self._fill_more, about="What else can be done with it", anew=True)
         who = row(self._number, self._role, (self._where, 1), gap=8)
-        buttons = flow(*tools, self.counter, self.together, self.more, margins=(0, 0, 0, 0))
+        buttons = flow(self.forms, *tools, self.counter, self.together, self.more, margins=(0, 0, 0, 0))
         column(who, self._tokens, buttons, of=self, margins=(13, 6, 8, 2), gap=2)
         self.be_low(False)
 
@@ -82,12 +91,19 @@ class MessageHeader(QWidget):
         self._show_counted()
         self.restyle()
 
+    def offer_forms(self, is_prose: bool, form: str) -> None:
+        """Offer the choice between Markdown and plain text for prose, and show which of them is shown."""
+        self._is_prose = is_prose
+        self.forms.setVisible(is_prose and not self.is_low)
+        self.forms.take(form)
+
     def be_low(self, low: bool) -> None:
         """Is there little room for the text?"""
         self.is_low = low
         for button in self._rare:
             button.setVisible(not low)
         self.more.setVisible(low)
+        self.forms.setVisible(self._is_prose and not low)
         self._show_counted()
 
     def _fill_more(self, menu: QMenu) -> None:
@@ -157,6 +173,9 @@ class MessageView(Panel):
         self.reader = TextReader(desk.theme, "Text of the message", desk.bridge)
         self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
         self.images = ImageStrip(desk.bridge)
+        self.markdown = MarkdownView(desk.theme, "Text of the message as Markdown")
+        self._plain_once = ""
+        """Id of the message that is shown plain whatever was chosen: something is looked for in it."""
         self.setFocusProxy(self.text)
         self.text.setMinimumHeight(self.fontMetrics().height())
         self._add_tools()
@@ -193,10 +212,44 @@ class MessageView(Panel):
                     lambda task: readable_summary(state, message), partial(self._show_readable, message)
                 )
             self._found = ""
-        if found != self._found:
-            self._found = found
-            self.find_bar.look_for(found)
+        is_searched = found != self._found
+        self._found = found
+        self._show_form()
         self._stack.setCurrentIndex(1)
+        if is_searched:
+            self.find_bar.look_for(found)
+
+    def _show_form(self) -> None:
+        """Show prose as Markdown, if the user wants it so and nothing is looked for in it; anything else plain."""
+        message = self._message
+        text = markdown_text(message) if message is not None else ""
+        is_prose = bool(text) and len(text) <= LONGEST
+        is_plain = self.desk.settings.text(_FORM_KEY, MARKDOWN) == PLAIN
+        looked_for = message is not None and (bool(self._found) or self._plain_once == message.id)
+        shows_markdown = is_prose and not is_plain and not looked_for
+        self.header.offer_forms(is_prose, MARKDOWN if shows_markdown else PLAIN)
+        shown: QWidget = self.markdown if shows_markdown else self.text
+        if shows_markdown:
+            self.markdown.show_markdown(text)
+        self._forms.setCurrentIndex(1 if shows_markdown else 0)
+        self.setFocusProxy(shown)
+
+    def _choose_form(self, form: str) -> None:
+        self._plain_once = ""
+        self._found = ""
+        self.desk.settings.keep_text(_FORM_KEY, form)
+        self._show_form()
+
+    def show_plain(self) -> None:
+        """Show this message plain: what is done next needs the text as it was written."""
+        if self._message is not None:
+            self._plain_once = self._message.id
+            self._show_form()
+
+    def find_text(self) -> None:
+        """Open the bar to find a text in the message."""
+        self.show_plain()
+        self.find_bar.open()
 
     def _show_readable(self, message: Message, text: str) -> None:
         """Beside an opaque compaction, what a readable one would have kept."""
@@ -220,6 +273,10 @@ class MessageView(Panel):
 
     def pin_sentence(self) -> None:
         """Follow what is selected, else the sentence that holds the cursor, over all requests."""
+        if self._forms.currentIndex():
+            self.show_plain()
+            self._hint(self.pin, NOTHING_TO_PIN)
+            return
         if text := self.sentence():
             self.desk.workbench.pin(text)
             self.desk.show_panel("Pins")
@@ -271,7 +328,7 @@ class MessageView(Panel):
         self.wrap = small_button("wrap", checkable=True)
         self.wrap.toggled.connect(self._wrap)
         self.edit = small_button("edit", edit, about=about, name="edit message")
-        find = small_button("find", self.find_bar.open, about="Find in message (Ctrl+F)")
+        find = small_button("find", self.find_text, about="Find in message (Ctrl+F)")
         self.copy = small_button("copy", lambda: self.copy_message(), about="Copy the message", name="copy message")
         another = "Copy as JSON or Markdown"
         self.forms = menu_button("▾", self._fill_forms, about=another, name="copy in another form")
@@ -295,7 +352,10 @@ class MessageView(Panel):
             menu.addAction(words, partial(self.copy_message, form))
 
     def _lay_out(self) -> None:
-        self._splitter = splitter(self.reader, self.images, down=True, shares=(3, 2))
+        texts = QWidget()
+        self._forms = pages(texts, self.reader, self.markdown)
+        self.header.forms.chosen.connect(self._choose_form)
+        self._splitter = splitter(texts, self.images, down=True, shares=(3, 2))
         page = holding(column(self.header, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._empty.setContentsMargins(16, 16, 16, 16)
@@ -359,9 +419,7 @@ def _tokens(message: Message, size: Sizer) -> str:
 
 
 def _badges(message: Message) -> list[str]:
-    found = ["summary"] if message.summary else []
-    if message.mark:
-        found.append(_MARKS[message.mark])
+    found = [_MARKS[message.mark]] if message.mark else []
     if any(isinstance(part, ToolResult) and part.is_error for part in message.parts):
         found.append("error")
     return found

@@ -319,7 +319,7 @@ class StepsPanel(Panel):
         if steps is None:
             self._taken = None
             self.model.show((), ORIGIN, None)
-            self._say("No step has been taken here." if state.session else "Open a transcript first.")
+            self._say("Nothing compacted here yet." if state.session else "Open a transcript first.")
         elif steps.taken is self._taken:
             self._stand(self.model.rows)
         else:

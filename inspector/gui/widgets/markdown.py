@@ -1,0 +1,131 @@
+"""Markdown that is not trusted, as it is meant to look. Nothing is loaded and no link can be followed.
+
+Qt loads local files and `data:` images that a document names, and may hang on a pipe, unless `loadResource` gives it a
+picture (the empty value does not help). HTML in the text is shown as text.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import (
+    QFont,
+    QImage,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFragment,
+)
+from PySide6.QtWidgets import QFrame, QTextEdit
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import ink
+from inspector.gui.look.fonts import mono_font
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import visible
+
+LONGEST = 50_000
+"""Characters up to which a text is laid out as Markdown: about 70 ms on the GUI thread."""
+_FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
+GAP, HEADING_GAP, INDENT = 5, 12, 18
+"""Pixels above a paragraph and above a heading, and in front of a list in a list."""
+_CODE = QTextBlockFormat.Property.BlockCodeFence
+_QUOTE = QTextBlockFormat.Property.BlockQuoteLevel
+_SIZE = QTextCharFormat.Property.FontSizeAdjustment
+_ONLY_WHAT_IS_SAID = QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly
+_SELECTABLE = Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+
+
+class MarkdownView(Guarded, QTextEdit):
+    """Read-only. Shows one text at a time."""
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self._text = ""
+        self._blank = QImage(1, 1, QImage.Format.Format_ARGB32)
+        self._blank.fill(Qt.GlobalColor.transparent)
+        self.setAccessibleName(name)
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setAcceptDrops(False)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setTextInteractionFlags(_SELECTABLE)
+        self.setTabChangesFocus(True)
+        self.setViewportMargins(9, 0, 4, 0)
+        theme.changed.connect(self._show)
+
+    def show_markdown(self, text: str) -> None:
+        """Show the text from its beginning. O(text); see LONGEST."""
+        if text != self._text:
+            self._text = text
+            self._show()
+
+    def loadResource(self, kind: int, name: QUrl | str) -> Any:
+        """Return a blank picture for whatever the text names."""
+        return self._blank
+
+    def _show(self) -> None:
+        document = self.document()
+        document.setIndentWidth(INDENT)
+        document.setMarkdown(visible(self._text).text, _FEATURES)
+        cursor = QTextCursor(document)
+        for block in _blocks(document):
+            self._space_block(block, cursor)
+            self._style_block(block, cursor)
+        self.setTextCursor(QTextCursor(document))
+        self.verticalScrollBar().setValue(0)
+
+    def _space_block(self, block: QTextBlock, cursor: QTextCursor) -> None:
+        """Let text breathe; lines of code stand together."""
+        form = block.blockFormat()
+        is_code = form.hasProperty(_CODE)
+        above = HEADING_GAP if form.headingLevel() else 0 if is_code else GAP
+        spaced = QTextBlockFormat()
+        spaced.setTopMargin(above)
+        spaced.setBottomMargin(0)
+        if form.hasProperty(_QUOTE):
+            spaced.setLeftMargin(INDENT)
+        cursor.setPosition(block.position())
+        cursor.mergeBlockFormat(spaced)
+
+    def _style_block(self, block: QTextBlock, cursor: QTextCursor) -> None:
+        """Let headings be bold instead of large, code have the font of code, and links look like text."""
+        is_heading, is_code = block.blockFormat().headingLevel() > 0, block.blockFormat().hasProperty(_CODE)
+        for fragment in _fragments(block):
+            known, style = fragment.charFormat(), QTextCharFormat()
+            if is_heading:
+                style.setProperty(_SIZE, 0)
+                style.setFontWeight(QFont.Weight.DemiBold)
+            if is_code or known.fontFixedPitch():
+                style.setFont(mono_font(self.font().pointSizeF()), _ONLY_WHAT_IS_SAID)
+                style.setBackground(ink(self._theme.colours.faint))
+            if known.isAnchor():
+                style.setAnchor(False)
+                style.setAnchorHref("")
+                style.setToolTip("")
+                style.setFontUnderline(False)
+                style.setForeground(ink(self._theme.colours.text))
+            if style.propertyCount():
+                cursor.setPosition(fragment.position())
+                cursor.setPosition(fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor)
+                cursor.mergeCharFormat(style)
+
+
+def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
+    block = document.begin()
+    while block.isValid():
+        yield block
+        block = block.next()
+
+
+def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
+    """Yield the stretches of one look, as they are before anything is changed."""
+    found = []
+    at = block.begin()
+    while not at.atEnd():
+        found.append(at.fragment())
+        at += 1
+    yield from found
