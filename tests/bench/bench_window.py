@@ -5,11 +5,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QPoint, QSettings
 from PySide6.QtWidgets import QApplication
 
 from inspector.core.buffer import Stretch
@@ -18,12 +19,16 @@ from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.app import build
 from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.settings import Settings
 from inspector.gui.window import MainWindow
+from tests.gui.hands import hold, let_go, pull, turn_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTS = 7
 REQUESTS, PER_REQUEST = 600, 3
+LONG = 15_000
+"""Requests of a long session, each with one new message."""
 ROWS, FRAMES = 100_000, 300
 
 BARE = """
@@ -39,7 +44,7 @@ window.grab()
 OURS = """
 import gc, sys
 gc.disable()  # as the program itself does before it loads the window
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QPoint, QSettings
 from PySide6.QtWidgets import QApplication
 from inspector.gui.app import build
 from inspector.gui.panels.buffer.panel import BufferPanel
@@ -58,6 +63,7 @@ def main() -> list[tuple[str, float, str]]:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     bare, ours = starts()
     walk = walking()
+    long = long_timeline()
     scroll = scrolling()
     return [
         ("start to first painted window, bare PySide6", bare * 1e3, "ms"),
@@ -65,6 +71,11 @@ def main() -> list[tuple[str, float, str]]:
         ("our start against a bare window (asked: at most 2.6)", ours / bare, "x the time"),
         (f"playhead move in {REQUESTS} requests until painted, median", median(walk) * 1e3, "ms"),
         (f"playhead move in {REQUESTS} requests until painted, p95 (asked: at most 16)", p95(walk) * 1e3, "ms"),
+        *(
+            (f"{what} in {LONG:,} requests, a frame, {name}", figure(times) * 1e3, "ms")
+            for what, times in long.items()
+            for name, figure in (("median", median), ("p95 (asked: at most 16)", p95))
+        ),
         (f"scrolling {ROWS:,} rows, a frame, median", median(scroll) * 1e3, "ms"),
         (f"scrolling {ROWS:,} rows, a frame, p95 (asked: at most 16)", p95(scroll) * 1e3, "ms"),
     ]
@@ -110,6 +121,42 @@ def walking() -> list[float]:
         times.append(perf_counter() - start)
     window.close()
     return times
+
+
+def long_timeline() -> dict[str, list[float]]:
+    """Seconds of a frame in a long session: moves of the playhead, turns of the wheel, drags of the brush."""
+    window, spin = opened(session(LONG, 1))
+    timeline = window.docks.panel("Timeline")
+    assert isinstance(timeline, Timeline)
+    while timeline.plot is None or timeline.plot.areas is None:
+        spin(0.1)
+    bench, plot = window.workbench, timeline.plot
+    bench.move(LONG // 2)
+    spin(0.5)
+    times: dict[str, list[float]] = {"playhead": [], "zoom": [], "brush": []}
+    for n in range(FRAMES):
+        times["playhead"].append(seconds_until_painted(bench.next if n % 100 < 50 else bench.previous))
+    canvas, strip = plot.canvas, plot.overview
+    for n in range(FRAMES):
+        at = QPoint(round(canvas.area.left()) + n * 7 % round(canvas.area.width()), round(canvas.area.center().y()))
+        times["zoom"].append(seconds_until_painted(partial(turn_wheel, canvas, at, 1 if n % 24 < 12 else -1)))
+    plot.frame.range.show(1_000, 4_000)
+    middle = strip.brush.center().toPoint()
+    hold(strip, middle)
+    for n in range(FRAMES):
+        to = middle + QPoint(n * 3 % 400, 0)
+        times["brush"].append(seconds_until_painted(partial(pull, strip, to)))
+    let_go(strip, middle)
+    window.close()
+    return times
+
+
+def seconds_until_painted(act: Callable[[], object]) -> float:
+    """Seconds from an act of the user until everything is painted."""
+    start = perf_counter()
+    act()
+    painted()
+    return perf_counter() - start
 
 
 def scrolling() -> list[float]:

@@ -78,6 +78,8 @@ def drawn(widget: QWidget, patch: pytest.MonkeyPatch) -> list[DrawnText]:
                 patched.setattr(sys.modules[kind.__module__], "QPainter", recording, raising=False)
         if isinstance(widget, PlotCanvas):
             widget.redraw()  # it keeps what it painted
+        elif isinstance(widget, MarkRows | OverviewStrip):
+            widget.restyle()
         widget.grab()
     return found
 

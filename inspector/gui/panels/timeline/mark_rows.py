@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import (
+    QFont,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.words import plural
@@ -104,13 +114,15 @@ class _MarkRow:
 
 
 class MarkRows(Guarded, QWidget):
-    """Shows marks and bands. `toggled` carries the title of a row whose name was clicked."""
+    """Shows marks and bands."""
 
     picked = Signal(object)
     """The request of a mark that was clicked."""
     named = Signal(str)
     """What the mark under the mouse is; empty: no mark."""
     rows_changed = Signal()
+    hidden_changed = Signal()
+    """A row was hidden or shown again."""
 
     def __init__(self, frame: TimelineFrame) -> None:
         super().__init__()
@@ -127,8 +139,10 @@ class MarkRows(Guarded, QWidget):
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Marks of the timeline")
-        frame.range.changed.connect(self.update)
-        frame.gutters_changed.connect(self.update)
+        self._picture: QPixmap | None = None
+        """All but the playhead, until something changes."""
+        frame.range.changed.connect(self.restyle)
+        frame.gutters_changed.connect(self.restyle)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
@@ -158,7 +172,16 @@ class MarkRows(Guarded, QWidget):
         self.setAccessibleDescription(", ".join(words) or "none")
         self.updateGeometry()
         self.rows_changed.emit()
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Paint everything again."""
+        self._picture = None
         self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._picture = None
 
     @property
     def titles(self) -> list[str]:
@@ -211,10 +234,26 @@ class MarkRows(Guarded, QWidget):
             yield fold
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        frame, high = self._frame, self.row_height
-        across, colours = frame.across(self.width()), frame.theme.colours
-        self.folds = []
+        frame, across = self._frame, self._frame.across(self.width())
+        if self._picture is None:
+            self._picture = self._draw()
         with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.drawPixmap(0, 0, self._picture)
+            x = across.pixel(frame.place(frame.at))
+            if across.start - 1 <= x <= across.end + 1:
+                painter.setPen(QPen(ink(frame.theme.colours.playhead), 1.5))
+                painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
+
+    def _draw(self) -> QPixmap:
+        """Return everything but the playhead."""
+        frame, high, ratio = self._frame, self.row_height, self.devicePixelRatioF()
+        across = frame.across(self.width())
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(ink(frame.theme.colours.window))
+        self.folds = []
+        with QPainter(picture) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(frame.font)
             for n, (title, count) in enumerate(zip(self.titles, self.counts, strict=True)):
@@ -227,10 +266,7 @@ class MarkRows(Guarded, QWidget):
             for n, bands in enumerate(self.bands, len(self._rows)):
                 if bands.title not in self.hidden:
                     self._paint_bands(painter, bands, n * high, across)
-            x = across.pixel(frame.place(frame.at))
-            if across.start - 1 <= x <= across.end + 1:
-                painter.setPen(QPen(ink(colours.playhead), 1.5))
-                painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
+        return picture
 
     def _paint_words(self, painter: QPainter, top: int, title: str, count: str) -> None:
         frame, colours, middle = self._frame, self._frame.theme.colours, Qt.AlignmentFlag.AlignVCenter
@@ -293,7 +329,8 @@ class MarkRows(Guarded, QWidget):
         title, fold = self.title_at(event.position()), self.fold_at(event.position())
         if title:
             self.hidden ^= {title}
-            self.update()
+            self.restyle()
+            self.hidden_changed.emit()
         elif fold is not None:
             places, at = [mark.at for mark in fold.marks], self._frame.at
             here = at if at is not None else -1

@@ -228,6 +228,8 @@ class Timeline(PlotPanel):
 
     def _show_lines(self, state: State, lines: tuple[GaugeLine, ...]) -> None:
         session, thread, pressures = state.session, state.thread, state.pressures
+        if not self.is_new("lines", session, thread, pressures, state.window, lines):
+            return
         if session is None or thread is None or pressures is None:
             self.plot.show_lines(TimelineLines())
             return

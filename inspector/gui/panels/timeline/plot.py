@@ -73,6 +73,7 @@ class TimelinePlot(Guarded, QWidget):
         self.mark_rows.named.connect(self.hovered)
         self.mark_rows.rows_changed.connect(self._fit)
         self.mark_rows.rows_changed.connect(self.rows_changed)
+        self.mark_rows.hidden_changed.connect(self.parts_changed)
         self.canvas.offered.connect(self.offered)
         self.canvas.chose.connect(self.chose)
         self.canvas.all_wanted.connect(self.show_all)
@@ -211,6 +212,7 @@ class TimelinePlot(Guarded, QWidget):
         self.show_areas(self.areas)
         self.show_firings(self.firings)
         self.overview.restyle()
+        self.mark_rows.restyle()
         self.canvas.redraw()
 
     # -- words ---------------------------------------------------------------------------------------------------------
