@@ -114,9 +114,14 @@ _MOSTLY = 0.7
 class CallIndex:
     """The calls of some messages by id, and how their subjects are shown: files from the folder that most are in."""
 
-    def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._calls = {call.id: call for message in messages for call in message.calls}
-        self._folder = _common_folder({path_of(call) for call in self._calls.values()})
+    def __init__(self, messages: Iterable[Message] = (), former: "CallIndex | None" = None) -> None:
+        """Index some messages; with `former` those that it has, too: it costs what is new."""
+        self._calls: dict[str, ToolCall] = {} if former is None else dict(former._calls)
+        self._folders: _FolderCount = _FolderCount() if former is None else former._folders.copy()
+        new = {call.id: call for message in messages for call in message.calls}
+        self._calls.update(new)
+        self._folders.add(path_of(call) for call in new.values())
+        self._folder = self._folders.find_common()
 
     @property
     def tool_names(self) -> set[str]:
@@ -147,12 +152,29 @@ class CallIndex:
         return path.removeprefix(self._folder)
 
 
-def _common_folder(paths: Iterable[str]) -> str:
-    """Return the deepest folder that holds most of these absolute paths, with its last slash; empty if none does."""
-    files = [path for path in paths if path.startswith("/") and not path.endswith("/")]
-    counts = Counter(folder for path in files for folder in _folders(path))
-    deep = [folder for folder, count in counts.items() if count >= _MOSTLY * len(files)]
-    return max(deep, key=len, default="")
+class _FolderCount:
+    """Counts in which folders the absolute paths of some files lie."""
+
+    def __init__(self) -> None:
+        self._files = set[str]()
+        self._counts = Counter[str]()
+
+    def copy(self) -> "_FolderCount":
+        """Return the same counts, to be added to by themselves."""
+        made = _FolderCount()
+        made._files, made._counts = set(self._files), Counter(self._counts)
+        return made
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Count the folders of these paths. A path counts once; one that is no absolute path of a file, never."""
+        files = {path for path in paths if path.startswith("/") and not path.endswith("/")} - self._files
+        self._files |= files
+        self._counts.update(folder for path in files for folder in _folders(path))
+
+    def find_common(self) -> str:
+        """Return the deepest folder that holds most of the files, with its last slash; empty if none does."""
+        deep = [folder for folder, count in self._counts.items() if count >= _MOSTLY * len(self._files)]
+        return max(deep, key=len, default="")
 
 
 def _folders(path: str) -> Iterator[str]:

@@ -13,7 +13,9 @@ from inspector.core.findings.composition import weigh_categories
 from inspector.core.session import Session
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, count_same_requests, known_pressures
-from inspector.workbench.state import State
+from inspector.core.tokens.windows import Window
+from inspector.workbench.pressure.gauge import beliefs, is_mostly_believed
+from inspector.workbench.state import PolicyBelief, State
 
 if TYPE_CHECKING:
     from inspector.core.drops import Drops
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Change: TypeAlias = Callable[[State], State]
 Cancel: TypeAlias = Callable[[], object]
+FindWindow: TypeAlias = Callable[[State, int | None], Window]
 
 
 class Work(Protocol):
@@ -72,27 +75,49 @@ class _Running:
     cancel: Cancel | None = field(default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What was worked out of a state."""
+
+    of: State
+    pressures: Pressures | None = None
+    drops: "Drops | None" = None
+    window: Window | None = None
+    """Where the state stands; None unless the session grew."""
+    believed: PolicyBelief | None = None
+    """None unless most of it was known when the session was shorter."""
+
+
+class AnalysedBench(Protocol):
+    """What the queue needs of the Workbench."""
+
+    @property
+    def state(self) -> State: ...
+
+    def place(self, state: State) -> State:
+        """Put the playhead where it belongs in a session that grew."""
+        ...
+
+    def find_window(self, state: State, at: int | None) -> Window: ...
+
+    def land(self, state: State, found: Analysis) -> None:
+        """Show a state whose analysis is complete."""
+        ...
+
+    def fell(self, path: str, failure: BaseException) -> None:
+        """Report an analysis that failed."""
+        ...
+
+    def reopen(self, growth: Growth) -> None:
+        """Begin again with a session that had to wait."""
+        ...
+
+
 class AnalysisQueue:
     """Runs the analyses of a Workbench."""
 
-    def __init__(
-        self,
-        work: Work,
-        state: Callable[[], State],
-        land: Callable[[State], None],
-        fell: Callable[[str, BaseException], None],
-        reopen: Callable[[Growth], None],
-    ) -> None:
-        """Make an idle queue.
-
-        Args:
-            work: Runs the jobs.
-            state: What is shown now.
-            land: Shows a state whose analysis is complete.
-            fell: Reports an analysis that failed, by the path of its session.
-            reopen: Begins again with a session that had to wait.
-        """
-        self._work, self._state, self._land, self._fell, self._reopen = work, state, land, fell, reopen
+    def __init__(self, bench: AnalysedBench, work: Work) -> None:
+        self._bench, self._work = bench, work
         self._running: _Running | None = None
         self._waiting: Growth | None = None
 
@@ -127,28 +152,28 @@ class AnalysisQueue:
         if growth is not None:
             self._waiting = None
         running = self._running = _Running(growth)
-        changed = change(self._state())
+        changed = self._bench.place(change(self._bench.state))
 
-        def analysed(found: "tuple[Pressures | None, Drops | None]") -> None:
+        def analysed(found: Analysis) -> None:
             if running is not self._running:
                 return
             self._running = None
-            self._land(replace(change(self._state()), pressures=found[0], drops=found[1]))
+            self._bench.land(replace(change(self._bench.state), pressures=found.pressures, drops=found.drops), found)
             landed()
             self._go_on()
 
         def failed(error: BaseException) -> None:
             if running is self._running:
                 self._running = None
-                self._fell(changed.session.path if changed.session else "", error)
+                self._bench.fell(changed.session.path if changed.session else "", error)
                 self._go_on()
 
-        running.cancel = self._work(lambda: analyse(changed), analysed, failed, first=True)
+        running.cancel = self._work(lambda: analyse(changed, self._bench.find_window), analysed, failed, first=True)
 
     def _go_on(self) -> None:
         if self._waiting is not None and self._running is None:
             waiting, self._waiting = self._waiting, None
-            self._reopen(waiting)
+            self._bench.reopen(waiting)
 
     def _stop(self) -> Growth | None:
         """Cancel what is running. Return the session that it would have shown."""
@@ -165,18 +190,23 @@ def count_requests(session: Session) -> int:
     return sum(len(thread.requests) for thread in session.threads)
 
 
-def analyse(state: State) -> "tuple[Pressures | None, Drops | None]":
-    """The pressures of the chosen thread by the chosen estimator, and its drops; None while nothing is open.
+def analyse(state: State, find_window: FindWindow) -> Analysis:
+    """The pressures of the chosen thread by the chosen estimator, and its drops; nothing while nothing is open.
 
-    O(messages) the first time, O(requests) for another estimator; of a thread that grew, what is new in it. Raises
-    UnknownEstimator.
+    O(messages) the first time, O(requests) for another estimator; of a thread that grew, what is new in it, with the
+    window and what the policy believes. Raises UnknownEstimator.
     """
     from inspector.core.drops import thread_drops  # not before something is open
 
     thread, former = state.thread, state.pressures
     if thread is None:
-        return None, None
+        return Analysis(state)
     measure = estimator(state.estimator)
     weighed = count_same_requests(former, thread) if former is not None and former.estimator == measure.name else 0
     weigh_categories(thread, measure, weighed)
-    return known_pressures(thread, measure), thread_drops(thread, state.session, state.drops)
+    pressures, drops = known_pressures(thread, measure), thread_drops(thread, state.session, state.drops)
+    if not weighed:
+        return Analysis(state, pressures, drops)
+    window = find_window(state, state.at)
+    grown = replace(state, pressures=pressures, drops=drops, window=window)
+    return Analysis(state, pressures, drops, window, beliefs(grown) if is_mostly_believed(grown) else None)

@@ -14,7 +14,7 @@ from inspector.core.answering import Answerer
 from inspector.core.session import Session
 from inspector.core.tokens.windows import Window
 from inspector.extensions.policies import find_policy
-from inspector.workbench.analysis import AnalysisQueue, Cancel, Change, Growth, Work, at_once
+from inspector.workbench.analysis import Analysis, AnalysisQueue, Cancel, Change, Growth, Work, at_once
 from inspector.workbench.editing import Editing
 from inspector.workbench.kept_steps import KeptSteps, restore_steps
 from inspector.workbench.live import ProxyView, ReceiverView, RunView
@@ -81,7 +81,7 @@ class Workbench:
         self.stepping = Stepping(self, answerers)
         self.editing = Editing(self, self.stepping.keep)
         self._state = State()
-        self._analyses = AnalysisQueue(work, lambda: self._state, self._land, self.fell, self._reopen)
+        self._analyses = AnalysisQueue(self, work)
         self._windows = WindowCache()
         self._subscribers = Subscribers(self._catch_up)
         self._believing: tuple[tuple[object, ...], State] | None = None
@@ -218,7 +218,7 @@ class Workbench:
 
         self._analyses.run(opened, landed, growth)
 
-    def _reopen(self, growth: Growth) -> None:
+    def reopen(self, growth: Growth) -> None:
         """Open a session that had to wait."""
         self.open(growth.session, more=growth.more)
 
@@ -403,12 +403,15 @@ class Workbench:
         """Analyse what the changed state needs (may take long), show it, then call `landed`. The newest call wins."""
         self._analyses.run(change, landed)
 
-    def _land(self, state: State) -> None:
+    def land(self, state: State, found: Analysis) -> None:
         """Show a state whose analysis is complete."""
-        self._stand(self._at_end(replace(state, behind=self._analyses.count_behind(state.session))))
+        state = self.place(replace(state, behind=self._analyses.count_behind(state.session)))
+        if found.window is not None and state.thread is found.of.thread:
+            self._windows.keep(found.of, found.window)
+        self._stand(state if found.believed is None else replace(state, believed=found.believed))
 
-    def _at_end(self, state: State) -> State:
-        """The playhead at the last request, unless the user put it elsewhere or looks at a step."""
+    def place(self, state: State) -> State:
+        """Put the playhead at the last request, unless the user put it elsewhere or looks at a step."""
         thread = state.thread
         if not self._follows_end or thread is None or state.stepped:
             return state.move(state.at)

@@ -72,6 +72,7 @@ def drawn(widget: QWidget, patch: pytest.MonkeyPatch) -> list[DrawnText]:
     """All words of that widget, as it stands."""
     found = list[DrawnText]()
     recording = type("RecordingPainter", (RecordingPainter,), {"found": found})
+    widget.update()  # what was painted before may be kept as a picture
     with patch.context() as patched:
         for kind in type(widget).__mro__:
             if kind.__module__.startswith("inspector."):

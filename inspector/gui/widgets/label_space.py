@@ -19,10 +19,24 @@ class LabelSpace:
     def __init__(self, area: QRectF, is_crossed: Callable[[QRectF], bool] = lambda room: False) -> None:
         self._area, self.is_crossed = area, is_crossed
         self.taken: list[QRectF] = []
+        self._edges: list[tuple[float, float, float, float]] = []
+        """Left, top, right and bottom of what is taken: there may be a hundred labels, each tried at many places."""
 
     def take(self, room: QRectF) -> None:
         """Nothing else there."""
         self.taken.append(room)
+        self._edges.append((room.left(), room.top(), room.right(), room.bottom()))
+
+    def _right_of_taken(self, room: QRectF, apart: float) -> float | None:
+        """Return the right edge of what stands in the room, or so many pixels beside it; None if nothing does."""
+        left, right = room.left() - apart, room.right() + apart
+        top, bottom = room.top(), room.bottom()
+        found: float | None = None
+        for taken_left, taken_top, taken_right, taken_bottom in self._edges:
+            meets = taken_left < right and left < taken_right and taken_top < bottom and top < taken_bottom
+            if meets and (found is None or taken_right > found):
+                found = taken_right
+        return found
 
     def place(
         self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False, apart: float = 0, over: bool = True
@@ -33,8 +47,7 @@ class LabelSpace:
         for corner in corners:
             room = QRectF(corner, size)
             while self._area.contains(room):
-                wide = room.adjusted(-apart, 0, apart, 0)
-                right = max((one.right() for one in self.taken if wide.intersects(one)), default=None)
+                right = self._right_of_taken(room, apart)
                 if right is None and not self.is_crossed(room):
                     self.take(room)
                     return room

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, QSizeF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QPicture
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QPicture, QPixmap
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsView, QSizePolicy, QWidget
 
 from inspector.gui.guard import Guarded, guarded, is_guarded, overrides
@@ -255,6 +255,10 @@ class Overlay(Guarded, QWidget):
         box.sigRangeChanged.connect(self.update)
         self._view, self._theme, self._box = view, theme, box
         self._at: int | None = None
+        self._picture: QPixmap | None = None
+        """What was painted last; None if it is no longer true."""
+        self._pictured: tuple[object, ...] = ()
+        """Where and how it was painted."""
         self._area, self._pixels, self._range = QRectF(), QRectF(), QRectF()
         """What is covered; where the range lies, in pixels, and in requests and tokens; while it paints."""
         self.labels = LabelSpace(self._area)
@@ -271,15 +275,29 @@ class Overlay(Guarded, QWidget):
         self._at = at
         self.update()
 
+    def update(self, *_: object) -> None:
+        """Paint it all again, soon."""
+        self._picture = None
+        super().update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        """All of it."""
+        """All of it; as a picture, if only what lies under it is painted again."""
+        self._area, self._range = area_of(self._box), QRectF(self._box.viewRect())
+        self._pixels = QRectF(self._box.mapRectToScene(self._box.rect()))
+        font, ratio = ui_font(self._theme.small), self.devicePixelRatioF()
+        key = (self._area, self._range, self._pixels, self.size(), ratio, font, self._theme.colours)
+        if self._picture is None or self._pictured != key:
+            picture = QPixmap(self.size() * ratio)
+            picture.setDevicePixelRatio(ratio)
+            picture.fill(Qt.GlobalColor.transparent)
+            with QPainter(picture) as painter:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setFont(font)
+                self.labels = LabelSpace(self._area, self._is_crossed)
+                self._paint(painter, self._area)
+            self._picture, self._pictured = picture, key
         with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setFont(ui_font(self._theme.small))
-            self._area, self._range = area_of(self._box), QRectF(self._box.viewRect())
-            self._pixels = QRectF(self._box.mapRectToScene(self._box.rect()))
-            self.labels = LabelSpace(self._area, self._is_crossed)
-            self._paint(painter, self._area)
+            painter.drawPixmap(0, 0, self._picture)
 
     def _is_crossed(self, room: QRectF) -> bool:
         return False

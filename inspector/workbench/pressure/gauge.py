@@ -46,6 +46,14 @@ def wanted(state: State) -> tuple[object, ...] | None:
     return SameObject(state.thread), by, state.window.tokens, state.user_window
 
 
+def is_mostly_believed(state: State) -> bool:
+    """Were the beliefs worked out when the thread was shorter, so that `beliefs` has little left to do? O(1)."""
+    known, whose, thread = state.believed, wanted(state), state.thread
+    if known is None or whose is None or thread is None:
+        return False
+    return bool(known.tokens) and known.whose[1:] == whose[1:] and known.thread.id == thread.id
+
+
 def beliefs(state: State) -> PolicyBelief:
     """Of every request. O(requests) for a harness that calibrates an estimator, O(requests x messages) for others;
     what the last ones still hold is taken over."""

@@ -8,15 +8,17 @@ from PySide6.QtWidgets import QFrame, QHeaderView, QStackedWidget, QTabBar, QTre
 
 from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, forget
 from inspector.core.findings.repeats import LEAST, Repeat
+from inspector.core.identity import SameObject
 from inspector.core.session import Thread
 from inspector.core.words import per_cent
-from inspector.gui.bridge import LatestJob, Task
+from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, holding, row, small_button
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
+from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, about, shown_name
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import Elided
@@ -211,9 +213,11 @@ class BreakdownPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._key: tuple[object, ...] | None = None
-        self._job = LatestJob(desk.bridge)
+        self._job = PacedJob(desk.bridge, self)
         self._calls: tuple[Thread, ToolCalls] | None = None
         self.filling: Filling | None = None
+        self._at = 0
+        """The request that it is of; the number of requests after the last one."""
         self._late = delayed(self, LATE_MS, self._say_late)
         self.says = Elided("quiet")
         self.all = small_button("all", lambda: self.look_into(()), about="Look at all of the buffer again (Esc)")
@@ -263,7 +267,8 @@ class BreakdownPanel(Panel):
             self.filling, self._calls = None, None
             self._show_filling()
             return
-        thread, known = state.thread, self._calls
+        session, thread, known, at = state.session, state.thread, self._calls, state.place
+        assert session is not None
         assert thread is not None
         known = known if known is not None and known[0] is thread else None
         if not self._late.isActive():
@@ -275,14 +280,16 @@ class BreakdownPanel(Panel):
 
         def done(found: tuple[ToolCalls, Filling]) -> None:
             trees = [self.filling.tree] if self.filling is not None else []
-            self._calls, self.filling = (thread, found[0]), found[1]
+            self._calls, self.filling, self._at = (thread, found[0]), found[1], at
             self._show_filling()
             self.desk.bridge.work(lambda: forget(trees), lambda _: None)
 
-        self._job.run(job, done)
+        self._job.run(session, (thread.id, SameObject(state.stepped_buffer)), job, done)
 
     def _say_late(self) -> None:
-        if self._job.busy:
+        if self._job.is_late:
+            self._show_part(self.desk.workbench.state)
+        elif self._job.busy:
             self.says.show_text("working out …")
             self.icicle.fade(True)
 
@@ -311,7 +318,8 @@ class BreakdownPanel(Panel):
             return
         nodes = self.filling.tree.along(state.part)
         gone = "" if len(nodes) > len(state.part) else "not in this buffer: "
-        self.says.show_text(gone + about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": "))
+        of = f"Request {self._at:,}: " if self._job.is_late and not self._late.isActive() else ""
+        self.says.show_text(of + gone + about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": "))
         if state.part and not gone and (wanted := self._filter(state.part)) != state.among:
             self.desk.workbench.look_into(state.part, wanted)
 

@@ -1,6 +1,7 @@
 """The buffer list: the messages of the request we look at, filtered and sorted as the user likes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from operator import is_
 from typing import ClassVar
@@ -40,6 +41,8 @@ ORDER_KEY = "buffer/order"
 """Under which the chosen order is remembered."""
 MANY = 5_000
 """Messages of a thread whose names and sizes take longer than a frame."""
+UNSETTLED = 8
+"""Messages at the end of a thread that may be other ones when it has grown."""
 
 
 class BufferPanel(Panel):
@@ -66,6 +69,7 @@ class BufferPanel(Panel):
         self._kind = KINDS[0]
         self._filtering = LatestJob(desk.bridge)
         self._looking = LatestJob(desk.bridge)
+        self._known: KnownMessages | None = None
         self._why_empty = ""
         self._timer = delayed(self, 120, self._filter)
         self.setFocusProxy(self.view)
@@ -117,14 +121,20 @@ class BufferPanel(Panel):
     def _begin(self, thread: Thread | None, name: str) -> None:
         measure = estimator(name)
         messages: Sequence[Message] = thread.messages if thread else ()
+        former = self._known if self._known is not None and self._known.is_beginning_of(messages, name) else None
         self._looking.cancel()
-        if len(messages) <= MANY:
-            self._know(measure, *_known(measure, messages))
+        if len(messages) - (former.settled if former is not None else 0) <= MANY:
+            self._know(measure, _known(measure, messages, former))
             return
-        self._know(measure, NO_CALLS, self._largest, 0)  # until they are known
-        self._looking.run(lambda task: _known(measure, messages), lambda found: self._know(measure, *found))
+        self._known = None
+        self._paint_by(measure, NO_CALLS, self._largest, 0)  # until they are known
+        self._looking.run(lambda task: _known(measure, messages), lambda found: self._know(measure, found))
 
-    def _know(self, measure: Estimator, calls: CallIndex, largest: int, longest: int) -> None:
+    def _know(self, measure: Estimator, found: "KnownMessages") -> None:
+        self._known = found
+        self._paint_by(measure, found.calls, found.largest, found.longest)
+
+    def _paint_by(self, measure: Estimator, calls: CallIndex, largest: int, longest: int) -> None:
         """The calls, and the largest message: what the rows are painted with. O(1)."""
         self.model.forget(calls, measure)
         self._largest = largest
@@ -211,11 +221,40 @@ class BufferPanel(Panel):
             self.view.setCurrentIndex(self.model.index(place, 0))
 
 
-def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[CallIndex, int, int]:
-    """(calls, tokens of the largest message, letters of the longest name of a tool). O(messages)."""
-    calls = CallIndex(messages)
-    largest = max((count(measure, message) for message in messages), default=1)
-    return calls, largest, max(map(len, calls.tool_names), default=0)
+@dataclass(frozen=True, slots=True)
+class KnownMessages:
+    """What the rows of a thread's messages are painted with."""
+
+    estimator: str
+    settled: int
+    """Messages that stay as they are when the thread grows."""
+    last: Message | None
+    """The last one of these."""
+    calls: CallIndex
+    largest: int
+    """Tokens of the largest message."""
+    longest: int
+    """Letters of the longest name of a tool."""
+
+    def is_beginning_of(self, messages: Sequence[Message], estimator: str) -> bool:
+        """Do the messages begin with those that are known, weighed by that estimator? O(1)."""
+        if estimator != self.estimator or not 0 < self.settled <= len(messages):
+            return False
+        return messages[self.settled - 1] is self.last
+
+
+def _known(measure: Estimator, messages: Sequence[Message], former: KnownMessages | None = None) -> KnownMessages:
+    """Look at the messages that `former` does not know. O(their number)."""
+    known = former.settled if former is not None else 0
+    new = [messages[at] for at in range(known, len(messages))] if known else messages
+    calls = CallIndex(new, former.calls if former is not None else None)
+    largest = max((count(measure, message) for message in new), default=1)
+    longest = max((len(call.name) for message in new for call in message.calls), default=0)
+    if former is not None:
+        largest, longest = max(largest, former.largest), max(longest, former.longest)
+    settled = max(0, len(messages) - UNSETTLED)
+    last = messages[settled - 1] if settled else None
+    return KnownMessages(measure.name, settled, last, calls, largest, longest)
 
 
 def changed_since(state: State) -> Mapping[str, FateName]:

@@ -11,12 +11,13 @@ from inspector.core.findings.prompt_change import find_prompt_change
 from inspector.core.findings.spending import SessionCost, session_cost
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
-from inspector.gui.bridge import LatestJob, Task
+from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.navigation import go_to, stand_at
+from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.cost.advice_list import AdviceList
 from inspector.gui.panels.cost.figures import CostFigures, CostRow, cost_figures
 from inspector.gui.panels.panel import PlotPanel
@@ -54,7 +55,7 @@ class CostPanel(PlotPanel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._state = State()
-        self._job = LatestJob(desk.bridge)
+        self._job = PacedJob(desk.bridge, self)
         self._whole: tuple[Session, SessionCost] | None = None
         """A session, and what is worked out of it."""
         self.figures: CostFigures | None = None
@@ -128,7 +129,7 @@ class CostPanel(PlotPanel):
             self._whole, self.figures = (session, found[0]), found[1]
             self._show()
 
-        self._job.run(job, done)
+        self._job.run(session, (thread.id,), job, done)
         self._show()
 
     def _show(self) -> None:

@@ -17,13 +17,14 @@ from inspector.core.findings.answers import (
     lost_answer,
 )
 from inspector.core.tokens.estimators import estimator
-from inspector.gui.bridge import Lane, LatestJob
+from inspector.gui.bridge import Lane
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, row
 from inspector.gui.look.glossary import explain
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.navigation import go_to
+from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import EmphasisLabel
 from inspector.workbench.state import State
@@ -62,6 +63,8 @@ CARDS: dict[Question, CardText] = {
 READING = "Reading the file…"
 NO_SESSION = "Nothing is open."
 
+LATE_MS = 1_000
+"""Milliseconds that a session has more requests than an answer is about before that is said."""
 _SIDE, _EDGE, _GAP, _INSET = 16, 7, 12, 14
 """Pixels beside, above and below, and between the cards; beside their words."""
 _LEAST_SHARE = 0.22
@@ -75,7 +78,7 @@ _RESERVED_LINES = 4
 
 
 class GlancePanel(Panel):
-    """Works out each answer in a job of its own; while a session grows, one after the other."""
+    """Works out each answer in a job of its own, and while a session grows at the pace of `PacedJob`."""
 
     TITLE: ClassVar[str] = "At a glance"
     HEADED: ClassVar[bool] = True
@@ -84,7 +87,8 @@ class GlancePanel(Panel):
         super().__init__(desk)
         self._soon = delayed(self, 0, self._fit)
         self._state = State()
-        self._jobs = {question: LatestJob(desk.bridge) for question in QUESTIONS}
+        self._jobs = {question: PacedJob(desk.bridge, self) for question in QUESTIONS}
+        self._late = delayed(self, LATE_MS, self._say_late)
         self.cards = {question: AnswerCard(CARDS[question], self._go) for question in QUESTIONS}
         self._row = row(*self.cards.values(), of=self, gap=_GAP)
         self._row.setContentsMargins(_SIDE, _EDGE, _SIDE, _EDGE)
@@ -104,32 +108,42 @@ class GlancePanel(Panel):
                 self._work_out(question)
 
     def _depends_on(self, question: Question) -> tuple[object, ...]:
-        """Return all that an answer depends on."""
+        """Return what an answer depends on besides the session."""
         state = self._state
         match question:
             case "filled":
-                return state.session, state.thread, state.user_window, state.estimator
+                return state.thread_id, state.user_window, state.estimator
             case "lost":
-                return state.session, state.thread
+                return (state.thread_id,)
             case "cost":
-                return (state.session,)
+                return ()
 
     def _work_out(self, question: Question) -> None:
-        job = self._jobs[question]
-        if job.busy or not self.is_new(question, *self._depends_on(question)):
+        job, session, thread = self._jobs[question], self._state.session, self._state.thread
+        depends_on = self._depends_on(question)
+        if session is None or thread is None or not self.is_new(question, session, depends_on):
             return
-        card, work_out = self.cards[question], self._answerer(question)
+        card, work_out, last = self.cards[question], self._answerer(question), len(thread.requests) - 1
         if card.answer is None:
             card.show_answer(None, CARDS[question].pending)
             self._fit()
 
         def show(answer: ShortAnswer) -> None:
             card.show_answer(answer)
+            card.last = last
+            card.show_extent(is_late=False)
             self._fit()
-            self._work_out(question)  # the session may have grown meanwhile
+            self._late.start()
 
         lane: Lane = "compute" if question == "filled" else "card"  # the others go over the whole session
-        job.run(lambda task: work_out(), show, lane=lane)
+        job.run(session, depends_on, lambda task: work_out(), show, lane=lane)
+        if not self._late.isActive():
+            self._late.start()
+
+    def _say_late(self) -> None:
+        """Say of each answer how much of the session it is about, if that is not all of it."""
+        for question, card in self.cards.items():
+            card.show_extent(self._jobs[question].is_late)
 
     def _answerer(self, question: Question) -> Callable[[], ShortAnswer]:
         """Return what works out an answer about what is open now, on any thread."""
@@ -206,6 +220,8 @@ class AnswerCard(Guarded, QFrame):
         super().__init__()
         self._text, self._go = text, go
         self.answer: ShortAnswer | None = None
+        self.last = 0
+        """The last request that the answer is about."""
         self.setObjectName("AnswerCard")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # as wide as the panel says
@@ -237,6 +253,13 @@ class AnswerCard(Guarded, QFrame):
         pressable = Qt.CursorShape.ArrowCursor if answer is None else Qt.CursorShape.PointingHandCursor
         self.setCursor(pressable)
         self.setAccessibleName(f"{self._text.caption.capitalize()}: {self.words}")
+
+    def show_extent(self, is_late: bool) -> None:
+        """Say beside the caption up to which request the answer is true, if the session has more."""
+        words = f"{self._text.caption} · UP TO REQUEST {self.last:,}" if is_late and self.answer else self._text.caption
+        if self._caption.text() != words:
+            self._caption.setText(words)
+            self._fit_link()
 
     def show_details(self) -> None:
         """Show all sentences of the answer."""

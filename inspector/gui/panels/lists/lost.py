@@ -12,11 +12,12 @@ from inspector.core.facts.fact import KINDS, FactKind, by_kind
 from inspector.core.findings.lost import CompactionLoss, LostRow, lost_between, lost_by_compactions
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
-from inspector.gui.bridge import LatestJob, Task
+from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import delayed, holding, menu_button, row, small_button
 from inspector.gui.look.number_formats import grouped, short
 from inspector.gui.navigation import go_to
+from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.diff import Sides, sides
@@ -90,7 +91,9 @@ class LostPanel(ListPanel[LossRow]):
         """What the compactions of a thread lost: looked up once for all of them."""
         self._wanted: Sides | None = None
         self._shown: Sides | None = None
-        self._job = LatestJob(desk.bridge)
+        self._job = PacedJob(desk.bridge, self)
+        self._comparison = 0
+        """Number of the comparison that is wanted."""
         self._losses: Sequence[LossRow] = ()
         self._kind: FactKind | None = None
         self._soon = delayed(self, 150, self._look)
@@ -134,6 +137,7 @@ class LostPanel(ListPanel[LossRow]):
                 self._wanted = self._shown = None
                 self._show_losses(())
         elif not chosen.is_same(self._wanted) or state.thread is not self._thread:
+            self._comparison += not chosen.is_same(self._wanted)
             self._wanted, self._shown = chosen, None
             self._session, self._thread = state.session, state.thread
             self._soon.start()
@@ -141,26 +145,28 @@ class LostPanel(ListPanel[LossRow]):
     def _look(self) -> None:
         """One look at a time; what was wanted meanwhile is looked at next."""
         wanted = self._wanted
-        if wanted is None or self._job.busy or wanted.is_same(self._shown):
-            return
-        self.says.setText("looking …")
         session, thread, known = self._session, self._thread, self._known
+        if wanted is None or session is None or self._job.busy or wanted.is_same(self._shown):
+            return
 
         def work(task: Task) -> tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]:
             found = known
-            if session is not None and thread is not None and _recorded_at(wanted) is not None:
+            if thread is not None and _recorded_at(wanted) is not None:
                 found = known if known[0] is thread else (thread, lost_by_compactions(session, thread))
             return losses(wanted, found[1]), found
 
         def done(worked: tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]) -> None:
             found, self._known = worked
-            if wanted.is_same(self._wanted):
-                self._shown = wanted
+            is_newest = wanted.is_same(self._wanted)
+            if is_newest:
+                self._shown = wanted if thread is self._thread else None
                 self._show_losses(found)
-            else:
+            if not is_newest or thread is not self._thread:
                 self._look()
 
-        self._job.run(work, done)
+        self._job.run(session, (self._comparison,), work, done)
+        if not self._job.is_late:
+            self.says.setText("looking …")
 
     def _show_losses(self, found: Sequence[LossRow]) -> None:
         self._losses = found

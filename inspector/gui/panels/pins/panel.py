@@ -20,6 +20,7 @@ from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import go_to
+from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.painted import PaintedCell
@@ -82,9 +83,11 @@ class PinsPanel(ListPanel[PinLine]):
         super().__init__(desk)
         self._state = State()
         self._thread: Thread | None = None
+        self._subject = ("", "")
+        """Path of the session, and id of the thread."""
         self._pins: tuple[str, ...] = ()
         self._recorded: Sequence[PinHistory] = ()
-        self._looking = LatestJob(desk.bridge)
+        self._looking = PacedJob(desk.bridge, self)
         self._known: Known = {}
         self._driving = LatestJob(desk.bridge)
         self._pressed = 0
@@ -116,8 +119,10 @@ class PinsPanel(ListPanel[PinLine]):
         """Another thread or other pins are looked for anew; the playhead always."""
         self._state = state
         if state.thread is not self._thread or state.pins != self._pins:
-            if state.thread is not self._thread:
+            path = state.session.path if state.session is not None else ""
+            if state.thread is not self._thread and (not path or (path, state.thread_id) != self._subject):
                 self._recorded = ()
+            self._subject = path, state.thread_id
             self._thread, self._pins = state.thread, state.pins
             self._known.clear()
             self._look()
@@ -127,14 +132,15 @@ class PinsPanel(ListPanel[PinLine]):
             self.table.viewport().update()
 
     def _look(self) -> None:
-        thread, given = self._thread, self._pins
-        self._looking.cancel()
-        if thread is not None:
+        session, thread, given = self._state.session, self._thread, self._pins
+        if session is None or thread is None:
+            self._looking.cancel()
+        else:
 
             def follow(task: Task) -> Sequence[PinHistory]:
                 return recorded_pins(thread, PinIndex(find_pins(thread, given)))
 
-            self._looking.run(follow, self._take, lane="pass")
+            self._looking.run(session, (thread.id, given), follow, self._take, lane="pass")
         self._show()
 
     def _take(self, recorded: Sequence[PinHistory]) -> None:

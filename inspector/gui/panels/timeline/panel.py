@@ -19,6 +19,7 @@ from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to, stand_at
+from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.panels.timeline.frame import ROWS, SPACE_ABOVE, measure_overview, measure_row, measure_ruler
 from inspector.gui.panels.timeline.line_drag import LineDrag
@@ -79,8 +80,8 @@ class Timeline(PlotPanel):
         self._misses: tuple[Rebilling, ...] = ()
         self._job_marks: dict[str, tuple[Mark, ...]] = {}
         """What jobs found, by their names."""
-        self._drawing, self._filling = LatestJob(desk.bridge), LatestJob(desk.bridge)
-        self._miss_job, self._user_job, self._pin_job = (LatestJob(desk.bridge) for _ in range(3))
+        self._drawing, self._filling = LatestJob(desk.bridge), PacedJob(desk.bridge, self)
+        self._miss_job, self._user_job, self._pin_job = (PacedJob(desk.bridge, self) for _ in range(3))
         self._summing = LatestJob(desk.bridge)
         self.words = Elided("quiet")
         self.words.setToolTip(tip(GESTURES))
@@ -267,16 +268,12 @@ class Timeline(PlotPanel):
         if self.is_new("area kind", state.session.path if state.session is not None else "", state.thread_id, kind):
             self._filling.cancel()
             self._show_areas(None)
-        if self._filling.busy or not self.is_new("areas", state.thread, state.pressures, kind):
+        if not self.is_new("areas", state.thread, state.pressures, kind):
             return
-        if kind is None or state.pressures is None or state.thread is None:
+        if kind is None or state.pressures is None or state.session is None or state.thread is None:
             return
-
-        def show(found: Areas) -> None:
-            self._show_areas(found)
-            self._draw_areas()  # the session may have grown meanwhile
-
-        self._filling.run(lambda task: areas(state, kind, task.cancelled), show)
+        about = (state.thread.id, kind, state.estimator)
+        self._filling.run(state.session, about, lambda task: areas(state, kind, task.cancelled), self._show_areas)
 
     def _show_areas(self, found: Areas | None) -> None:
         self.plot.show_areas(found)
@@ -322,8 +319,7 @@ class Timeline(PlotPanel):
     # -- marks ---------------------------------------------------------------------------------------------------------
 
     def _draw_marks(self) -> None:
-        """Show the marks; misses, user messages and pins are looked for in jobs, one after the other while a session
-        grows."""
+        """Show the marks; misses, user messages and pins are looked for in jobs, at the pace of `PacedJob`."""
         state = self._state
         if self.is_new("marked", state.session.path if state.session is not None else "", state.thread_id):
             self._misses, self._job_marks = (), {}
@@ -332,8 +328,8 @@ class Timeline(PlotPanel):
             self._select(None)
         if state.opening is None and state.session is not None and state.thread is not None:
             self._find_misses(state.session, state.thread)
-            self._find_user_messages(state.thread)
-            self._find_gone_pins(state.thread, state.pins)
+            self._find_user_messages(state.session, state.thread)
+            self._find_gone_pins(state.session, state.thread, state.pins)
         found = [mark for marks in self._job_marks.values() for mark in marks]
         self.plot.show_marks((*found, *chosen_marks(state)), state.at)
         self.plot.describe(self._spoken(state))
@@ -347,16 +343,18 @@ class Timeline(PlotPanel):
             self._misses = misses
             self._keep_marks("misses", miss_marks(misses))
 
-        if not self._miss_job.busy and self.is_new("misses", thread):
-            self._miss_job.run(lambda task: cache_breaks(thread, session), show)
+        if self.is_new("misses", thread):
+            self._miss_job.run(session, (thread.id,), lambda task: cache_breaks(thread, session), show)
 
-    def _find_user_messages(self, thread: Thread) -> None:
-        if not self._user_job.busy and self.is_new("user messages", thread):
-            self._user_job.run(lambda task: user_marks(thread), partial(self._keep_marks, "users"), lane="pass")
+    def _find_user_messages(self, session: Session, thread: Thread) -> None:
+        show = partial(self._keep_marks, "users")
+        if self.is_new("user messages", thread):
+            self._user_job.run(session, (thread.id,), lambda task: user_marks(thread), show, lane="pass")
 
-    def _find_gone_pins(self, thread: Thread, pins: tuple[str, ...]) -> None:
-        if not self._pin_job.busy and self.is_new("pins", thread, pins):
-            self._pin_job.run(lambda task: pin_marks(thread, pins), partial(self._keep_marks, "pins"), lane="pass")
+    def _find_gone_pins(self, session: Session, thread: Thread, pins: tuple[str, ...]) -> None:
+        show = partial(self._keep_marks, "pins")
+        if self.is_new("pins", thread, pins):
+            self._pin_job.run(session, (thread.id, pins), lambda task: pin_marks(thread, pins), show, lane="pass")
 
     def _spoken(self, state: State) -> str:
         place = "the end" if state.at is None else f"request {state.at}"
