@@ -32,6 +32,10 @@ class Torn(Exception):
     """It changed while it was read: what was read does not belong together. Look again."""
 
 
+class Damaged(Torn):
+    """What was read makes no sense, though nothing changed meanwhile: another look will find the same."""
+
+
 class _UnlockedFile(apsw.VFSFile):
     def xLock(self, level: int) -> None:
         pass
@@ -80,7 +84,9 @@ def reading(path: Path) -> Iterator[apsw.Connection]:
         raise NothingToRead(f"{path} is not the database that it should be: {why}") from None
     except apsw.ReadOnlyError:  # a journal beside it says that a change of the file itself is under way
         raise Torn(f"{path} is being written") from None
-    except (apsw.Error, UnicodeDecodeError) as why:
+    except (apsw.CorruptError, UnicodeDecodeError) as why:
+        raise Damaged(f"{path} is damaged: {why}") from None
+    except apsw.Error as why:
         raise Torn(f"{path} cannot be read: {why}") from None
     finally:
         if _moment(path) != before:

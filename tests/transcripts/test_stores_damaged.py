@@ -2,10 +2,16 @@
 
 import json
 import sqlite3
+from contextlib import AbstractContextManager
 from pathlib import Path
+from time import sleep
 
+import apsw
 import pytest
 
+from inspector.core.errors import NothingToRead
+from inspector.transcripts import stores
+from inspector.transcripts.database import reading
 from inspector.transcripts.files import open_transcript
 from tests.core.formats.test_openclaw import LINES
 
@@ -30,3 +36,32 @@ def test_rows_ordered_by_values_of_several_types_are_read(odd: object, tmp_path:
     assert session.format == "openclaw"
     assert len(session.main.requests) == 2
     assert [problem.what for problem in session.problems] == ["not a session record"]
+
+
+@pytest.mark.parametrize("cut", [0.5, 0.9])
+def test_database_when_it_is_damaged_is_read_twice_at_most(
+    cut: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "openclaw-agent.sqlite"
+    with sqlite3.connect(path) as database:
+        database.executescript(SCHEMA)
+        database.execute("insert into session_windows values ('5f5e', 'agent:main', 1, 2, null)")
+        text = json.dumps(LINES[-1]) + " " * 3_000
+        database.executemany(
+            "insert into transcript_events values ('5f5e', ?, ?, ?)", [(n, text, n) for n in range(200)]
+        )
+    database.close()
+    whole = path.read_bytes()
+    kept = round(len(whole) * cut) // 4096 * 4096
+    path.write_bytes(whole[:kept] + b"\xff" * (len(whole) - kept))
+    sleep(0.05)  # the clock of files ticks every 10 ms
+    looks = list[Path]()
+
+    def count_looks(read: Path) -> AbstractContextManager[apsw.Connection]:
+        looks.append(read)
+        return reading(read)
+
+    monkeypatch.setattr(stores, "reading", count_looks)
+    with pytest.raises(NothingToRead, match="damaged"):
+        open_transcript(path)
+    assert len(looks) <= 2
