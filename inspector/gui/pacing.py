@@ -22,7 +22,7 @@ FEW, MANY = 0.01, 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _WantedJob:
     """A job that is wanted, and what it is about."""
 
     subject: tuple[object, ...]
@@ -42,11 +42,11 @@ class PacedJob:
     def __init__(self, bridge: Bridge, owner: QObject) -> None:
         """`owner`: a panel; with it the waiting ends."""
         self._job = LatestJob(bridge)
-        self._last: _Call | None = None
+        self._last: _WantedJob | None = None
         """The one that was begun last."""
         self._seen = 0
         """Identity of the session for which a job was wanted last."""
-        self._next: _Call | None = None
+        self._next: _WantedJob | None = None
         self._cost_s = 0.0
         """Seconds of processor time that the last job took."""
         self._ended = 0.0
@@ -82,7 +82,7 @@ class PacedJob:
             done(result[0])
             self._schedule()
 
-        call = _Call((session.path, *subject), id(session), count_requests(session), start)
+        call = _WantedJob((session.path, *subject), id(session), count_requests(session), start)
         last, seen, self._seen = self._last, self._seen, call.session
         if last is None or not session.path or last.subject != call.subject or seen == call.session:
             self._begin(call)
@@ -96,7 +96,7 @@ class PacedJob:
         self._timer.stop()
         self._last = self._next = None
 
-    def _begin(self, call: _Call) -> None:
+    def _begin(self, call: _WantedJob) -> None:
         self._last, self._next = call, None
         self._timer.stop()
         call.start()

@@ -32,7 +32,7 @@ class Torn(Exception):
     """It changed while it was read: what was read does not belong together. Look again."""
 
 
-class Damaged(Torn):
+class DamagedDatabase(Torn):
     """What was read makes no sense, though nothing changed meanwhile: another look will find the same."""
 
 
@@ -85,7 +85,7 @@ def reading(path: Path) -> Iterator[apsw.Connection]:
     except apsw.ReadOnlyError:  # a journal beside it says that a change of the file itself is under way
         raise Torn(f"{path} is being written") from None
     except (apsw.CorruptError, UnicodeDecodeError) as why:
-        raise Damaged(f"{path} is damaged: {why}") from None
+        raise DamagedDatabase(f"{path} is damaged: {why}") from None
     except apsw.Error as why:
         raise Torn(f"{path} cannot be read: {why}") from None
     finally:

@@ -20,7 +20,7 @@ from inspector.core.formats.many import place_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
 from inspector.core.untyped import text_of
-from inspector.transcripts.database import MAGIC, Damaged, Torn, reading, transcript_stat
+from inspector.transcripts.database import MAGIC, DamagedDatabase, Torn, reading, transcript_stat
 from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat
 
@@ -159,7 +159,7 @@ def sessions_in(path: Path) -> list[StoredSession]:
 def _patiently(path: Path, read: Callable[[apsw.Connection, StoreLayout], T]) -> T:
     try:
         return _read(path, read, _TRIES)
-    except Damaged as why:
+    except DamagedDatabase as why:
         raise NothingToRead(str(why)) from None
     except Torn as why:
         raise NothingToRead(f"{path} cannot be read: {why}") from None
@@ -173,7 +173,7 @@ def _read(path: Path, read: Callable[[apsw.Connection, StoreLayout], T], tries: 
             with reading(path) as database:
                 return read(database, _layout_of(path, database))
         except Torn as why:
-            is_damaged = isinstance(why, Damaged)
+            is_damaged = isinstance(why, DamagedDatabase)
             if not tries or (is_damaged and was_damaged):
                 raise
             was_damaged = is_damaged
