@@ -377,6 +377,16 @@ def test_rows_of_marks_have_their_names_and_counts(opened: Timeline, monkeypatch
     assert rows.accessibleDescription().startswith("1 compaction, 3 cache misses, 9 user messages, ")
 
 
+def test_counts_of_rows_when_zoomed_in_say_how_many_are_in_sight(opened: Timeline) -> None:
+    rows = opened.plot.mark_rows
+    opened.plot.frame.range.show(77.5, 117.5)
+    counts = dict(zip(rows.titles, rows.counts, strict=True))
+    assert counts["Compaction"] == "1"
+    assert counts["Cache miss"] == "2 of 3"
+    assert counts["User message"] == "4 of 9"
+    assert counts["Over 60%, 75%"] == "1 of 20 requests"
+
+
 def test_marks_of_different_kinds_are_never_drawn_as_one(opened: Timeline) -> None:
     rows = opened.plot.mark_rows
     for apart in (1, 2, 5, 30):
@@ -545,7 +555,7 @@ def test_shift_and_drag_select_requests_and_sum_them(opened: Timeline, qtbot: Qt
     assert panel._title.text() == "Requests 96 to 105"
     assert panel._times.text() == "10 requests, 09:44 to 09:45"
     assert panel.values["Growth"].text() == "+30,080 tokens"
-    assert panel.values["Cost"].text().startswith("$0.81 (9% of $")
+    assert panel.values["Cost"].text() == "$0.81 of $8.67"
     assert panel.values["Cache misses"].text() == "1 (40,513 tokens, $0.25)"
     assert panel.values["Output"].text() == "3,598 tokens"
     assert [name for name, _, _ in panel.parts.parts][:2] == ["tool results", "tool calls"]

@@ -10,9 +10,9 @@ from inspector.core.calls import CallIndex
 from inspector.core.errors import Cancelled
 from inspector.core.findings.breaks import Rebilling
 from inspector.core.findings.composition import Category, segments, split
-from inspector.core.findings.spending import sum_bills, thread_bills
+from inspector.core.findings.spending import session_bills, sum_bills, thread_bills
 from inspector.core.message import Message
-from inspector.core.session import Thread
+from inspector.core.session import Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.prices import sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
@@ -41,7 +41,7 @@ class RangeSummary:
     cost: Decimal | None
     """US dollars; None: a model has no price."""
     whole_cost: Decimal | None
-    """US dollars of all requests of the thread."""
+    """US dollars of the whole session, with sub-agents and side calls."""
     misses: int
     missed_tokens: int
     missed_cost: Decimal | None
@@ -57,6 +57,7 @@ class RangeSummary:
 
 
 def summarise_range(
+    session: Session,
     thread: Thread,
     pressures: Pressures,
     misses: Sequence[Rebilling],
@@ -65,8 +66,8 @@ def summarise_range(
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> RangeSummary:
     """Sum up requests `first` to `last`. O(requests + text that came in). Raises Cancelled."""
-    bills = thread_bills(thread)
-    cost, whole = sum_bills(bills[first : last + 1]), sum_bills(bills)
+    cost = sum_bills(thread_bills(thread)[first : last + 1])
+    whole = sum_bills(bill.bill for bill in session_bills(session))
     inside = [miss for miss in misses if first <= miss.request <= last]
     usages = [request.usage for request in thread.requests[first : last + 1]]
     came_in, first_message = Counter[Category](), ""

@@ -98,12 +98,21 @@ class BandRow:
     """A row of bands, such as the requests over 60% and 75%."""
 
     title: str
-    count: int
-    """Requests in any of its bands."""
+    requests: tuple[int, ...]
+    """Those in any of its bands, in order."""
     bands: tuple[Band, ...]
     """Those that are painted later lie on top."""
     words: str
     """What a hover says."""
+
+    @property
+    def count(self) -> int:
+        """How many requests lie in any of its bands."""
+        return len(self.requests)
+
+    def count_between(self, first: int, last: int) -> int:
+        """How many of them are among the requests `first` to `last`?"""
+        return bisect_right(self.requests, last) - bisect_left(self.requests, first)
 
 
 @dataclass(slots=True)
@@ -190,8 +199,16 @@ class MarkRows(Guarded, QWidget):
 
     @property
     def counts(self) -> list[str]:
-        """What is written at the right of each row."""
-        return [f"{len(row.marks):,}" for row in self._rows] + [plural(row.count, "request") for row in self.bands]
+        """What is written at the right of each row: `9`, and `4 of 9` if not all of them are in sight."""
+        shown = self._frame.range
+        rows = [(self._visible_marks(row), len(row.marks), "") for row in self._rows]
+        rows += [(row.count_between(*shown.requests), row.count, "request") for row in self.bands]
+        return [_count_words(visible, count, noun) for visible, count, noun in rows]
+
+    def _visible_marks(self, row: "_MarkRow") -> int:
+        shown = self._frame.range
+        shift = 0.5 if row.kind in BETWEEN else 0.0
+        return bisect_right(row.places, shown.last + shift) - bisect_left(row.places, shown.first + shift)
 
     @property
     def row_height(self) -> int:
@@ -366,6 +383,12 @@ class MarkRows(Guarded, QWidget):
             return fold.words
         row = int(place.y()) // self.row_height - len(self._rows)
         return self.bands[row].words if 0 <= row < len(self.bands) else ""
+
+
+def _count_words(visible: int, count: int, noun: str) -> str:
+    """Return `4 of 9`, `1 of 20 requests`; of all `9`, `20 requests`."""
+    words = plural(count, noun) if noun else f"{count:,}"
+    return words if visible == count else f"{visible:,} of {words}"
 
 
 def mark_colour(colours: Colours, kind: MarkKind) -> str:

@@ -371,13 +371,14 @@ class Timeline(PlotPanel):
         self._summary = None
         self.plot.select(requests)
         self.range_panel.setVisible(requests is not None)
-        thread, pressures = self._state.thread, self._state.pressures
-        if requests is None or thread is None or pressures is None:
+        session, thread, pressures = self._state.session, self._state.thread, self._state.pressures
+        if requests is None or session is None or thread is None or pressures is None:
             return
         self.range_panel.show_range(requests, self.plot.canvas.ruler.times)
         misses, first, last = self._misses, requests.start, requests.stop - 1
         self._summing.run(
-            lambda task: summarise_range(thread, pressures, misses, first, last, task.cancelled), self._show_summary
+            lambda task: summarise_range(session, thread, pressures, misses, first, last, task.cancelled),
+            self._show_summary,
         )
 
     def _show_summary(self, summary: RangeSummary) -> None:

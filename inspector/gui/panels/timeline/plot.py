@@ -255,9 +255,11 @@ class TimelinePlot(Guarded, QWidget):
 def _band_row(title: str, firings: Sequence[tuple[Firing, str]]) -> BandRow:
     """Make a row of the requests above some lines; the bands of the last one lie on top."""
     bands = [Band(first, last, colour) for firing, colour in firings for first, last in firing.runs]
-    requests = {at for band in bands for at in range(band.first, band.last + 1)}
+    requests = set[int]()
+    for band in bands:
+        requests.update(range(band.first, band.last + 1))
     words = "\n".join(fired_words(firing) for firing, _ in firings)
-    return BandRow(title, len(requests), tuple(bands), words)
+    return BandRow(title, tuple(sorted(requests)), tuple(bands), words)
 
 
 def _share(line: GaugeLine) -> str:

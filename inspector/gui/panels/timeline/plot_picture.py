@@ -136,8 +136,8 @@ class PlotPicture(Guarded, QWidget):
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.drawPixmap(0, 0, self._picture)
-            if self.curves.heights:
-                self._paint_playhead(painter)
+            painter.setFont(self._frame.font)
+            self._paint_ruler(painter)
             if self.hasFocus():
                 painter.setPen(QPen(ink(self._frame.theme.colours.accent), 1))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -170,7 +170,6 @@ class PlotPicture(Guarded, QWidget):
                 whole = QRectF(0, 0, self.width(), area.bottom() + self._frame.metrics.height() / 2)
                 self.gutter.paint(painter, area, up, self.labels, whole)
             self._paint_handles(painter, area, up)
-            self.ruler.paint(painter, area.bottom(), self.across)
         return picture
 
     @property
@@ -274,11 +273,18 @@ class PlotPicture(Guarded, QWidget):
             painter.setBrush(ink(colours.window))
             painter.drawEllipse(after, 3.5, 3.5)
 
-    def _paint_playhead(self, painter: QPainter) -> None:
-        area, colours, across = self.area, self._frame.theme.colours, self.across
+    def _paint_ruler(self, painter: QPainter) -> None:
+        """Paint the ruler and, if it is in sight, the playhead with its flag; no number lies under the flag."""
+        foot, across = self.area.bottom(), self.across
         x = across.pixel(self._frame.place(self._frame.at))
-        if not across.start - 1 <= x <= across.end + 1:
-            return
+        is_visible = bool(self.curves.heights) and across.start - 1 <= x <= across.end + 1
+        flag = self.ruler.flag_room(foot, x, self.width()) if is_visible else QRectF()
+        self.ruler.paint(painter, foot, across, flag)
+        if is_visible:
+            self._paint_playhead(painter, x)
+
+    def _paint_playhead(self, painter: QPainter, x: float) -> None:
+        area, colours = self.area, self._frame.theme.colours
         painter.setPen(QPen(ink(colours.window), 3.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
         painter.setPen(QPen(ink(colours.playhead), 1.5))

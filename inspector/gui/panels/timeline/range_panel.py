@@ -7,7 +7,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from inspector.core.words import per_cent, plural
+from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, holding, row, scrolled, small_button
 from inspector.gui.look.colours import ink
@@ -165,7 +165,7 @@ def _cost_words(summary: RangeSummary) -> str:
         return "no price"
     share = ""
     if summary.whole_cost:
-        share = f" ({per_cent(float(summary.cost / summary.whole_cost), 0)} of {dollars(summary.whole_cost)})"
+        share = f" of {dollars(summary.whole_cost)}"
     return f"{dollars(summary.cost)}{share}"
 
 

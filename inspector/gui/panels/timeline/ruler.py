@@ -57,8 +57,8 @@ class Ruler:
         """Pixels of both rows with the ticks."""
         return measure_ruler(self._frame.metrics)
 
-    def paint(self, painter: QPainter, top: float, across: LinearScale) -> None:
-        """Paint ticks, requests and times."""
+    def paint(self, painter: QPainter, top: float, across: LinearScale, flag: QRectF) -> None:
+        """Paint ticks, requests and times, without those that `flag` would hide."""
         frame, metrics, colours = self._frame, self._frame.metrics, self._frame.theme.colours
         widest = max(metrics.horizontalAdvance(f"{frame.range.count:,}"), metrics.horizontalAdvance("00:00"))
         step = int(max(1, round_step((widest + APART) / across.per_value)))
@@ -67,7 +67,7 @@ class Ruler:
         high = metrics.height()
         first, last = frame.range.requests
         for at in range(-(-first // step) * step, last + 1, step):
-            self._paint_tick(painter, top, across.pixel(at), at, high)
+            self._paint_tick(painter, top, across.pixel(at), at, flag)
         if frame.left <= SMALLEST_GUTTER:
             return
         painter.setPen(ink(colours.quiet))
@@ -86,11 +86,14 @@ class Ruler:
             x, long = across.pixel(at), TICK if at % step == 0 else TICK / 2
             painter.drawLine(QPointF(x, top), QPointF(x, top + long))
 
-    def _paint_tick(self, painter: QPainter, top: float, x: float, at: int, high: float) -> None:
+    def _paint_tick(self, painter: QPainter, top: float, x: float, at: int, flag: QRectF) -> None:
         colours, metrics = self._frame.theme.colours, self._frame.metrics
         time = clock_time(self.times[at]) if at < len(self.times) else ""
         words = f"{at:,}"
-        wide = metrics.horizontalAdvance(words)
+        wide = max(metrics.horizontalAdvance(words), metrics.horizontalAdvance(time))
+        if flag.left() < x + wide / 2 and x - wide / 2 < flag.right():
+            return
+        wide, high = metrics.horizontalAdvance(words), metrics.height()
         room = QRectF(x - wide / 2, top + TICK, wide, high)
         self.numbers.append((room, words))
         painter.setPen(ink(colours.text))
