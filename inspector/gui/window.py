@@ -46,6 +46,8 @@ _BENEATH = ("inspector.transcripts.discover", "inspector.workbench.compare", "in
 """What the panels stand on and is not Qt's: two thirds of what loading them takes, off the GUI thread."""
 _LARGE = ("breakdown", "cost", "diff", "glance", "proxy")
 """Panels on which most of the rest hangs: loaded one by one."""
+_SOUGHT = (("Errors", "error", "F8"), ("Edits", "edit of a file", "P"), ("User", "message of the user", "U"))
+"""Kinds of messages, what they are called, and the key that leads to the next of them."""
 LEAST = QSize(640, 480)
 """Pixels to which the window can be shrunk."""
 _REST = 400
@@ -193,7 +195,7 @@ class MainWindow(Guarded, QMainWindow):
 
     def _commands(self) -> tuple[Command, ...]:
         """All that the window can do, but for its panels, which come later."""
-        bench, ask, step = self.workbench, self.ask_panel, self.step_in
+        bench, ask = self.workbench, self.ask_panel
         return (
             Command("Open a transcript…", self.choose_file, ("Ctrl+O",), "Session"),
             Command("Open the sample", self.open_sample, (), "Session"),
@@ -201,21 +203,7 @@ class MainWindow(Guarded, QMainWindow):
             Command("Follow the session while it is written", self.follow_session, (), "Session"),
             Command("Follow the newest session of this project", self.follow_project, (), "Session"),
             Command("Close the session", self.close_session, ("Ctrl+W",), "Session"),
-            Command("Back to where you were", self.history.go_back, ("Alt+Left",), "Walk"),
-            Command("Forward again", self.history.go_forward, ("Alt+Right",), "Walk"),
-            Command("Next request", bench.next, ("Right", "Alt+PgDown"), "Walk", typed=True),
-            Command("Previous request", bench.previous, ("Left", "Alt+PgUp"), "Walk", typed=True),
-            Command("First request", bench.first, ("Home", "Alt+Home"), "Walk", typed=True),
-            Command("Last request", bench.last, ("End", "Alt+End"), "Walk", typed=True),
-            Command("The buffer after the last record", partial(bench.move, None), ("Ctrl+End",), "Walk", typed=True),
-            Command("Next recorded compaction", self.next_compaction, ("C",), "Walk", typed=True),
-            Command("Previous recorded compaction", self.previous_compaction, ("Shift+C",), "Walk", typed=True),
-            Command("Next mark of the timeline", partial(step, "Timeline", 1), ("M",), "Walk", typed=True),
-            Command("Previous mark of the timeline", partial(step, "Timeline", -1), ("Shift+M",), "Walk", typed=True),
-            Command("Message below", partial(step, "Buffer", 1), ("Down", "J"), "Walk", typed=True),
-            Command("Message above", partial(step, "Buffer", -1), ("Up", "K"), "Walk", typed=True),
-            Command("Next change of the diff", partial(step, "Diff", 1, bring=True), ("F7",), "Walk"),
-            Command("Previous change of the diff", partial(step, "Diff", -1, bring=True), ("Shift+F7",), "Walk"),
+            *self._walk_commands(),
             *stepper_commands(bench),
             *edit_commands(self.desk, self),
             *self.runs.commands(),
@@ -231,6 +219,34 @@ class MainWindow(Guarded, QMainWindow):
             *(Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers") for name in ESTIMATORS),
             Command("Keys", self.show_keys, ("F1",), "Help"),
             Command("Quit", self.close, ("Ctrl+Q",), "Session"),
+        )
+
+    def _walk_commands(self) -> tuple[Command, ...]:
+        """From place to place: requests, compactions, marks, messages, hits, changes."""
+        bench, step = self.workbench, self.step_in
+        return (
+            Command("Back to where you were", self.history.go_back, ("Alt+Left",), "Walk"),
+            Command("Forward again", self.history.go_forward, ("Alt+Right",), "Walk"),
+            Command("Next request", bench.next, ("Right", "Alt+PgDown"), "Walk", typed=True),
+            Command("Previous request", bench.previous, ("Left", "Alt+PgUp"), "Walk", typed=True),
+            Command("First request", bench.first, ("Home", "Alt+Home"), "Walk", typed=True),
+            Command("Last request", bench.last, ("End", "Alt+End"), "Walk", typed=True),
+            Command("The buffer after the last record", partial(bench.move, None), ("Ctrl+End",), "Walk", typed=True),
+            Command("Next recorded compaction", self.next_compaction, ("C",), "Walk", typed=True),
+            Command("Previous recorded compaction", self.previous_compaction, ("Shift+C",), "Walk", typed=True),
+            Command("Next mark of the timeline", partial(step, "Timeline", 1), ("M",), "Walk", typed=True),
+            Command("Previous mark of the timeline", partial(step, "Timeline", -1), ("Shift+M",), "Walk", typed=True),
+            Command("Message below", partial(step, "Buffer", 1), ("Down", "J"), "Walk", typed=True),
+            Command("Message above", partial(step, "Buffer", -1), ("Up", "K"), "Walk", typed=True),
+            *(
+                Command(f"{word} {what}", partial(self.seek_message, kind, by), (f"{shift}{key}",), "Walk", typed=True)
+                for kind, what, key in _SOUGHT
+                for word, shift, by in (("Next", "", 1), ("Previous", "Shift+", -1))
+            ),
+            Command("Next hit of the search", partial(step, "Search", 1), ("F3",), "Find"),
+            Command("Previous hit of the search", partial(step, "Search", -1), ("Shift+F3",), "Find"),
+            Command("Next change of the diff", partial(step, "Diff", 1, bring=True), ("F7",), "Walk"),
+            Command("Previous change of the diff", partial(step, "Diff", -1, bring=True), ("Shift+F7",), "Walk"),
         )
 
     def _view_commands(self) -> tuple[Command, ...]:
@@ -329,6 +345,11 @@ class MainWindow(Guarded, QMainWindow):
             if bring:
                 self.docks.bring(title)
             self.docks.panel(title).step(rows)
+
+    def seek_message(self, kind: str, by: int) -> None:
+        """Go to the next message of a kind in the buffer, or with -1 to the previous one."""
+        if self.workbench.state.session is not None:
+            self.docks.panel("Buffer").seek(kind, by)
 
     def next_compaction(self) -> None:
         """Go to the next recorded compaction; after the last one to the first."""

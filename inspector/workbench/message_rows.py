@@ -247,6 +247,16 @@ _KINDS: dict[str, Callable[[Message], bool]] = {
 KINDS = ("All", *_KINDS)
 
 
+def next_of_kind(messages: Sequence[Message], kind: str, at: int, by: int) -> int | None:
+    """Return the place of the next message of a kind after `at`, or with `by` -1 of the one before it. O(messages).
+
+    Raises KeyError for an unknown kind.
+    """
+    is_wanted = _KINDS[kind]
+    places = range(at + 1, len(messages)) if by > 0 else range(at - 1, -1, -1)
+    return next((place for place in places if is_wanted(messages[place])), None)
+
+
 def of_kind(messages: Sequence[Message], kind: str) -> list[int] | None:
     """Indices of the messages of a kind, None for all of them. Raises KeyError for an unknown kind."""
     if kind == KINDS[0]:

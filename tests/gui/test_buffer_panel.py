@@ -179,3 +179,22 @@ def test_an_empty_model_has_nothing() -> None:
     model.show((), None, 0)
     assert model.rowCount() == 0
     assert model.place_of("x") == -1
+
+
+def test_seek_leads_to_errors_edits_and_messages_of_the_user(panel: BufferPanel) -> None:
+    bench = panel.desk.workbench
+    bench.move(10)
+    bench.select("main-u")
+    panel.seek("Errors", 1)
+    assert bench.state.selected == "main-r4"
+    panel.seek("Errors", 1)
+    assert bench.state.selected == "main-r9"
+    panel.seek("Errors", 1)
+    assert bench.state.selected == "main-r9"
+    assert bench.state.note == "No error after the selected message of this buffer."
+    panel.seek("Errors", -1)
+    assert bench.state.selected == "main-r4"
+    panel.seek("User", -1)
+    assert bench.state.selected == "main-u"
+    panel.seek("Edits", 1)
+    assert bench.state.note == "No edit of a file after the selected message of this buffer."

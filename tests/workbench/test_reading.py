@@ -13,7 +13,7 @@ from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thi
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
 from inspector.core.usage import Usage
-from inspector.workbench.message_rows import FIRST_LINE, KINDS, of_kind, row, with_text
+from inspector.workbench.message_rows import FIRST_LINE, KINDS, next_of_kind, of_kind, row, with_text
 from inspector.workbench.pressure.gauge import GaugeReading, reading, reserve
 from inspector.workbench.pressure.scale import watermarks
 from inspector.workbench.pressure.timeline import series
@@ -152,6 +152,17 @@ def test_kinds_and_texts() -> None:
         "Summaries": 1, "Images": 0, "Cleared": 0,
     }  # fmt: skip
     assert with_text(made, "TESTS/3.PY", None, lambda: False) == [7]
+
+
+def test_next_of_kind_walks_both_ways_and_ends() -> None:
+    edit = Message("e", "assistant", (ToolCall("1", "Edit", {"file_path": "/a.py", "old_string": "x"}),))
+    read = Message("r", "assistant", (ToolCall("2", "Read", {"file_path": "/a.py"}),))
+    messages = [read, edit, read, edit]
+    assert next_of_kind(messages, "Edits", -1, 1) == 1
+    assert next_of_kind(messages, "Edits", 1, 1) == 3
+    assert next_of_kind(messages, "Edits", 3, 1) is None
+    assert next_of_kind(messages, "Edits", 3, -1) == 1
+    assert next_of_kind(messages, "Edits", 0, -1) is None
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,8 @@ def test_verdict_of_a_due_tier_that_would_not_fire_after_the_first_says_so() -> 
     assert due_words(previews) == "L0 and L1 are due; only L0 will run."
     assert badge_words(previews, "L0") == "Runs first"
     assert badge_words(previews, "L1") == "Due"
+    assert badge_words(previews, "L2") == "Over, not due", "no memory is recorded"
+    assert badge_words(previews, "L3b") == "Not due"
 
 
 def test_effect_of_a_tier_says_what_it_frees_and_calls(bench: Workbench) -> None:

@@ -90,6 +90,9 @@ class Panel(Guarded, QWidget):
     def take(self, text: str) -> None:
         """The user typed `text` elsewhere for this panel to act on (Search), or wants to type here (Buffer)."""
 
+    def seek(self, kind: str, by: int) -> None:
+        """Go to the next thing of a kind, or with -1 to the previous one. By default nothing."""
+
     def step(self, rows: int) -> None:
         """The user wants the row so many further down; for panels that have rows."""
 

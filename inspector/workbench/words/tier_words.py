@@ -13,10 +13,15 @@ PATH_NOT_COUNTED = "Without the path of the file that it saves."
 
 
 def badge_words(previews: Previews, tier: str) -> str:
-    """`Runs first`, `Due`, `Not due`."""
+    """`Runs first`, `Due`, `Not due`; `Over, not due` if the buffer is over its line and something else prevents it."""
     if previews.next == tier:
         return "Runs first" if len(previews.due) > 1 else "Due"
-    return "Due" if tier in previews.due else "Not due"
+    if tier in previews.due:
+        return "Due"
+    verdict = next((one for one in previews.verdicts if one.tier == tier), None)
+    line = _line_of(previews, verdict) if verdict is not None else None
+    is_over = line is not None and verdict is not None and verdict.tokens is not None and line.fires(verdict.tokens)
+    return "Over, not due" if is_over else "Not due"
 
 
 def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> tuple[str, ...]:

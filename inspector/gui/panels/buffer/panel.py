@@ -30,13 +30,15 @@ from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, B
 from inspector.gui.panels.panel import Panel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.painted import ColumnHead, PaintedHead, PaintedList
-from inspector.workbench.message_rows import KINDS, NO_CALLS, no_messages_words, of_kind, with_text
+from inspector.workbench.message_rows import KINDS, NO_CALLS, next_of_kind, no_messages_words, of_kind, with_text
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
 
 _ONLY = 220
 """Pixels of what is said of the messages that are shown alone."""
+SOUGHT = {"Errors": "error", "Edits": "edit of a file", "User": "message of the user"}
+"""Kinds of messages that a key leads to, in the singular."""
 ORDER_KEY = "buffer/order"
 """Under which the chosen order is remembered."""
 MANY = 5_000
@@ -212,6 +214,18 @@ class BufferPanel(Panel):
             self.text.setText(text)
         self.text.setFocus()
         self.text.selectAll()
+
+    def seek(self, kind: str, by: int) -> None:
+        """Select the next message of a kind, or with `by` -1 the previous one; say so if there is none."""
+        buffer, selected = self._buffer, self.desk.workbench.state.selected
+        before = -1 if by > 0 else len(buffer)
+        at = next((place for place, message in enumerate(buffer) if message.id == selected), before)
+        place = next_of_kind(buffer, kind, at, by)
+        if place is not None:
+            self.desk.workbench.select(buffer[place].id)
+            return
+        where = "after" if by > 0 else "before"
+        self.desk.workbench.note(f"No {SOUGHT[kind]} {where} the selected message of this buffer.")
 
     def step(self, rows: int) -> None:
         count = self.model.rowCount()

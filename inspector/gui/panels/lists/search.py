@@ -154,6 +154,16 @@ class SearchPanel(ListPanel[MessageHit]):
     def open(self, place: int) -> None:
         self.desk.show_panel("Message")
 
+    def step(self, rows: int) -> None:
+        """Go to the next hit, or with -1 to the previous one, around the ends; ask for a text if there is none."""
+        if not self.table.rows:
+            self.desk.show_panel(self.TITLE)
+            return
+        now = self.table.currentIndex().row()
+        place = 0 if now < 0 and rows > 0 else (now + rows) % len(self.table.rows)
+        self.table.selectRow(place)
+        self.choose(place)
+
 
 def _places(text: str, found: Sequence[MessageHit]) -> FoundText:
     """Where they came into the buffer: marks of the timeline."""
