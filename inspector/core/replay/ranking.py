@@ -1,0 +1,140 @@
+"""Which of several policies is better: a front of cost against what was needed again, never a single winner.
+
+A policy under which a request would not have fitted into the window is infeasible and takes no part. Of the others
+those form the front that no other policy beats on both counts: what the session costs, and how many removed facts were
+needed again for each 1,000 tokens that were freed. One session cannot choose between them; over several sessions each
+figure has an interval (percentile bootstrap of the mean, 95%).
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import fmean, median
+from typing import NamedTuple
+
+from inspector.core.replay.report import RECORDED, ReplayReport
+from inspector.core.words import dollars, plural
+
+_RESAMPLES = 2_000
+_MANY_STEPS, _SMALL_STEP = 20, 0.01
+"""Steps of a policy from which on their number is mentioned, and share of the window below which a step is small."""
+ONE_SESSION = "One session cannot choose a policy: name several files to compare over sessions."
+FORGOTTEN = (
+    "What the recorded agent had already forgotten cannot be needed again: every policy looks a little too good."
+)
+
+
+class Interval(NamedTuple):
+    """The mean of some values, and the bounds between which it lies with 95% confidence."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One policy on one session, by the two figures that rank it."""
+
+    policy: str
+    cost_usd: Decimal | None
+    needed_per_1000: float | None
+    """Removed facts that were needed again, for each 1,000 tokens that were freed; None if nothing was freed."""
+    too_large: int
+    """Requests that would not have fitted into the window."""
+    in_front: bool = False
+
+    @property
+    def is_feasible(self) -> bool:
+        """Would every request have fitted into the window?"""
+        return not self.too_large
+
+
+def rank_policies(reports: Sequence[ReplayReport]) -> tuple[Standing, ...]:
+    """Return the standing of each policy on one session, in their order."""
+    standings = [_measure_standing(report) for report in reports]
+    return tuple(
+        Standing(one.policy, one.cost_usd, one.needed_per_1000, one.too_large, _is_in_front(one, standings))
+        for one in standings
+    )
+
+
+def _measure_standing(report: ReplayReport) -> Standing:
+    freed = sum(max(0, step.tokens_before - step.tokens_after) for step in report.compactions)
+    needed = None
+    if freed and report.losses.needs_are_known:
+        needed = report.losses.needed_later / (freed / 1_000)
+    return Standing(report.policy, report.spent.cost_usd, needed, report.over)
+
+
+def _is_in_front(standing: Standing, others: Sequence[Standing]) -> bool:
+    """Is it feasible, and does no feasible policy beat it on both counts?"""
+    if not standing.is_feasible or standing.cost_usd is None:
+        return False
+    return not any(_beats(other, standing) for other in others if other is not standing)
+
+
+def _beats(other: Standing, standing: Standing) -> bool:
+    if not other.is_feasible or other.cost_usd is None or standing.cost_usd is None:
+        return False
+    theirs, ours = other.needed_per_1000 or 0.0, standing.needed_per_1000 or 0.0
+    is_as_good = other.cost_usd <= standing.cost_usd and theirs <= ours
+    return is_as_good and (other.cost_usd < standing.cost_usd or theirs < ours)
+
+
+def describe_ranking(reports: Sequence[ReplayReport]) -> list[str]:
+    """Say which policies are infeasible, which form the front, and what limits the comparison: sentences."""
+    standings = rank_policies(reports)
+    sentences = []
+    infeasible = [one for one in standings if not one.is_feasible]
+    if infeasible:
+        listed = ", ".join(f"{one.policy} ({plural(one.too_large, 'request')} too large)" for one in infeasible)
+        sentences.append(f"Infeasible, because requests would not have fitted into the window: {listed}.")
+    front = sorted((one for one in standings if one.in_front), key=lambda one: one.cost_usd or Decimal(0))
+    if len(front) > 1:
+        listed = ", ".join(map(_describe_standing, front))
+        sentences.append(f"Not beaten on both cost and facts needed again per 1,000 tokens freed: {listed}.")
+    elif front:
+        sentences.append(f"Best on cost and on facts needed again: {_describe_standing(front[0])}.")
+    sentences += _describe_small_steps(reports)
+    return [*sentences, ONE_SESSION, FORGOTTEN]
+
+
+def _describe_standing(standing: Standing) -> str:
+    cost = "no price" if standing.cost_usd is None else dollars(standing.cost_usd)
+    needed = "nothing freed" if standing.needed_per_1000 is None else f"{standing.needed_per_1000:.2f}"
+    return f"{standing.policy} ({cost}, {needed})"
+
+
+def _describe_small_steps(reports: Sequence[ReplayReport]) -> list[str]:
+    """Name policies that compact very often for little: each step makes the provider's cache be written again."""
+    sentences = []
+    for report in reports:
+        freed = [step.tokens_before - step.tokens_after for step in report.compactions]
+        if report.policy == RECORDED or len(freed) < _MANY_STEPS or not report.window:
+            continue
+        usual = round(median(freed))
+        if usual < _SMALL_STEP * report.window:
+            sentences.append(
+                f"{report.policy} compacted {len(freed):,} times and freed {usual:,} tokens each (median); "
+                "each time the prompt after that place had to be cached again."
+            )
+    return sentences
+
+
+def estimate_mean(values: Sequence[float]) -> Interval:
+    """Return the mean of `values` with its 95% interval, by a bootstrap with a fixed seed.
+
+    Raises:
+        ValueError: there are no values.
+    """
+    if not values:
+        raise ValueError("no values")
+    mean = fmean(values)
+    if len(values) == 1:
+        return Interval(mean, mean, mean)
+    drawing = random.Random(0)
+    means = sorted(fmean(drawing.choices(values, k=len(values))) for _ in range(_RESAMPLES))
+    cut = round(0.025 * _RESAMPLES)
+    return Interval(mean, means[cut], means[-1 - cut])
