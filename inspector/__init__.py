@@ -1,3 +1,54 @@
-"""Context Inspector: the debugger for an LLM agent's context window."""
+"""Context Inspector: the debugger for an LLM agent's context window.
+
+The library is `inspector.api`, whose names can be imported from here; it is loaded when the first of them is asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from inspector.api import (
+        Buffer,
+        Compaction,
+        InspectorError,
+        PolicyRunner,
+        breakdown,
+        cost,
+        find_lost,
+        find_pins,
+        measure,
+        offline,
+        open_session,
+        policy,
+        read_request,
+        replay,
+        write_request,
+    )
+
+__all__ = [
+    "Buffer",
+    "Compaction",
+    "InspectorError",
+    "PolicyRunner",
+    "breakdown",
+    "cost",
+    "find_lost",
+    "find_pins",
+    "measure",
+    "offline",
+    "open_session",
+    "policy",
+    "read_request",
+    "replay",
+    "write_request",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the library when one of its names is first asked for: importing the package alone costs nothing."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from inspector import api
+
+    return getattr(api, name)

@@ -1,0 +1,335 @@
+"""The library: open sessions, measure a buffer, run compaction tiers on it, and ask what a compaction lost and cost.
+
+Everything here is public and follows semantic versioning: names are added in minor versions, and removed or changed in
+major versions only. Import it from the package: `from inspector import open_session, policy`. Nothing here needs a
+display, a network or a key. Expected failures raise `InspectorError` with one sentence that says what to do.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, offline
+from inspector.core.buffer import Buffer
+from inspector.core.dialects.catalogue import DIALECTS
+from inspector.core.errors import InspectorError
+from inspector.core.findings.breakdown import Breakdown, tool_calls
+from inspector.core.findings.breakdown import breakdown as _break_down
+from inspector.core.findings.lost import CompactionLoss, recorded_losses
+from inspector.core.findings.spending import SessionCost, session_cost
+from inspector.core.message import Message
+from inspector.core.needs import Answer, Need, drive
+from inspector.core.outcome import Outcome
+from inspector.core.policies.context import PolicyContext
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.place import PolicyChoice, context_at
+from inspector.core.policies.verdict import PolicyInput, Verdict
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.pins import Pin
+from inspector.core.replay.pins import find_pins as _find_pins
+from inspector.core.replay.report import ReplayReport, report
+from inspector.core.session import Session, Thread
+from inspector.core.tokens.catalogue import catalogue_window
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
+from inspector.core.tokens.pressure import Pressure, known_pressures
+from inspector.core.tokens.sizing import sizer
+from inspector.core.tokens.windows import Window, find_window
+from inspector.core.usage import Usage
+from inspector.extensions.policies import find_policy
+from inspector.extensions.windows import user_windows
+from inspector.transcripts.files import open_transcript
+
+__all__ = [
+    "Answer",
+    "Buffer",
+    "Compaction",
+    "InspectorError",
+    "Message",
+    "Need",
+    "PolicyRunner",
+    "Pressure",
+    "Session",
+    "Shape",
+    "Thread",
+    "Verdict",
+    "breakdown",
+    "cost",
+    "find_lost",
+    "find_pins",
+    "measure",
+    "offline",
+    "open_session",
+    "policy",
+    "read_request",
+    "replay",
+    "write_request",
+]
+
+Shape: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
+"""How a provider's API writes a request body."""
+_MODEL, _MAX_TOKENS = "model", 4_096
+"""What a written body names if nothing else is asked for."""
+
+
+# -- sessions ----------------------------------------------------------------------------------------------------------
+
+
+def open_session(path: str | Path, *, session: str = "", format: str | None = None) -> Session:  # noqa: A002
+    """Open a transcript of any supported format. The file is only read.
+
+    Args:
+        path: a file or a folder, also packed (gzip, zstd).
+        session: id of the session in a file that holds several; empty = the first.
+        format: name of the format, which overrules detection.
+
+    Returns:
+        The session. `session.main` is the main thread; `session.problems` lists lines that could not be read.
+
+    Raises:
+        InspectorError: the file cannot be read, or its format is not supported. The sentence says why.
+    """
+    name = f"{path}#{session}" if session else path
+    return open_transcript(name, format=format)
+
+
+def measure(session: Session, at: int | None = None, *, thread: str = "main") -> Pressure:
+    """Return the size of the buffer of a request, in tokens, with the kind of the number.
+
+    Args:
+        at: index of the request; None = the buffer after the last record.
+        thread: id of the thread.
+
+    Returns:
+        `tokens` (None if unknown), `kind` ("reported" by the provider, "predicted", "counted", "estimated", "unknown"),
+        and `band`, the range of a predicted number.
+    """
+    found = _find_thread(session, thread)
+    return known_pressures(found, estimator(DEFAULT_ESTIMATOR)).at(at)
+
+
+def breakdown(session: Session, at: int | None = None, *, thread: str = "main") -> Breakdown:
+    """Return what fills the buffer of a request: a tree whose parts add up to `measure(session, at).tokens`."""
+    found = _find_thread(session, thread)
+    place = len(found.requests) if at is None else at
+    size = sizer(known_pressures(found, estimator(DEFAULT_ESTIMATOR)), place)
+    return _break_down(size, size.pressure, found.place(place).buffer(), tool_calls(session, found))
+
+
+def find_lost(session: Session, *, thread: str = "main") -> tuple[CompactionLoss, ...]:
+    """Return what each recorded compaction, and each silent drop, of a thread removed for good, in order."""
+    return recorded_losses(session, _find_thread(session, thread)).each
+
+
+def find_pins(session: Session, *, thread: str = "main", texts: Iterable[str] = ()) -> tuple[Pin, ...]:
+    """Return the sentences in which the user instructs or constrains the agent, and `texts`, in order."""
+    return _find_pins(_find_thread(session, thread), texts)
+
+
+def cost(session: Session) -> SessionCost:
+    """Return what a session cost in US dollars, its cache misses with their causes, and whether compactions paid."""
+    return session_cost(session)
+
+
+def _find_window(session: Session, thread: Thread, at: int, chosen: int | None) -> Window:
+    place = at if at < len(thread.requests) else None
+    return find_window(session, thread, place, chosen, user_windows())
+
+
+def _find_thread(session: Session, thread: str) -> Thread:
+    try:
+        return session.main if thread == "main" else session.thread(thread)
+    except KeyError:
+        known = ", ".join(one.id for one in session.threads[:20])
+        raise InspectorError(f"There is no thread {thread!r}; this session has {known}.") from None
+
+
+# -- request bodies ----------------------------------------------------------------------------------------------------
+
+
+def read_request(body: Mapping[str, Any], shape: Shape) -> Buffer:
+    """Read a request body of a provider's API: its messages, system prompt and tools.
+
+    Raises:
+        InspectorError: the body has no list of messages.
+    """
+    dialect = DIALECTS[shape]
+    if dialect.unwrapped(body).get(dialect.key) is None:
+        raise InspectorError(f"A request body of the shape {shape} needs {dialect.key!r}.")
+    units = dialect.units(dialect.conversation(body))
+    messages = [message for unit in units for message in unit]
+    named = (_name_message(message, place) for place, message in enumerate(messages))
+    return Buffer(tuple(named), dialect.prompt(body))
+
+
+def _name_message(message: Message, place: int) -> Message:
+    """Give a message an id of its own: bodies have none."""
+    return Message(f"m{place}", message.role, message.parts, line=message.line, time=message.time)
+
+
+def write_request(
+    buffer: Buffer, shape: Shape, *, model: str = _MODEL, max_tokens: int = _MAX_TOKENS
+) -> dict[str, Any]:
+    """Write a buffer as a complete request body of a provider's API."""
+    return DIALECTS[shape].write_body(buffer, model, max_tokens)
+
+
+# -- policies ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What tiers made of a buffer."""
+
+    buffer: Buffer
+    """The buffer afterwards; the one before if nothing was due."""
+    outcomes: tuple[Outcome[Any], ...]
+    """Of each tier that ran: its name, success, events, and the fate of each message."""
+    asked: tuple[AnsweredNeed, ...]
+    """Every model call and file that a tier asked for, with the answer."""
+    state: Any
+    """The policy's running state afterwards, for the next call."""
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """Names of the tiers that ran, in order."""
+        return tuple(outcome.tier for outcome in self.outcomes)
+
+    @property
+    def succeeded(self) -> bool:
+        """Did every tier that ran succeed?"""
+        return all(outcome.succeeded for outcome in self.outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRunner:
+    """A compaction policy with its settings, ready to be asked. Made by `policy`."""
+
+    policy: Policy[Any, Any]
+    settings: tuple[tuple[str, str], ...] = ()
+    window: int | None = None
+
+    def explain(
+        self, buffer: Buffer, *, state: Any = None, reported: int | None = None, model: str = ""
+    ) -> tuple[Verdict, ...]:
+        """Say for each tier whether it is due for a buffer, and why. Nothing is changed.
+
+        Args:
+            state: running state of an earlier `Compaction`; None = the start of a session.
+            reported: prompt tokens that the provider reported for the last request, if it reported any.
+            model: name of the model, for its window.
+        """
+        return tuple(self.policy.due(self._put_in_context(buffer, state, reported, model)))
+
+    def compact(
+        self,
+        buffer: Buffer,
+        tier: str = "",
+        *,
+        answer: Answerer = offline,
+        state: Any = None,
+        reported: int | None = None,
+        model: str = "",
+    ) -> Compaction:
+        """Run the tiers that are due for a buffer, in the policy's own order; with `tier` run that one, due or not.
+
+        Args:
+            answer: answers what a tier asks for (`Summarize`, `RemoteCompact`, `ReadFile` ...); it raises a `Failure`
+                if it cannot. Default: an extractive summary, without a model.
+            state, reported, model: as in `explain`.
+
+        Raises:
+            InspectorError: there is no such tier.
+        """
+        context = self._put_in_context(buffer, state, reported, model)
+        return self._run(context, tier, answer)
+
+    def learn(self, buffer: Buffer, reported: int, *, state: Any = None, model: str = "") -> Any:
+        """Teach the policy what the provider reported for a buffer; return the new running state.
+
+        Roku, for one, calibrates its estimate by this. Pass the state to the next `explain` or `compact`.
+
+        Args:
+            reported: prompt tokens that the provider reported for this buffer.
+        """
+        context = self._put_in_context(buffer, state, None, model)
+        raw, _ = self.policy.measure(context)
+        return self.policy.learn(context.running, context.settings, raw, reported)
+
+    def explain_at(self, session: Session, at: int, *, thread: str = "main") -> tuple[Verdict, ...]:
+        """Say for each tier whether it was due before request `at` of a recorded session, and why."""
+        return tuple(self.policy.due(self._find_context(session, at, thread, "")))
+
+    def compact_at(
+        self, session: Session, at: int, tier: str = "", *, thread: str = "main", answer: Answerer = offline
+    ) -> Compaction:
+        """Run tiers on the buffer of request `at` of a recorded session, with what the policy had learned by then."""
+        return self._run(self._find_context(session, at, thread, tier), tier, answer)
+
+    def _put_in_context(self, buffer: Buffer, state: Any, reported: int | None, model: str) -> PolicyContext[Any, Any]:
+        window = self.window
+        if window is None and model:
+            window = catalogue_window(model, user_windows())
+        settings = self.policy.settings(self.settings, window)
+        running = self.policy.fresh(settings) if state is None else state
+        usage = None if reported is None else Usage(input=reported)
+        return PolicyContext(buffer, settings, running, PolicyInput(model=model, usage=usage), window)
+
+    def _find_context(self, session: Session, at: int, thread: str, tier: str) -> PolicyContext[Any, Any]:
+        found = _find_thread(session, thread)
+        window = _find_window(session, found, at, self.window)
+        return context_at(self.policy, PolicyChoice(self.settings), found, at, window, session.client, tier)
+
+    def _run(self, context: PolicyContext[Any, Any], tier: str, answer: Answerer) -> Compaction:
+        log = AnswerLog(answer)
+        outcomes: Sequence[Outcome[Any]]
+        if tier:
+            outcomes = (drive(self.policy.tier(tier, context), log),)
+        else:
+            outcomes = drive(self.policy.run_due(context), log)
+        end = context.after(*outcomes)
+        return Compaction(end.buffer, tuple(outcomes), tuple(log.asked), end.running)
+
+
+def policy(name: str | Path, *, window: int | None = None, **settings: Any) -> PolicyRunner:
+    """Return a policy by its name ("roku", "pulse", "pi", ...), an installed plug-in's name, or a Python file.
+
+    Args:
+        window: tokens of the model's window; None = by the model's name or the session.
+        settings: settings of the policy, by the names that `context-inspector step --set` takes.
+
+    Raises:
+        InspectorError: there is no such policy, no such setting, or a value is outside its limits.
+    """
+    found = find_policy(str(name))
+    pairs = tuple((key, _spell_value(value)) for key, value in settings.items())
+    found.settings(pairs, window)
+    return PolicyRunner(found, pairs, window)
+
+
+def _spell_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def replay(
+    session: Session,
+    runner: PolicyRunner,
+    *,
+    thread: str = "main",
+    answer: Answerer = offline,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReplayReport:
+    """Drive a policy over a whole recorded session: what it would have sent, cost, lost, and needed again.
+
+    Args:
+        progress: called with (requests done, all requests).
+    """
+    found = _find_thread(session, thread)
+    window = _find_window(session, found, len(found.requests), runner.window)
+    settings = runner.policy.settings((*runner.policy.of_client(session.client), *runner.settings), window.tokens)
+    ground = Ground(found, window.tokens, (), session.side_calls)
+    return report(ground, runner.policy, settings, answer, progress=progress)
