@@ -182,7 +182,8 @@ def check_lost(session: Session, histories: tuple[PinHistory, ...]) -> None:
         (one,) = found
         counted = replayed.paraphrased, replayed.lost, replayed.needed_later
         assert counted == (one.paraphrased, one.lost, one.needed_again)
-    document = cli_lost.losses_document(recorded_losses(session, thread))
+    losses_found = recorded_losses(session, thread)
+    document = cli_lost.losses_document(losses_found)
     assert [one["facts"]["lost"] for one in document["compactions"]] == [one.lost for one in found]
     schema.check(printed(document), schema.LOST)
-    assert list(cli_lost.lost_lines(document))
+    assert list(cli_lost.lost_lines(losses_found))

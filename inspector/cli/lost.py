@@ -1,19 +1,18 @@
 """`context-inspector lost FILE`: what the compactions that happened lost, and what of it was needed again."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, get_args
 
-from inspector.cli.output import listing, number, picked, plain, write_answer
+from inspector.cli.output import number, picked, plain, table, write_json, write_lines
 from inspector.cli.select import add_selection, select
 from inspector.core.errors import InspectorError
 from inspector.core.findings.lost import CompactionLoss, RecordedLosses, recorded_losses
+from inspector.core.findings.lost_rows import SHOWN, VERDICT_WORDS, LostRow, LostVerdict, ShownLine
 from inspector.core.replay.economics import paid_words
 from inspector.core.words import dollars
 
-SHOWN = 20
-"""Rows of one compaction in the answer for people; the JSON has all."""
 HOW = {"call": "tool_call", "answer": "answer", "user": "user"}
 
 
@@ -21,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
     parser.add_argument("--compaction", metavar="N", type=int, help="only this one: 0-based, negative from the end")
+    parser.add_argument("--all", action="store_true", help=f"all rows that are worth telling, not the first {SHOWN}")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -32,7 +32,10 @@ def run(arguments: argparse.Namespace) -> None:
         if not -count <= wanted < count:
             raise InspectorError(f"there is no compaction {wanted}: the thread has {count}, counted from 0.")
         losses = replace(losses, each=(losses.each[wanted],))
-    write_answer(losses_document(losses), arguments.json, lost_lines)
+    if arguments.json:
+        write_json(losses_document(losses))
+    else:
+        write_lines(lost_lines(losses, None if arguments.all else SHOWN))
 
 
 def losses_document(losses: RecordedLosses) -> dict[str, Any]:
@@ -43,75 +46,97 @@ def losses_document(losses: RecordedLosses) -> dict[str, Any]:
 
 def describe(one: CompactionLoss) -> dict[str, Any]:
     """One of the `compactions` of cli.md's `lost`."""
-    row = "kind=fact.kind text=fact.text message rank=fact.rank fate"
     return {
         **picked(one, "index thread before_request kind trigger tokens_before tokens_after"),
         **({} if one.is_readable else {"summary_readable": False}),
         **({} if one.is_shown else {"loss_shown": False}),
         "facts": picked(one, "before kept paraphrased lost needed_again"),
-        "lost": [
-            {**picked(lost, row), "needed_again": [asdict(use) | {"how": HOW[use.how]} for use in lost.needed]}
-            for lost in one.rows
-        ],
+        "verdicts": {verdict: one.count(verdict) for verdict in get_args(LostVerdict)},
+        "forgetting": {
+            **picked(one.forgetting, "calls repeated tokens usd:6 sentence"),
+            "again": [picked(back, "how what request message line tokens usd:6") for back in one.forgetting.again],
+        },
+        "lost": [_describe_row(row) for row in one.rows],
+        "shown": [{"text": line.text, "rows": len(line.rows)} for line in one.shown],
         **picked(one.economics, "cost_usd saved_per_request_usd paid_after_requests"),
     }
 
 
-def lost_lines(document: dict[str, Any]) -> Iterator[str]:
-    """The whole document, of each compaction the first facts."""
-    if not document["compactions"]:
-        yield "Nothing was compacted here, and nothing went silently."
-    for n, one in enumerate(document["compactions"]):
+def _describe_row(row: LostRow) -> dict[str, Any]:
+    fields = "kind=fact.kind text=fact.text message rank=fact.rank fate verdict nearest why request line is_open"
+    needed = [asdict(use) | {"how": HOW[use.how]} for use in row.needed]
+    return {**picked(row, fields), "worth_telling": row.is_worth_telling, "needed_again": needed}
+
+
+def lost_lines(losses: RecordedLosses, most: int | None = SHOWN) -> Iterator[str]:
+    """Yield what people read: of each compaction what it cost to get back, then what is gone, at most so many rows."""
+    if not losses.each:
+        yield "No compaction, and no silent drop: the whole conversation is still in context."
+    for n, one in enumerate(losses.each):
         yield from ([""] if n else [])
-        yield from _compaction(one)
-    if len(document["compactions"]) > 1:
-        together = document["together"]
-        yield ""
-        yield f"All together: {together['lost_words']} of {together['facts']:,} different facts lost, "
-        yield f"{together['needed_words']} of them needed again. A fact that was lost twice counts once."
+        yield from _compaction(one, most)
 
 
-def _compaction(one: dict[str, Any]) -> Iterator[str]:
-    facts, rows = one["facts"], one["lost"]
-    named = " ".join(word for word in (plain(one["trigger"]), one["kind"]) if word)
-    sizes = f"{number(one['tokens_before'])} -> {number(one['tokens_after'])} tokens"
-    bound = "" if one.get("summary_readable", True) else "at most "
-    needed = f"{facts['needed_again']:,} needed again"
-    needed = "needed again: unknown" if bound and not facts["needed_again"] else needed
-    yield f"{one['index']}: {named} before request {one['before_request']}, {sizes}"
-    if not one.get("loss_shown", True):
-        yield f"   all messages stand ({facts['before']:,} facts), and yet the provider counted less:"
-        yield "   what went is not in the file"
+def _compaction(one: CompactionLoss, most: int | None) -> Iterator[str]:
+    named = " ".join(word for word in (plain(one.trigger), one.kind) if word)
+    sizes = f"{number(one.tokens_before)} -> {number(one.tokens_after)} tokens"
+    yield f"{one.index}: {named} before request {one.before_request}, {sizes}"
+    if not one.is_shown:
+        yield "   Every message is still there, but the provider counted less: what was removed is not in the file."
         return
-    yield (
-        f"   {facts['before']:,} facts: {facts['kept']:,} kept, {facts['paraphrased']:,} in other words,"
-        f" {bound}{facts['lost']:,} lost; {needed}"
-    )
-    if bound:
-        yield "   its summary cannot be read here: what counts as lost may stand in it"
-    if one["cost_usd"] is not None:
-        cost, saved = dollars(one["cost_usd"]), dollars(one["saved_per_request_usd"])
-        paid = paid_words(one["paid_after_requests"]).replace("never paid", "never paid for itself")
-        yield f"   cost {cost}, saved {saved} a request: {paid}"
-    if shown := _first(rows):
-        fate = ("", lambda row: "in other words" if row["fate"] == "paraphrased" else "")
-        yield ""
-        yield from listing(shown, "kind", "text/70=fact", fate, "message/12=stood in", ("needed again", _uses))
-    if len(rows) > len(shown):
-        yield f"... and {len(rows) - len(shown):,} more (all of them with --json)"
+    yield f"   {one.forgetting.sentence}"
+    if not one.is_readable:
+        yield "   Its summary is not readable in this file: what it lost is unknown."
+    economics = one.economics
+    if economics.cost_usd is not None and economics.saved_per_request_usd is not None:
+        cost, saved = dollars(economics.cost_usd), dollars(economics.saved_per_request_usd)
+        paid = paid_words(economics.paid_after_requests).replace("never paid", "never paid for itself")
+        yield f"   It cost {cost} and saved {saved} a request: {paid}."
+    yield f"   {_counts(one)}"
+    lines = one.shown
+    if not lines:
+        yield "   Nothing that is worth telling was lost."
+        return
+    yield ""
+    yield from _table(lines[:most])
+    if most is not None and len(lines) > most:
+        yield f"... and {len(lines) - most:,} more (--all lists them)"
 
 
-def _first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the user said and what was decided, half of the room at most; what was needed again, then what ranks
-    highest; in the order of the list."""
-    said = [n for n, row in enumerate(rows) if row["kind"] in ("instruction", "constraint", "decision")][: SHOWN // 2]
-    rest = sorted(set(range(len(rows))) - set(said), key=lambda n: (not rows[n]["needed_again"], n))
-    return [rows[n] for n in sorted([*said, *rest[: SHOWN - len(said)]])]
+def _counts(one: CompactionLoss) -> str:
+    """`1,312 facts: 89 still in context, 12 carried in other words, 20 done; 1,191 gone, of which 31 were needed`."""
+    counts = {verdict: one.count(verdict) for verdict in get_args(LostVerdict)}
+    words = [f"{one.kept:,} kept", f"{counts['carried']:,} in other words", f"{counts['done']:,} done before"]
+    words += [f"{counts['gone']:,} gone", f"{counts['unsure']:,} not sure"]
+    words += [f"{counts['unknown']:,} not known"] if counts["unknown"] else []
+    return f"{one.before:,} facts: {', '.join(words)}."
 
 
-def _uses(row: Mapping[str, Any]) -> str:
-    uses = []
-    for use in row["needed_again"][:3]:
-        tokens = f", {use['tokens']:,} tokens" if use["tokens"] else ""
-        uses.append(f"{use['request']} ({use['how'].replace('_', ' ')}{tokens})")
-    return ", ".join(uses)
+def _table(lines: Sequence[ShownLine]) -> Iterator[str]:
+    """A line for each, the text last and whole; what is not sure has the nearest sentence below it."""
+    heads = ("verdict", "kind", ">request", ">line", "needed again", "what")
+    rows = [
+        (
+            VERDICT_WORDS[line.first.verdict],
+            line.first.fact.kind,
+            number(line.first.request),
+            number(line.first.line or None),
+            _uses(line),
+            plain(line.text),
+        )
+        for line in lines
+    ]
+    head, *listed = table(heads, rows)
+    yield head
+    for text, line in zip(listed, lines, strict=True):
+        yield text
+        if line.first.verdict == "unsure" and line.first.nearest:
+            yield f"          nearest in the summary: {plain(line.first.nearest, 100)}"
+        if line.first.verdict == "unknown":
+            yield f"          {line.first.why}"
+
+
+def _uses(line: ShownLine) -> str:
+    requests = dict.fromkeys(use.request for row in line.rows for use in row.needed)
+    named = ", ".join(map(str, list(requests)[:3]))
+    return f"{named}, ..." if len(requests) > 3 else named

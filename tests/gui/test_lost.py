@@ -53,7 +53,7 @@ def test_what_a_step_loses_is_listed_with_where_it_stood(desk: Desk, panel: Lost
         "Bash cat src/part_0.py",
         "ValueError: bad part 0 of <b>it</b>",
         "",
-        "lost",
+        "gone",
     ]
     click_cell(panel.table, 1)
     assert desk.workbench.state.selected == desk.workbench.state.recorded().messages[4].id
@@ -72,7 +72,7 @@ def test_what_an_unreadable_summary_lost_is_at_most_so_much(desk: Desk, panel: L
     desk.workbench.open(Session("test", (sealed(""),), path="sealed.jsonl"))
     desk.workbench.move(2)
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (9)")
-    assert panel.says.text() == ("At most 9 lost: the summary cannot be read here. What was needed again is unknown.")
+    assert panel.says.text() == "The summary is not readable in this file: 9 not known."
 
 
 def test_enter_shows_it_in_the_diff(desk: Desk, panel: LostPanel, qtbot: QtBot, asked: Asked) -> None:

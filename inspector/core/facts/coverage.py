@@ -36,7 +36,7 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(filter(None, map(_stem, _TOKEN.findall(text))))
 
 
-class Cover(NamedTuple):
+class Coverage(NamedTuple):
     """What covers a sentence best."""
 
     share: float
@@ -63,7 +63,7 @@ class Passages:
                 self._places[word].append(len(self._sentences))
             self._sentences.append(sentence)
 
-    def best(self, wanted: frozenset[str]) -> "Cover":
+    def best(self, wanted: frozenset[str]) -> "Coverage":
         """Return what covers most of these words: one sentence with the next. O(places of the words)."""
         held = defaultdict[int, set[str]](set)
         for word in wanted:
@@ -75,11 +75,11 @@ class Passages:
             if len(both) > best:
                 best, at = len(both), place
         if at < 0:
-            return Cover(0.0, "", "")
+            return Coverage(0.0, "", "")
         window = " ".join(self._sentences[at : at + 2]) if at + 1 in held else self._sentences[at]
         if at + 1 in held and len(held[at + 1]) > len(held[at]):
             at += 1
-        return Cover(best / len(wanted), self._sentences[at], window)
+        return Coverage(best / len(wanted), self._sentences[at], window)
 
 
 def merged(parts: Iterable[Sequence[tuple[str, frozenset[str]]]]) -> Passages:

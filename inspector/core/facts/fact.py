@@ -1,5 +1,6 @@
 """What a fact is. The kinds stand in the order in which their loss hurts: what the user wants first, numbers last."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -33,18 +34,40 @@ def by_kind(found: Iterable[Fact]) -> Mapping[FactKind, int]:
     return counts
 
 
+_CHANCE = re.compile(r":\d+|\bline \d+|\b\d+(?:\.\d+)? ?m?s\b")
+"""Lines and durations: another run of the same error has others."""
+
+
+def _same_saying(fact: Fact) -> str:
+    """What two sentences have in common that say the same: of an error without lines and durations."""
+    text = _CHANCE.sub("", fact.text) if fact.kind == "error" else fact.text
+    return " ".join(_WORDS.findall(text.lower())) or fact.text
+
+
+_WORDS = re.compile(r"\w+")
+
+
 def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
-    """Each fact with its other names: a path that another one ends with is the same file."""
+    """Return each fact with its other names.
+
+    A path that another one ends with is the same file, and so is `@src/a`; an error is the same whatever its lines and
+    durations; a wish is the same whatever its end signs.
+    """
     listed = list(gone)
-    parts = {fact.text: fact.text.lstrip("./").split("/") for fact in listed if fact.kind == "path"}
+    parts = {fact.text: fact.text.lstrip("@./").split("/") for fact in listed if fact.kind == "path"}
     paths = {path: ["/".join(named[n:]) for n in range(len(named))] for path, named in parts.items()}
     ends = {tail for tails in paths.values() for tail in tails[1:]}
     owner = dict[str, str]()
     for path in sorted(paths, key=len, reverse=True):
         if paths[path][0] not in ends:
             owner |= dict.fromkeys(paths[path], path)  # of several that end alike the shortest
+    sayings = dict[str, Fact]()
     found = dict[Fact, list[Fact]]()
     for fact in listed:
-        whole = owner[paths[fact.text][0]] if fact.kind == "path" else fact.text
-        found.setdefault(Fact(fact.kind, whole), []).append(fact)
+        whole = fact
+        if fact.kind == "path":
+            whole = Fact("path", owner[paths[fact.text][0]])
+        elif fact.kind in SENTENCES:
+            whole = sayings.setdefault(_same_saying(fact), fact)
+        found.setdefault(whole, []).append(fact)
     return list(found.items())

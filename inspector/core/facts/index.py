@@ -9,13 +9,13 @@ is worked out in time proportional to the messages that it took and left.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.names import unescaped
-from inspector.core.facts.reading import facts, texts
+from inspector.core.facts.reading import facts, retold_rules, texts, wishes
 from inspector.core.facts.sentences import LONGEST
 from inspector.core.facts.wording import Saying, plain
 from inspector.core.message import Message
@@ -51,11 +51,17 @@ def key_run(found: WordRun) -> WordRun:
     return found[begin : begin + 3]
 
 
+def _distinct_wishes(message: Message) -> dict[Fact, None]:
+    return dict.fromkeys(retold_rules(message) if message.summary else wishes(message))
+
+
 class FactIndex:
     """Facts and messages by number. Messages are told apart by identity: an edited one is another. Grows as it is used;
     for one thread of execution only."""
 
-    def __init__(self) -> None:
+    def __init__(self, wishes_only: bool = False) -> None:
+        """Begin without a message. `wishes_only`: know no facts but what the user asked for."""
+        self._read_facts: Callable[[Message], Iterable[Fact]] = _distinct_wishes if wishes_only else facts
         self.messages: list[Message] = []
         self.facts: list[Fact] = []
         self.number_by_id: dict[int, int] = {}
@@ -92,7 +98,7 @@ class FactIndex:
         """The facts of a message, by number, each once. O(text) the first time."""
         found = self._of.get(number)
         if found is None:
-            found = self._of[number] = tuple(map(self._id, facts(self.messages[number])))
+            found = self._of[number] = tuple(map(self._id, self._read_facts(self.messages[number])))
         return found
 
     def words_in(self, fact: int) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ _LOGGED = re.compile(r"^[^\n]*\d\d:\d\d:\d\d[^\n]*$", re.MULTILINE)
 _FEW = 4
 """Characters of a sentence that says something."""
 _OPTION = re.compile(r"(?:^|_)(?:status|state|mode|action|type|kind|level|priority|format)$")
+_QUOTES = "\"'`\u201c\u201d "
 _QUOTED = ("old_string", "old_str", "oldText", "old_text", "old", "search")
 
 
@@ -22,7 +23,7 @@ def facts(message: Message) -> dict[Fact, None]:
 
     O(text).
     """
-    found = dict.fromkeys(wishes(message))
+    found = dict.fromkeys(retold_rules(message) if message.summary else wishes(message))
     if message.mark:
         return found
     for part in message.parts:
@@ -53,6 +54,14 @@ def wishes(message: Message) -> Iterator[Fact]:
     """Yield the instructions and constraints of the user in a message, wherever a client put them."""
     for words in user_words(message):
         yield from find_wishes(words.text)
+
+
+def retold_rules(message: Message) -> Iterator[Fact]:
+    """Yield the constraints that a summary tells of: what the next one leaves out is lost, though the user is gone."""
+    for part in message.parts:
+        if isinstance(part, Text):
+            rules = (wish.text for wish in find_wishes(part.text[:SCANNED]) if wish.kind == "constraint")
+            yield from (Fact("constraint", rule.strip(_QUOTES)) for rule in rules)
 
 
 def instructions(message: Message) -> Iterator[Fact]:

@@ -37,17 +37,20 @@ _SOME, _OF_SOME = 4, 0.75
 """Of so few content words this share must be said."""
 _NEAREST = 300
 """Characters that are kept of the nearest sentence."""
-Verdict: TypeAlias = Literal["gone", "unsure", "carried"]
+EchoVerdict: TypeAlias = Literal["gone", "unsure", "carried"]
 
 
 class Echo(NamedTuple):
     """Whether a buffer still says something that stands nowhere in it word for word."""
 
-    verdict: Verdict = "gone"
+    verdict: EchoVerdict = "gone"
     nearest: str = ""
     """The sentence that says most of it; empty if none does."""
     share: float = 0.0
     """Of its content words in that sentence and the one beside it."""
+
+
+NOT_CARRIED = Echo()
 
 
 _ENDS = " .!,:;\"'`*_>-\u3002\uff01\uff1b\uff0c\uff1a\u201c\u201d"
@@ -126,42 +129,55 @@ class Saying:
         return False
 
 
-def judge(saying: Saying, said: Passages, is_error: bool = False) -> Echo:
+def judge(saying: Saying, said: Passages) -> Echo:
     """Say whether these sentences carry one that stands nowhere word for word. O(places of its words)."""
-    wanted = frozenset(word for word in saying.content if not word[0].isdigit()) if is_error else saying.content
+    wanted = saying.content
     if not wanted:
         return Echo("unsure")
     cover = said.best(wanted)
     nearest = cover.sentence[:_NEAREST]
     if cover.share < GONE:
         return Echo("gone", nearest if cover.share else "", cover.share)
-    if not is_error and not saying.exact <= _exact(cover.window):
-        return Echo("unsure", nearest, cover.share)
-    if saying.binds and not may_bind(cover.window):
-        return Echo("unsure", nearest, cover.share)
-    if _is_alike(saying, cover.sentence):
-        return Echo("carried", nearest, cover.share)
-    if len(wanted) <= _FEW and not (is_error and cover.share == 1 and any(map(_is_name, wanted))):
+    if not saying.exact <= _exact(cover.window) or (saying.binds and not may_bind(cover.window)):
         return Echo("unsure", nearest, cover.share)
     needed = CARRIED if len(wanted) > _SOME else _OF_SOME
-    return Echo("carried" if cover.share >= needed else "unsure", nearest, cover.share)
+    is_long = len(saying.bare.encode()) >= SHORTEST
+    if is_long and (_is_alike(saying, cover.sentence) or (len(wanted) > _FEW and cover.share >= needed)):
+        return Echo("carried", nearest, cover.share)
+    return Echo("unsure", nearest, cover.share)
 
 
-NOT_CARRIED = Echo()
+def judge_error(text: str, said: Passages) -> Echo:
+    """Say whether these sentences tell of an error: by its name, as a test's or a file's, beside a word of failure.
+
+    Lines, counts, durations and folders of it do not matter.
+    """
+    bare = _FOLDERS.sub("", text)
+    wanted = frozenset(word for word in content_words(bare) if not word[0].isdigit())
+    if not wanted:
+        return Echo("unsure")
+    names = content_words(" ".join(_INNER_CAPITAL.findall(bare)))
+    named = said.best(names) if names else None
+    if named is not None and named.share == 1 and _FAILURE.search(named.window):
+        return Echo("carried", named.sentence[:_NEAREST], 1.0)
+    cover = said.best(wanted)
+    nearest = cover.sentence[:_NEAREST]
+    if len(wanted) > _FEW and cover.share >= CARRIED:
+        return Echo("carried", nearest, cover.share)
+    if cover.share < GONE:
+        return Echo("gone", nearest if cover.share else "", cover.share)
+    return Echo("unsure", nearest, cover.share)
 
 
-def _is_name(word: str) -> bool:
-    return "_" in word or any(letter.isdigit() for letter in word) or len(word) > _LONG_WORD
-
-
-_LONG_WORD = 14
-"""Letters of a word that is a name rather than a word of the language."""
+_FOLDERS = re.compile(r"(?:[\w.@~-]*/)+")
+_INNER_CAPITAL = re.compile(r"\b[A-Za-z]\w*(?:_|[a-z0-9][A-Z])\w*")
+_FAILURE = re.compile(
+    r"(?i)\b(?:fail|error|conflict|reject|broke|crash|exception|panic|fix|resolv)|失败|错误|报错|冲突|修复"
+)
 
 
 def _is_alike(saying: Saying, sentence: str) -> bool:
     """Is a sentence like another by its letters, or a place in it?"""
-    if len(saying.bare.encode()) < SHORTEST:
-        return False
     if fuzz.ratio(saying.ordered, _in_order(sentence), score_cutoff=NEARLY):
         return True
     core = saying.core.lower()
@@ -244,7 +260,9 @@ class Retelling:
     def judge(self, fact: Fact) -> Echo:
         """Say whether the buffer carries a fact that stands nowhere in it word for word."""
         if fact.kind in SENTENCES:
-            return judge(Saying(fact.text), self._passages, fact.kind == "error")
+            if fact.kind == "error":
+                return judge_error(fact.text, self._passages)
+            return judge(Saying(fact.text), self._passages)
         return Echo("carried", fact.text, 1.0) if self._names(fact) else Echo("gone")
 
     def _names(self, fact: Fact) -> bool:
@@ -252,6 +270,8 @@ class Retelling:
         if fact.kind == "path":
             file = fact.text.rpartition("/")[2]
             there = file in self._files or (not file.isascii() and file in self._text)  # 看模块4.py
+            if "." not in file:  # a folder, by whatever is named in it
+                return bool(file) and f"/{file}/" in self._text
             return there and file.lower() not in word_list("everywhere")
         if fact.kind == "url":
             numbered = _ISSUE.search(fact.text)
@@ -265,7 +285,7 @@ class Retelling:
 
 
 _ISSUE = re.compile(r"/(?:pull|issues?|merge_requests)/(\d+)(?![\w/])")
-_HASH = re.compile(r"(?<![\w-])(?=[a-f]*\d)[0-9a-f]{7,40}\b")
+_HASH = re.compile(r"(?<![\w-])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
 _HASH_HEAD = 7
 """Characters by which people name a commit."""
 

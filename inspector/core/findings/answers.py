@@ -14,12 +14,13 @@ from typing import Literal, TypeAlias
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, forget, tool_calls
 from inspector.core.findings.breaks import Rebilling, cause_sentence
 from inspector.core.findings.composition import not_recorded_words
+from inspector.core.findings.forgetting import combined
 from inspector.core.findings.lost import CompactionLoss, recorded_losses
+from inspector.core.findings.lost_rows import LostRow
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.findings.spending import SessionCost, ThreadCost, session_cost, subtotal_words
 from inspector.core.message import Opaque
 from inspector.core.replay.economics import Economics
-from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
@@ -185,14 +186,13 @@ def named_file(duplicate: Repeat) -> str:
 
 
 def lost_answer(session: Session, thread: Thread) -> ShortAnswer:
-    """Describe the worst compaction of a thread, and what it cost to get back what it lost. O(text)."""
+    """Describe the worst compaction of a thread: what it cost to get back what it removed. O(messages)."""
     if not thread.messages:
         return ShortAnswer("lost", NO_MESSAGES)
-    losses = recorded_losses(session, thread)
+    losses = recorded_losses(session, thread, wishes_only=True)
     begins = any(step.kind == "summary" and not step.before_request for step in thread.compactions)
     elsewhere = sum(len(other.compactions) for other in session.threads if other is not thread)
-    inside, together = _compacts_inside_calls(thread), losses.together
-    return describe_losses(losses.each, len(thread.requests), begins, inside, elsewhere, together)
+    return describe_losses(losses.each, begins, _compacts_inside_calls(thread), elsewhere)
 
 
 def _compacts_inside_calls(thread: Thread) -> bool:
@@ -203,40 +203,32 @@ def _compacts_inside_calls(thread: Thread) -> bool:
 
 def describe_losses(
     losses: Sequence[CompactionLoss],
-    requests: int,
     begins_compacted: bool = False,
     inside_calls: bool = False,
     elsewhere: int = 0,
-    together: Losses | None = None,
 ) -> ShortAnswer:
     """Describe the losses of the compactions and silent drops of a thread.
 
     Args:
-        requests: how many requests the thread has.
+        losses: What each of them lost.
         begins_compacted: the thread begins with the summary of a conversation that is not in the file.
         inside_calls: the provider compacted the buffer while it answered a call.
         elsewhere: how many compactions other threads have.
-        together: what all of them lost, each fact counted once; None = not worked out.
     """
     hidden = [loss for loss in losses if not loss.is_shown]
     visible = [loss for loss in losses if loss.is_shown]
     if not visible:
         return _without_losses(hidden, begins_compacted, inside_calls, elsewhere)
-    worst = max(visible, key=lambda loss: (loss.brought_back.tokens, loss.needed_again, loss.lost))
-    at_most = "" if worst.is_readable else "at most "
-    strong = f"{at_most}{worst.lost:,} of {plural(worst.before, 'fact')}" if worst.lost else "no facts"
-    headline = f"{_event_words(worst, visible, requests)} lost {strong}."
+    worst = max(visible, key=lambda loss: (loss.forgetting.usd or 0, loss.forgetting.tokens, len(_gone_wishes(loss))))
     sentences = [
-        _instruction_words(worst),
-        _paraphrased_words(worst),
-        _needed_words(worst),
-        _together_words(len(visible), together),
+        _event_words(visible),
+        _wish_words(worst),
+        "" if worst.is_readable else "Its summary is not readable in this file, so what else it lost is unknown.",
     ]
-    if not worst.is_readable:
-        sentences.append("Its summary cannot be read here and may hold some of them.")
     if hidden:
         sentences.append(f"What {plural(len(hidden), 'silent drop')} removed is not in the file.")
-    return ShortAnswer("lost", headline, _sentences(*sentences), strong, worst.before_request)
+    cost = worst.forgetting
+    return ShortAnswer("lost", cost.sentence, _sentences(*sentences), cost.amount, worst.before_request)
 
 
 def _without_losses(
@@ -257,16 +249,14 @@ def _without_losses(
     return ShortAnswer("lost", NO_COMPACTION)
 
 
-def _event_words(worst: CompactionLoss, losses: Sequence[CompactionLoss], requests: int) -> str:
-    """`The compaction before request 79`, `The worst of 3 compactions, before request 147,`."""
-    place = f"before request {worst.before_request}"
-    if worst.before_request >= requests:
-        place = "after the last request"
+def _event_words(losses: Sequence[CompactionLoss]) -> str:
+    """`That was the worst of 3 compactions; together 20 calls, 31,000 tokens, $0.42.`; empty for a single one."""
     if len(losses) == 1:
-        return f"The {_event_noun(worst)} {place}"
+        return ""
     counts = Counter(_event_noun(loss) for loss in losses)
     listed = " and ".join(plural(count, noun) for noun, count in counts.items())
-    return f"The worst of {listed}, {place},"
+    together = combined(loss.forgetting for loss in losses).amount
+    return f"That was the worst of {listed}{f'; together {together}' if together else ''}."
 
 
 def _event_noun(loss: CompactionLoss) -> str:
@@ -274,45 +264,26 @@ def _event_noun(loss: CompactionLoss) -> str:
     return nouns.get(loss.kind, "compaction")
 
 
-def _instruction_words(worst: CompactionLoss) -> str:
-    instructions = sum(row.fact.kind in ("instruction", "constraint") for row in worst.rows if row.fate == "lost")
-    if not instructions:
+def _gone_wishes(loss: CompactionLoss) -> list[LostRow]:
+    """Instructions and constraints that are open, and gone or perhaps gone."""
+    return [row for row in loss.rows if row.is_open and row.fact.kind in ("instruction", "constraint")]
+
+
+def _wish_words(worst: CompactionLoss) -> str:
+    """`2 instructions of the user are gone, 1 may be: "never push".`"""
+    if not worst.is_readable:
         return ""
-    if instructions == 1:
-        return "1 of them was an instruction of the user."
-    return f"{instructions:,} of them were the user's instructions."
-
-
-def _paraphrased_words(worst: CompactionLoss) -> str:
-    """Say what else could be needed again, where more facts were needed than were lost."""
-    if worst.needed_again <= worst.lost:
-        return ""
-    return f"{plural(worst.paraphrased, 'fact')} {'is' if worst.paraphrased == 1 else 'are'} left in other words only."
-
-
-def _needed_words(worst: CompactionLoss) -> str:
-    """What getting the facts back cost; empty where they are unknown."""
-    if not (worst.is_readable and worst.rows):
-        return ""
-    if not worst.needed_again:
-        return "None of them was needed again."
-    needed = f"{plural(worst.needed_again, 'fact')} {'was' if worst.needed_again == 1 else 'were'} needed again"
-    back = worst.brought_back
-    if not back.tokens:
-        return f"{needed}."
-    return f"{needed}: {plural(back.results, 'tool result')} brought back {plural(back.tokens, 'token')}."
-
-
-def _together_words(count: int, together: Losses | None) -> str:
-    """What all compactions lost, each fact counted once; empty for a single compaction."""
-    if count == 1 or together is None:
-        return ""
-    subject = "Both together" if count == 2 else f"All {count:,} together"
-    noun = "different fact" if together.lost == 1 else "different facts"
-    needed = ""
-    if together.needed_later:
-        needed = f"; {together.needed_words} {'was' if together.needed_later == 1 else 'were'} needed again"
-    return f"{subject} lost {together.lost_words} {noun}{needed}."
+    wishes = _gone_wishes(worst)
+    gone = sum(row.verdict == "gone" for row in wishes)
+    perhaps = len(wishes) - gone
+    if not wishes:
+        return "No open instruction of the user was lost."
+    sentence = f"{plural(gone, 'open instruction')} of the user {'is' if gone == 1 else 'are'} gone"
+    if not gone:
+        sentence = f"{plural(perhaps, 'open instruction')} of the user may be gone"
+    elif perhaps:
+        sentence += f", {perhaps:,} may be"
+    return f"{sentence}: “{_short(wishes[0].fact.text)}”."
 
 
 # -- what it cost ------------------------------------------------------------------------------------------------------

@@ -1,61 +1,39 @@
 """What the compactions that really happened lost, and what of it the session needed again.
 
-One engine with the replay (`core.replay`), and one rule: lost is what stands nowhere afterwards, neither in the same
-words nor in others. Rows are ranked, the kinds whose loss hurts most first, and of each kind those that were needed
-again first; the same fact under two names (a path from the root and one from the project's folder) is one row.
+One engine with the replay (`core.replay`), and one judge (`core.facts.wording`): what stands nowhere afterwards is
+gone, carried in other words, or neither can be told. What was finished before is done, and not lost. The rows and their
+order are those of `lost_rows`. What getting it back cost is counted by `forgetting`.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from itertools import islice
 
-from inspector.core.drops import silent_losses
-from inspector.core.facts.fact import Fact, distinct
-from inspector.core.facts.index import lost
-from inspector.core.facts.wording import Retelling
+from inspector.core.calls import FILE_KEYS, used_last
+from inspector.core.drops import Drop, silent_losses
+from inspector.core.facts.fact import SENTENCES, Fact
+from inspector.core.facts.index import FactIndex, lost
+from inspector.core.facts.wording import Echo, Retelling
+from inspector.core.findings.finished import FinishedWork
+from inspector.core.findings.forgetting import NOTHING_AGAIN, Forgetting, forgetting
+from inspector.core.findings.lost_rows import (
+    LostRow,
+    LostVerdict,
+    NeededAgain,
+    MessagePlace,
+    ShownLine,
+    Verdicts,
+    ranked,
+    shown_lines,
+)
 from inspector.core.message import Message
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
-from inspector.core.replay.regret import NOTHING_LOST, How, Loss, Losses
+from inspector.core.replay.regret import NOTHING_LOST, Loss, Losses
 from inspector.core.replay.report import recorded
 from inspector.core.session import Session, Thread, first_place
 from inspector.core.tokens.change_sizes import change_sizes
-
-LostFate: TypeAlias = Literal["lost", "paraphrased"]
-"""paraphrased: it stands nowhere, but what came in its place says it in other words, or names the file."""
-
-
-@dataclass(frozen=True, slots=True)
-class NeededAgain:
-    """A later request that used the fact while it was gone."""
-
-    request: int
-    how: How
-    message: str
-    """Id of the message that did."""
-    tokens: int
-    """Of what came back for it: the answer to the call. 0 where nothing was called."""
-    result: str = ""
-    """Id of the message with that answer; empty where nothing came back."""
-
-
-@dataclass(frozen=True, slots=True)
-class LostRow:
-    """One fact."""
-
-    fact: Fact
-    message: str
-    """Id of the message in which it stood."""
-    fate: LostFate = "lost"
-    needed: tuple[NeededAgain, ...] = ()
-
-
-class BroughtBack(NamedTuple):
-    """The tool results that brought back what a compaction had removed, each counted once."""
-
-    results: int
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +49,11 @@ class CompactionLoss:
     """In the harness's own word; of a drop what it was."""
     tokens_before: int | None
     tokens_after: int | None
-    kept: int
-    rows: tuple[LostRow, ...]
-    """What is lost or paraphrased, by rank."""
+    kept: int = 0
+    rows: tuple[LostRow, ...] = ()
+    """What is lost or paraphrased, what hurts most first."""
+    forgetting: Forgetting = NOTHING_AGAIN
+    """What the agent did again because of it."""
     economics: Economics = UNKNOWN
     is_readable: bool = True
     """False: its summary cannot be read here. What counts as lost may stand in it, and what was needed is unknown."""
@@ -98,10 +78,13 @@ class CompactionLoss:
         return sum(bool(row.needed) for row in self.rows)
 
     @property
-    def brought_back(self) -> BroughtBack:
-        """What later calls fetched again, because a fact was no longer in context."""
-        fetched = {use.result: use.tokens for row in self.rows for use in row.needed if use.tokens}
-        return BroughtBack(len(fetched), sum(fetched.values()))
+    def shown(self) -> tuple[ShownLine, ...]:
+        """What is worth telling, names of one folder as one line; empty for a good compaction."""
+        return shown_lines(self.rows)
+
+    def count(self, *verdicts: LostVerdict) -> int:
+        """Return how many rows have one of these verdicts."""
+        return sum(row.verdict in verdicts for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,69 +102,144 @@ def lost_by_compactions(session: Session, thread: Thread) -> tuple[CompactionLos
     return recorded_losses(session, thread).each
 
 
-def recorded_losses(session: Session, thread: Thread) -> RecordedLosses:
-    """Return what the recorded compactions and silent drops lost, each and together. O(text)."""
+def recorded_losses(session: Session, thread: Thread, wishes_only: bool = False) -> RecordedLosses:
+    """Return what the recorded compactions and silent drops lost, each and together. O(text).
+
+    Args:
+        session: The session.
+        thread: One of its threads.
+        wishes_only: Look for nothing but instructions and constraints: much quicker. What forgetting cost is the same.
+    """
     silent = silent_losses(thread)
     announced = {at for one in thread.compactions if (at := one.before_request) >= first_place(thread)}
     if not silent and not announced:
         return RecordedLosses()
-    ground = Ground(thread, pins=None, calls=session.side_calls)
-    report = recorded(ground)
-    steps = {one.at.before_request: one for one in sorted(report.compactions, key=lambda one: one.kind)}
-    losses = defaultdict[int, dict[Fact, Loss]](dict)
-    needed = defaultdict[int, dict[Fact, list[NeededAgain]]](dict)
-    for loss in report.losses.losses:
-        losses[loss.at.before_request].setdefault(loss.fact, loss)
-    for one in report.losses.regrets:
-        use = NeededAgain(one.needed_by, one.how, one.message, one.price, one.result)
-        needed[one.at.before_request].setdefault(one.fact, []).append(use)
-    found = []
-    for index, at in enumerate(sorted(announced | silent.keys())):
-        gone = losses[at]
-        again = {fact: "" for fact in needed[at] if fact not in gone}  # named still, but its content had gone
-        told = again.keys() | {fact for fact, loss in gone.items() if loss.paraphrased}
-        stood = {fact: loss.message for fact, loss in gone.items()}
-        rows = ranked({**stood, **again}, told.__contains__, needed[at])
-        kept = len(_standing_before(ground, at) - gone.keys() - again.keys())
-        if (drop := silent.get(at)) is not None:
-            sizes = change_sizes(thread, ground.sizes.pressures, at).tokens
-            is_shown = bool(drop.lost or drop.changed)
-            found.append(CompactionLoss(index, thread.id, at, "drop", drop.kind, *sizes, kept, rows, is_shown=is_shown))
-            continue
-        step, sizes = steps[at], change_sizes(thread, ground.sizes.pressures, at).tokens
-        made = [one for one in thread.compactions if one.before_request == at]
+    ground = Ground(thread, pins=None, calls=session.side_calls, facts=FactIndex(wishes_only))
+    return _Recorded(session, ground, silent, announced).losses()
+
+
+class _Recorded:
+    """What a thread lost, worked out once for all of its compactions."""
+
+    def __init__(self, session: Session, ground: Ground, silent: Mapping[int, Drop], announced: set[int]) -> None:
+        thread = ground.thread
+        self._session, self._thread, self._ground = session, thread, ground
+        self._silent, self._announced = silent, announced
+        self._places = _places(ground)
+        took = {at for at, drop in silent.items() if drop.kind in _COMPACTING}
+        self._again = forgetting(thread, ground.arrivals, ground.sizes, announced | took)
+        self._report = recorded(ground)
+        self._steps = {one.at.before_request: one for one in sorted(self._report.compactions, key=lambda one: one.kind)}
+        self._losses = defaultdict[int, dict[Fact, Loss]](dict)
+        self._needed = defaultdict[int, dict[Fact, list[NeededAgain]]](dict)
+        for loss in self._report.losses.losses:
+            self._losses[loss.at.before_request].setdefault(loss.fact, loss)
+        for one in self._report.losses.regrets:
+            use = NeededAgain(one.needed_by, one.how, one.message, one.price, one.result)
+            self._needed[one.at.before_request].setdefault(one.fact, []).append(use)
+
+    def losses(self) -> RecordedLosses:
+        """All of them, in order."""
+        places = sorted(self._announced | self._silent.keys())
+        return RecordedLosses(tuple(self._at(n, at) for n, at in enumerate(places)), self._report.losses)
+
+    def _at(self, index: int, at: int) -> CompactionLoss:
+        gone, needed = self._losses[at], self._needed[at]
+        content = {fact: "" for fact in needed if fact not in gone}  # named still, but its content had gone
+        before = _messages_before(self._ground, at)
+        unknown = _unknown(self._session, self._thread, at, before)
+        echo = _or_content_went({fact: loss.echo for fact, loss in gone.items()})
+        verdicts = Verdicts(echo, FinishedWork(before).reason, unknown, self._places)
+        rows = ranked({**{fact: loss.message for fact, loss in gone.items()}, **content}, verdicts, needed)
+        found = CompactionLoss(
+            index,
+            self._thread.id,
+            at,
+            "drop",
+            "",
+            *change_sizes(self._thread, self._ground.sizes.pressures, at).tokens,
+            kept=len(_facts_of(self._ground, before) - gone.keys() - content.keys()),
+            rows=rows,
+            forgetting=self._again.get(at, NOTHING_AGAIN),
+        )
+        drop = self._silent.get(at)
+        return self._announce(found) if drop is None else _dropped(found, drop)
+
+    def _announce(self, found: CompactionLoss) -> CompactionLoss:
+        at = found.before_request
+        step = self._steps[at]
+        made = [one for one in self._thread.compactions if one.before_request == at]
         of = min(made, key=lambda one: one.kind != "summary")  # it says more than a clean-up
-        made_by, paid = (of.kind, of.trigger), (step.economics, of.is_readable)
-        found.append(CompactionLoss(index, thread.id, at, *made_by, *sizes, kept, rows, *paid))
-    return RecordedLosses(tuple(found), report.losses)
+        freed = (found.tokens_before or 0) - (found.tokens_after or 0)
+        return replace(
+            found,
+            kind=of.kind,
+            trigger=of.trigger,
+            economics=step.economics,
+            is_readable=of.is_readable,
+            is_shown=bool(found.rows) or of.kind != "micro" or freed <= 0,
+        )
 
 
-def _standing_before(ground: Ground, at: int) -> set[Fact]:
-    """The facts of the buffer before request `at`, with the last answer."""
-    requests, index = ground.thread.requests, ground.facts
-    before = (*requests[at - 1].view.messages(), *ground.arrivals[at].answer) if at else requests[0].asked or ()
-    return {index.facts[fact] for message in before for fact in index.facts_of(index.number(message))}
+def _dropped(found: CompactionLoss, drop: Drop) -> CompactionLoss:
+    return replace(found, trigger=drop.kind, is_shown=bool(drop.lost or drop.changed))
+
+
+_COMPACTING = ("compaction", "micro-compaction", "server-side clearing")
+"""Silent drops that took what the agent still needed; a rewind takes what the user did not want."""
+
+
+def _or_content_went(echoes: Mapping[Fact, Echo]) -> Callable[[Fact], Echo]:
+    """Take a name that still stands, but whose content had gone, for carried."""
+    return lambda fact: echoes.get(fact) or Echo("carried")
+
+
+def _messages_before(ground: Ground, at: int) -> Sequence[Message]:
+    """The messages of the buffer before request `at`, with the last answer."""
+    requests = ground.thread.requests
+    return (*requests[at - 1].view.messages(), *ground.arrivals[at].answer) if at else tuple(requests[0].asked or ())
+
+
+def _facts_of(ground: Ground, messages: Sequence[Message]) -> set[Fact]:
+    index = ground.facts
+    return {index.facts[fact] for message in messages for fact in index.facts_of(index.number(message))}
+
+
+def _places(ground: Ground) -> dict[str, MessagePlace]:
+    """The request that brought each message, and its line."""
+    summaries = [(one.before_request, one.summary) for one in ground.thread.compactions]
+    found = {told.id: MessagePlace(at, told.line) for at, told in summaries if told is not None}
+    for request, arrival in enumerate(ground.arrivals):
+        for message in arrival.answer:
+            found.setdefault(message.id, MessagePlace(max(0, request - 1), message.line))
+        for message in arrival.new:
+            found.setdefault(message.id, MessagePlace(request, message.line))
+    return found
+
+
+def _unknown(session: Session, thread: Thread, at: int, before: Sequence[Message]) -> Callable[[Fact, str], str]:
+    """Why nobody can tell what became of a fact at a compaction."""
+    made = [one for one in thread.compactions if one.before_request == at]
+    if any(not one.is_readable for one in made):
+        return lambda fact, message: "The summary is not in the file, or encrypted."
+    if session.format != "claude-code" or not any(one.kind == "summary" for one in made):
+        return lambda fact, message: ""
+    if any(message.mark == "attachment" for message in thread.place(at).view.messages()):
+        return lambda fact, message: ""
+    newest = used_last(before, ("Read",), FILE_KEYS)
+    calls = {call.id for _, call in islice(newest, _ATTACHED_AGAIN)}
+    shown = {one.id for one in before if (result := one.result) is not None and result.call_id in calls}
+    why = "The client attaches the last files read again, and the file does not record it."
+    return lambda fact, message: why if message in shown and fact.kind not in SENTENCES else ""
+
+
+_ATTACHED_AGAIN = 5
+"""Files that Claude Code attaches again after a compaction."""
 
 
 def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostRow, ...]:
-    """What a step lost that took the first buffer to the second; nobody can have needed it yet. O(text)."""
+    """What a step lost that took the first buffer to the second; nothing can have needed it yet. O(text)."""
     known = set(map(id, before))
     told = Retelling(after, [message for message in after if id(message) not in known])
-    return ranked(lost(before, after), lambda fact: told.judge(fact).verdict == "carried")
-
-
-def ranked(
-    gone: Mapping[Fact, str],
-    carries: Callable[[Fact], bool],
-    needed: Mapping[Fact, Sequence[NeededAgain]] | None = None,
-) -> tuple[LostRow, ...]:
-    """Rows by rank, needed ones first, else in the order of the buffer. `gone`: facts and where they stood; `carries`:
-    does the buffer after say it in other words, or by its name?"""
-    rows = []
-    for fact, names in distinct(gone):
-        uses = [use for one in names for use in (needed or {}).get(one, ())]
-        once = tuple({(use.request, use.message): use for use in reversed(uses)}.values())[::-1]
-        message = next((gone[one] for one in names if gone[one]), uses[0].message if uses else "")
-        rows.append(LostRow(fact, message, "paraphrased" if any(map(carries, names)) else "lost", once))
-    rows.sort(key=lambda row: (row.fact.rank, not row.needed, row.fate != "lost"))
-    return tuple(rows)
+    places = {message.id: MessagePlace(None, message.line) for message in before}
+    return ranked(lost(before, after), Verdicts(told.judge, FinishedWork(before).reason, places=places))

@@ -82,7 +82,7 @@ class Replayed:
 class Ground:
     """What all replays and reports of a thread have in common, worked out once. `window` in tokens: where a buffer is
     refused; None = never. `pins`: texts that should stay, beside what the user wrote; None = nothing is followed.
-    `calls`: those beside the conversation."""
+    `calls`: those beside the conversation. `facts`: where the facts of messages are read; None = anew."""
 
     def __init__(
         self,
@@ -90,11 +90,12 @@ class Ground:
         window: int | None = None,
         pins: Iterable[str] | None = (),
         calls: Sequence[SideCall] = (),
+        facts: FactIndex | None = None,
     ) -> None:
         self.thread, self.window = thread, window
         self.pins = PinIndex(() if pins is None else find_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
-        self.facts, self.cache = FactIndex(), cache_facts(thread)
+        self.facts, self.cache = facts or FactIndex(), cache_facts(thread)
         self.calls = calls
         self.expected = expected_output(thread, calls, self.sizes.sizer(len(thread.requests)))
         """What a summary takes that no model has written."""

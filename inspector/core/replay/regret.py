@@ -36,12 +36,14 @@ def _is_used(text: str, fact: Fact) -> bool:
         before, after = text[max(0, at - 60) : at], text[at + length : at + length + 40]
         if fact.kind == "identifier" and (_DEFINES.search(before) or _IS_SET.match(after)):
             return False
-        found = found or not (_GOES_ON.match(after) or (before and _BEGAN.search(before)))
+        goes_on = _DIGITS_GO_ON if fact.kind == "number" else _GOES_ON
+        found = found or not (goes_on.match(after) or (before and _BEGAN.search(before)))
         at = text.find(fact.text, at + length)
     return found
 
 
 _GOES_ON = re.compile(r"\w|[./-]\w|/$", re.ASCII)
+_DIGITS_GO_ON = re.compile(r"\w|[.-]\d", re.ASCII)
 _BEGAN = re.compile(r"[\w.@-]\Z", re.ASCII)
 
 
@@ -226,7 +228,8 @@ class LossLedger:
         """What was lost with this message. Of a summary only what stood in the recording before counts."""
         message = self._index.messages[number]
         for fact in self._index.facts_of(number):
-            if message.summary and fact not in self._touched:
+            is_rule = self._index.facts[fact].kind == "constraint"
+            if message.summary and fact not in self._touched and not is_rule:
                 continue
             self._touched.add(fact)
             if fact in self._lost:

@@ -22,10 +22,11 @@ from inspector.core.findings.answers import (
 from inspector.core.findings.breakdown import breakdown, tool_calls
 from inspector.core.findings.breaks import Rebilling, cause_sentence
 from inspector.core.findings.composition import LARGEST_PROMPT, not_recorded_words
-from inspector.core.findings.lost import BroughtBack, CompactionLoss, LostRow, NeededAgain, lost_by_compactions
+from inspector.core.findings.forgetting import Forgetting, GotBack
+from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
+from inspector.core.findings.lost_rows import LostRow
 from inspector.core.findings.spending import session_cost
 from inspector.core.message import Message, Text
-from inspector.core.replay.regret import Losses
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
@@ -58,14 +59,13 @@ def session(*threads: Thread) -> Session:
     return Session("test", threads, path="made.jsonl")
 
 
-def loss(before_request: int = 5, lost: int = 2, kept: int = 1, needed: int = 0, **more: object) -> CompactionLoss:
-    """A compaction that lost so many facts, of which some were needed again, each at the price of 100 tokens."""
-    rows = []
-    for n in range(lost):
-        uses = (NeededAgain(before_request, "call", f"a{n}", 100, f"r{n}"),) if n < needed else ()
-        rows.append(LostRow(Fact("path", f"src/file_{before_request}_{n}.py"), f"m{n}", needed=uses))
-    made = CompactionLoss(0, "main", before_request, "summary", "auto", 10_000, 2_000, kept, tuple(rows))
-    return replace(made, **more)  # type: ignore[arg-type]
+def loss(request: int = 5, tokens: int = 0, kind: str = "summary") -> CompactionLoss:
+    """A compaction that made the agent read a file of so many tokens again, a tenth of a cent each."""
+    again = (GotBack("file", "a.py", request, "a0", 0, tokens, Decimal(tokens) / 1000),) if tokens else ()
+    row = LostRow(Fact("path", "src/a.py"), "m0")
+    return CompactionLoss(
+        0, "main", request, kind, "auto", 9_000, 900, rows=(row,), forgetting=Forgetting(request, again)
+    )
 
 
 # -- what filled it
@@ -145,10 +145,12 @@ def test_lost_answer_of_sample_agrees_with_the_loss_of_its_compaction() -> None:
     sample = open_transcript(resource("sample.jsonl"))
     (found,) = lost_by_compactions(sample, sample.main)
     answer = lost_answer(sample, sample.main)
-    assert answer.headline == f"The compaction before request 79 lost {found.lost} of {found.before} facts."
-    assert found.brought_back == BroughtBack(8, 8_985)
-    again = f"{found.needed_again} facts were needed again: 8 tool results brought back 8,985 tokens."
-    assert answer.detail.endswith(again)
+    assert answer.headline == found.forgetting.sentence
+    assert found.forgetting.calls == 2
+    wishes = [row for row in found.rows if row.is_open and row.fact.kind in ("instruction", "constraint")]
+    gone = sum(row.verdict == "gone" for row in wishes)
+    assert answer.detail.startswith(f"{gone} open instruction of the user is gone, {len(wishes) - gone} may be: ")
+    assert wishes[0].fact.text in answer.detail
     assert answer.request == 79
 
 
@@ -169,46 +171,35 @@ def test_lost_answer_without_messages_says_that_it_is_unknown() -> None:
     assert lost_answer(session(Thread("main")), Thread("main")).text == NO_MESSAGES
 
 
-def test_lost_answer_of_several_compactions_names_the_one_that_was_dearest_to_repair() -> None:
-    losses = [loss(5, lost=9), loss(20, lost=3, needed=2), loss(30, lost=4, needed=1)]
-    answer = describe_losses(losses, 40, together=Losses(facts=20, lost=14, needed_later=2))
-    assert answer.headline == "The worst of 3 compactions, before request 20, lost 3 of 4 facts."
-    assert answer.detail == (
-        "2 facts were needed again: 2 tool results brought back 200 tokens. "
-        "All 3 together lost 14 different facts; 2 were needed again."
+def test_lost_answer_of_several_compactions_is_about_the_one_that_was_dearest_to_repair() -> None:
+    losses = [loss(5), loss(20, tokens=400), loss(30, tokens=100)]
+    answer = describe_losses(losses)
+    assert answer.headline == "After request 19 the agent spent 1 call, 400 tokens, $0.40 to get back what it had."
+    assert answer.detail.startswith("That was the worst of 3 compactions; together 2 calls, 500 tokens, $0.50.")
+    assert (answer.request, answer.strong) == (20, "1 call, 400 tokens, $0.40")
+
+
+def test_lost_answer_of_a_good_compaction_says_that_nothing_was_lost() -> None:
+    answer = describe_losses([replace(loss(5), rows=())])
+    assert answer.text == (
+        "After request 4 nothing had to be read or said again. No open instruction of the user was lost."
     )
-    assert answer.request == 20
 
 
-def test_lost_answer_of_one_fact_needed_again_is_in_the_singular() -> None:
-    answer = describe_losses([loss(needed=1)], 40)
-    assert answer.detail == "1 fact was needed again: 1 tool result brought back 100 tokens."
+def test_lost_answer_counts_what_is_gone_and_what_may_be() -> None:
+    rows = (
+        LostRow(Fact("constraint", "Never push."), "m0", "gone"),
+        LostRow(Fact("instruction", "Keep it small."), "m0", "unsure"),
+        LostRow(Fact("instruction", "Commit it."), "m0", "done"),
+    )
+    answer = describe_losses([replace(loss(5), rows=rows)])
+    assert answer.detail == "1 open instruction of the user is gone, 1 may be: “Never push.”."
 
 
-def test_lost_answer_of_two_compactions_after_which_nothing_was_needed_says_none() -> None:
-    answer = describe_losses([loss(5), loss(9)], 40, together=Losses(facts=9, lost=4))
-    assert answer.detail == "None of them was needed again. Both together lost 4 different facts."
-
-
-def test_lost_answer_of_a_compaction_that_lost_nothing_claims_no_loss() -> None:
-    answer = describe_losses([loss(lost=0)], 40)
-    assert answer.text == "The compaction before request 5 lost no facts."
-
-
-def test_lost_answer_of_a_compaction_at_the_end_says_after_the_last_request() -> None:
-    assert "The compaction after the last request lost" in describe_losses([loss(40)], 40).headline
-
-
-@pytest.mark.parametrize(("kind", "noun"), [("drop", "silent drop"), ("micro", "micro-compaction")])
+@pytest.mark.parametrize(("kind", "noun"), [("drop", "silent drops"), ("micro", "micro-compactions")])
 def test_lost_answer_names_the_kind_of_event(kind: str, noun: str) -> None:
-    assert describe_losses([loss(kind=kind)], 40).headline.startswith(f"The {noun} before request 5 lost")
-
-
-def test_lost_answer_counts_a_result_that_brought_back_two_facts_once() -> None:
-    found = loss(lost=2, needed=2)
-    use = NeededAgain(5, "call", "a0", 538, "r0")
-    both = replace(found, rows=tuple(replace(row, needed=(use,)) for row in found.rows))
-    assert both.brought_back == BroughtBack(1, 538)
+    answer = describe_losses([loss(kind=kind), loss(9, kind=kind)])
+    assert f"the worst of 2 {noun}." in answer.detail
 
 
 # -- what it cost

@@ -1,6 +1,7 @@
 """What was lost: facts that stood in the buffer before and stand nowhere after, what hurts most first. Each leads to
 where it stood, and where the recording itself lost it, to the request that needed it again."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +10,8 @@ from PySide6.QtWidgets import QButtonGroup, QMenu, QToolButton
 
 from inspector.core.calls import CallIndex
 from inspector.core.facts.fact import KINDS, FactKind, by_kind
-from inspector.core.findings.lost import CompactionLoss, LostRow, lost_between, lost_by_compactions
+from inspector.core.findings.lost import CompactionLoss, lost_between, lost_by_compactions
+from inspector.core.findings.lost_rows import VERDICT_WORDS, LostRow
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import Task
@@ -63,7 +65,7 @@ class LossRow:
         return "; ".join(words)
 
 
-FATE = 5
+VERDICT = 5
 AGAIN = 4
 """The column from which a double click leads to the request that needed the fact again."""
 
@@ -80,7 +82,7 @@ class LostPanel(ListPanel[LossRow]):
         Column("of", lambda loss: f"{loss.role} {loss.subject}".rstrip(), 19, least=12),
         Column("lost text", lambda loss: loss.lost.fact.text, least=34),
         Column("needed again", lambda loss: loss.again, 15, least=14),
-        Column("fate", lambda loss: "reworded" if loss.lost.fate == "paraphrased" else "lost", 9, least=10),
+        Column("verdict", lambda loss: VERDICT_WORDS[loss.lost.verdict], 9, least=10),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -171,13 +173,13 @@ class LostPanel(ListPanel[LossRow]):
     def _show_losses(self, found: Sequence[LossRow]) -> None:
         self._losses = found
         self.table.leave_out(AGAIN, not any(loss.lost.needed for loss in found))
-        self.table.leave_out(FATE, all(loss.lost.fate == "lost" for loss in found))
+        self.table.leave_out(VERDICT, len({loss.lost.verdict for loss in found}) < 2)
         counts = by_kind(loss.lost.fact for loss in found)
         for kind, chip in self.kinds.items():
             many = len(found) if kind is None else counts[kind]
             chip.setText("all" if kind is None else plural(many, *_NAMES[kind]))
             chip.setVisible(bool(many))
-        gone = sum(loss.lost.fate != "paraphrased" for loss in found)
+        gone = sum(loss.lost.fate == "lost" for loss in found)
         count = grouped(gone) if gone < 1_000 else short(round(gone, -2))  # other tabs need room, too
         self.setWindowTitle(f"{self.TITLE} ({count})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
@@ -204,12 +206,15 @@ class LostPanel(ListPanel[LossRow]):
         if not self._losses:
             preview = " would be" if self._shown.preview else " was"
             return f"Nothing{preview} lost: every fact is still in context."
-        reworded = sum(loss.lost.fate == "paraphrased" for loss in self._losses)
-        words = f"{grouped(len(self._losses) - reworded)} lost"
-        words += f", {grouped(reworded)} reworded" if reworded else ""
-        if made is None or made.is_readable:
-            return words
-        return f"At most {words}: the summary cannot be read here. What was needed again is unknown."
+        counts = Counter(loss.lost.verdict for loss in self._losses)
+        words = ", ".join(
+            f"{grouped(counts[verdict])} {word}" for verdict, word in VERDICT_WORDS.items() if counts[verdict]
+        )
+        if made is None:
+            return f"{words}."
+        if not made.is_readable:
+            return f"The summary is not readable in this file: {words}."
+        return f"{made.forgetting.sentence} {words}."
 
     def choose(self, place: int, column: int = -1) -> None:
         self.desk.workbench.select(self.table.rows[place].lost.message)

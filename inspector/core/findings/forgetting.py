@@ -1,0 +1,305 @@
+"""What forgetting cost: what the agent did after a compaction to get back what it had before.
+
+A call counts if its result brings back lines that the compaction had removed: the same file in whole or part, the same
+query, the same address. It does not count if the client attached the file again, if the result is new, if the call only
+names something, or if it lists a folder. A user who has to repeat a wish counts, too.
+
+Tokens are those of the results and of the calls. Dollars are what they cost: the results as they were written to the
+cache (or sent, without a cache), the calls as output, and of the request that carried the results what it read from the
+cache, as nothing else made that request necessary; of an answer with other calls in it only their share.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from inspector.core.arrivals import Arrival
+from inspector.core.calls import FILE_KEYS, command_of, first_text, subject_of, writes
+from inspector.core.facts.coverage import Passages, content_words
+from inspector.core.facts.reading import wishes
+from inspector.core.heavy import checkpoint
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, Text, ToolCall, ToolResult
+from inspector.core.replay.costs import Sizes
+from inspector.core.session import Request, Thread
+from inspector.core.tokens.prices import rates
+from inspector.core.words import dollars, plural
+
+GotBackHow: TypeAlias = Literal["file", "part", "query", "user"]
+"""file: read again; part: some of a file; query: asked again; user: the user said it again."""
+
+_LEAST_SHARE: Mapping[GotBackHow, float] = {"part": 0.5, "query": 0.8}
+"""Share of the lines of a result that had been there before."""
+_WHOLE = 0.9
+"""Share of the lines from which on a file counts as read again, not a part of it."""
+_REPEATED = 0.75
+"""Share of the content words of a wish that the user says again."""
+_FEWEST_WORDS = 4
+_QUERIES = ("pattern", "query", "regex", "search_term", "url", "uri")
+_ASKING = re.compile(
+    r"^(?:\s*cd [^;&|]+(?:&&|;))?\s*(?:cat|head|tail|sed -n|nl|less|bat|grep|rg|ag|find|wc|jq|tree|curl -s"
+    r"|git (?:show|log|diff|blame|grep)|gh (?:pr|issue|api|run|repo) ?(?:view|list|diff|checks|repos\S*)?)\b"
+)
+"""Commands that print what is there, and change nothing."""
+_NUMBERED = re.compile(r"^\s*\d{1,7}(?:→|\t|[:|-] ?)")
+
+
+@dataclass(frozen=True, slots=True)
+class GotBack:
+    """One call, or one sentence of the user, that brought back what a compaction had removed."""
+
+    how: GotBackHow
+    what: str
+    """The file, the command or the sentence."""
+    request: int
+    """The request whose answer made the call, or that brought the user's sentence."""
+    message: str
+    """Id of the message with the call, or the user's."""
+    line: int
+    """Line of the file that holds it; 0 if there is none."""
+    tokens: int
+    usd: Decimal | None
+    """None: no price is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What one compaction made the agent do again."""
+
+    request: int
+    """The first request after the compaction."""
+    again: tuple[GotBack, ...] = ()
+
+    @property
+    def calls(self) -> int:
+        """How many calls; the user's sentences are none."""
+        return sum(one.how != "user" for one in self.again)
+
+    @property
+    def repeated(self) -> int:
+        """How many sentences the user said again."""
+        return len(self.again) - self.calls
+
+    @property
+    def tokens(self) -> int:
+        """Of all of them."""
+        return sum(one.tokens for one in self.again)
+
+    @property
+    def usd(self) -> Decimal | None:
+        """Of all of them; None if a price is not known."""
+        prices = [one.usd for one in self.again]
+        return None if None in prices else sum(filter(None, prices), Decimal(0))
+
+    @property
+    def amount(self) -> str:
+        """`9 calls, 14,300 tokens, $0.18`; empty if there is nothing."""
+        if not self.again:
+            return ""
+        words = [plural(self.calls, "call")] if self.calls else []
+        words.append(plural(self.tokens, "token"))
+        if self.usd:
+            words.append(dollars(self.usd))
+        return ", ".join(words)
+
+    @property
+    def sentence(self) -> str:
+        """`After request 82 the agent spent 9 calls, 14,300 tokens, $0.18 to get back what it had.`"""
+        place = f"After request {self.request - 1}" if self.request else "After the compaction"
+        if not self.again:
+            return f"{place} nothing had to be read or said again."
+        sentence = f"{place} the agent spent {self.amount} to get back what it had."
+        if not self.calls:
+            sentence = f"{place} the user said {plural(self.repeated, 'thing')} again."
+        elif self.repeated:
+            sentence += f" The user said {plural(self.repeated, 'thing')} again."
+        return sentence
+
+
+NOTHING_AGAIN = Forgetting(0)
+
+
+def combined(each: Iterable[Forgetting]) -> Forgetting:
+    """Return what several compactions made the agent do again, as if one had."""
+    listed = list(each)
+    return Forgetting(min((one.request for one in listed), default=0), tuple(x for one in listed for x in one.again))
+
+
+@dataclass(slots=True)
+class _Known:
+    """What results said under one key, newest last."""
+
+    results: list[Message]
+    at: int | None = None
+    """The compaction that removed them; None as long as they stand."""
+
+
+class _Walk:
+    """Follows the results and wishes of a thread through its compactions."""
+
+    def __init__(self, thread: Thread, sizes: Sizes) -> None:
+        self._thread, self._sizes = thread, sizes
+        self._calls = dict[str, tuple[ToolCall, Message, int]]()
+        self._known = dict[str, _Known]()
+        self._wishes = list[tuple[str, Message]]()
+        self._said_before: Passages | None = None
+        self._at = 0
+        self.found = defaultdict[int, list[GotBack]](list)
+
+    def compact(self, at: int, after: Sequence[Message]) -> None:
+        """A compaction before request `at`; `after`: what is in the buffer then. O(results that were known)."""
+        standing = set(map(id, after))
+        added = (message for message in after if message.mark == "attachment")
+        attached = "\n".join(part.text for message in added for part in message.parts if isinstance(part, Text))
+        for key, known in list(self._known.items()):
+            if known.at is not None or any(id(result) in standing for result in known.results):
+                continue
+            if key in attached:
+                del self._known[key]
+            else:
+                known.at = at
+        gone = [(text, message) for text, message in self._wishes if id(message) not in standing]
+        self._said_before = Passages((text, content_words(text)) for text, _ in gone)
+        self._wishes.clear()
+        self._at = at
+
+    def arrive(self, message: Message, request: int) -> None:
+        """A message comes into the buffer. O(its text) if it brings something back, else O(1)."""
+        for call in message.calls:
+            self._calls[call.id] = call, message, request
+        result = message.result
+        if result is not None:
+            self._result(result, message, request)
+        elif message.from_user:
+            self._speech(message, request)
+
+    def _result(self, result: ToolResult, message: Message, request: int) -> None:
+        made = self._calls.pop(result.call_id, None)
+        if made is None or result.is_error:
+            return
+        call, caller, asked_at = made
+        key, how = _key(call)
+        if not key:
+            return
+        known = self._known.get(key)
+        if known is None:
+            self._known[key] = _Known([message])
+        elif known.at is None:
+            known.results.append(message)
+        else:
+            share = _share(result.content, known.results)
+            self._known[key] = _Known([message])
+            if share >= _LEAST_SHARE[how]:
+                as_file: GotBackHow = "file" if how == "part" and share >= _WHOLE else how
+                self._add(as_file, subject_of(call), asked_at, caller, message, known.at)
+
+    def _add(self, how: GotBackHow, what: str, asked_at: int, caller: Message, result: Message, at: int) -> None:
+        requests = self._thread.requests
+        tokens = self._sizes.tokens(self._sizes.weigh((result,)))
+        calls = max(1, len(caller.calls))
+        usage = requests[asked_at].usage if asked_at < len(requests) else None
+        called = usage.output // calls if usage is not None else 0
+        following = requests[asked_at + 1] if asked_at + 1 < len(requests) else None
+        usd = self._price(tokens, called, calls, following)
+        self.found[at].append(GotBack(how, what, asked_at, caller.id, caller.line, tokens + called, usd))
+
+    def _price(self, tokens: int, called: int, calls: int, following: Request | None) -> Decimal | None:
+        usage = following.usage if following is not None else None
+        if following is None or usage is None:
+            return None
+        price = rates(following.model or self._thread.model, usage.prompt, following.time)
+        if price is None:
+            return None
+        sent = price.input
+        if usage.cache_write:
+            sent = price.cache_write_1h if usage.cache_write_1h else price.cache_write_5m
+        return sent * tokens + price.output * called + price.cache_read * Decimal(usage.cache_read) / calls
+
+    def _speech(self, message: Message, request: int) -> None:
+        before = self._said_before
+        for wish in wishes(message):
+            self._wishes.append((wish.text, message))
+            words = content_words(wish.text)
+            if before is None or len(words) < _FEWEST_WORDS or before.best(words).share < _REPEATED:
+                continue
+            tokens = self._sizes.tokens(self._sizes.weigh((message,)))
+            self.found[self._at].append(
+                GotBack("user", wish.text, request, message.id, message.line, tokens, self._said(tokens, request))
+            )
+            break
+
+    def _said(self, tokens: int, request: int) -> Decimal | None:
+        requests = self._thread.requests
+        return self._price(tokens, 0, 1, _without_cache(requests[request])) if request < len(requests) else None
+
+
+def _without_cache(request: Request) -> Request:
+    """The request as if it had read nothing from the cache: it would have been made anyway."""
+    usage = request.usage
+    return request if usage is None else replace(request, usage=replace(usage, cache_read=0))
+
+
+def forgetting(
+    thread: Thread, arrivals: Sequence[Arrival], sizes: Sizes, compacted_at: Iterable[int]
+) -> dict[int, Forgetting]:
+    """Return what each compaction of a thread made the agent do again, by the request after it. O(messages).
+
+    Args:
+        thread: A thread of a session.
+        arrivals: What each of its requests brings (`core.arrivals`).
+        sizes: What measures its messages.
+        compacted_at: The requests in front of which its buffer was compacted.
+    """
+    places = set(compacted_at)
+    walk = _Walk(thread, sizes)
+    for request, arrival in enumerate(arrivals):
+        checkpoint()
+        for message in arrival.answer:
+            walk.arrive(message, max(0, request - 1))
+        if request in places:
+            walk.compact(request, thread.place(request).view.messages())
+        for message in arrival.new:
+            walk.arrive(message, request)
+    return {at: Forgetting(at, tuple(walk.found.get(at, ()))) for at in sorted(places)}
+
+
+def _key(call: ToolCall) -> tuple[str, GotBackHow]:
+    """Under what the result of a call is known: a file, else the whole query; empty if the call is neither."""
+    if writes(call):
+        return "", "query"
+    arguments = call.arguments
+    if isinstance(arguments, Mapping) and first_text(arguments, _QUERIES):
+        return f"{call.name}\n{dumps(arguments)}", "query"
+    if path := first_text(arguments, FILE_KEYS):
+        return (path, "part") if _is_file(path) else ("", "part")
+    command = command_of(call)
+    if command and _ASKING.match(command):
+        return f"{call.name}\n{command}", "query"
+    return "", "query"
+
+
+def _is_file(path: str) -> bool:
+    return "." in path.rstrip("/").rpartition("/")[2] and not path.endswith("/")
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        bare = _NUMBERED.sub("", line, count=1).strip()
+        if len(bare) > _SHORT_LINE:
+            yield bare
+
+
+_SHORT_LINE = 3
+"""Characters of a line that says nothing, as a bracket."""
+
+
+def _share(text: str, before: Iterable[Message]) -> float:
+    """Return the share of the lines of a text that stood in one of these results."""
+    new = set(_lines(text))
+    if not new:
+        return 0.0
+    held = {line for message in before if (result := message.result) is not None for line in _lines(result.content)}
+    return len(new & held) / len(new)
