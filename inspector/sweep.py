@@ -87,7 +87,7 @@ class _SessionGround:
 
 
 def sweep(
-    wanted: Sweep,
+    plan: Sweep,
     *,
     workers: int | None = None,
     dask: str | None = None,
@@ -98,28 +98,26 @@ def sweep(
 
     Raises InspectorError for a policy, a setting or a value that cannot be, before any work is done; Cancelled.
     """
-    points = wanted.points()
-    check(wanted, points)
+    points = plan.points()
+    check(plan, points)
     workers = workers or os.cpu_count() or 1
-    size = max(1, min(BATCH, len(points) * len(wanted.files) // (8 * workers)))
-    batches = [
-        _Batch(wanted, file, points[at : at + size]) for file in wanted.files for at in range(0, len(points), size)
-    ]
-    found: dict[tuple[str, SettingPairs], Cell] = {}
-    total = len(points) * len(wanted.files)
+    size = max(1, min(BATCH, len(points) * len(plan.files) // (8 * workers)))
+    batches = [_Batch(plan, file, points[at : at + size]) for file in plan.files for at in range(0, len(points), size)]
+    by_key: dict[tuple[str, SettingPairs], Cell] = {}
+    total = len(points) * len(plan.files)
     run = _by_dask(batches, dask, cancelled) if dask else _by_processes(batches, workers, cancelled)
     for cells in run:
-        found.update(((cell.file, cell.point), cell) for cell in cells)
+        by_key.update(((cell.file, cell.point), cell) for cell in cells)
         if progress is not None:
-            progress(len(found), total)
-    return tuple(found[file, point] for file in wanted.files for point in points)
+            progress(len(by_key), total)
+    return tuple(by_key[file, point] for file in plan.files for point in points)
 
 
-def check(wanted: Sweep, points: Sequence[SettingPairs]) -> None:
+def check(plan: Sweep, points: Sequence[SettingPairs]) -> None:
     """Is there such a policy, and does it take every point? Raises InspectorError."""
-    by = find_policy(wanted.policy)
+    by = find_policy(plan.policy)
     for point in points:
-        by.settings([*wanted.settings, *point], wanted.window)
+        by.settings([*plan.settings, *point], plan.window)
 
 
 def _by_processes(batches: Sequence[_Batch], workers: int, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
@@ -178,51 +176,51 @@ def run_batch(batch: _Batch) -> tuple[Cell, ...]:
 
 
 def _cells(batch: _Batch) -> tuple[Cell, ...]:
-    wanted = batch.sweep
+    plan = batch.sweep
     try:
-        ground = _ground(wanted, batch.file, Path(batch.file).stat().st_mtime_ns)
+        ground = _ground(plan, batch.file, Path(batch.file).stat().st_mtime_ns)
     except (InspectorError, OSError) as why:
         return tuple(Cell(batch.file, point, {}, str(why)) for point in batch.points)
-    return tuple(_cell(ground, wanted, batch.file, point) for point in batch.points)
+    return tuple(_cell(ground, plan, batch.file, point) for point in batch.points)
 
 
-def _cell(ground: _SessionGround, wanted: Sweep, file: str, point: SettingPairs) -> Cell:
-    by = find_policy(wanted.policy)
+def _cell(ground: _SessionGround, plan: Sweep, file: str, point: SettingPairs) -> Cell:
+    by = find_policy(plan.policy)
     try:
-        settings = settings_for(by, (*wanted.settings, *point), ground.window, ground.client)
-        found = report(ground.ground, by, settings, offline, remote=wanted.remote, cancelled=_stopped)
+        settings = settings_for(by, (*plan.settings, *point), ground.window, ground.client)
+        replayed = report(ground.ground, by, settings, offline, remote=plan.remote, cancelled=_stopped)
     except InspectorError as why:
         return Cell(file, point, {}, str(why))
-    return Cell(file, point, figures(found))
+    return Cell(file, point, figures(replayed))
 
 
 @lru_cache(maxsize=_KEPT)
-def _ground(wanted: Sweep, file: str, stamp: int) -> _SessionGround:
-    session = open_transcript(file, format=wanted.format)
+def _ground(plan: Sweep, file: str, stamp: int) -> _SessionGround:
+    session = open_transcript(file, format=plan.format)
     try:
-        found = session.main if wanted.thread == "main" else session.thread(wanted.thread)
+        thread = session.main if plan.thread == "main" else session.thread(plan.thread)
     except KeyError:
-        raise InspectorError(f"{file}: there is no thread {wanted.thread!r}.") from None
-    window = find_window(session, found, None, wanted.window, user_windows())
-    ground = Ground(found, window.tokens, wanted.pins, session.side_calls)
+        raise InspectorError(f"{file}: there is no thread {plan.thread!r}.") from None
+    window = find_window(session, thread, None, plan.window, user_windows())
+    ground = Ground(thread, window.tokens, plan.pins, session.side_calls)
     return _SessionGround(ground, window, session.client)
 
 
-def figures(found: ReplayReport) -> dict[str, Any]:
+def figures(replayed: ReplayReport) -> dict[str, Any]:
     """What a sweep compares. Numbers only; `cost_usd` is None where a price is not known."""
-    kept, pins = pins_kept(found.pins)
-    cost = found.spent.cost_usd
+    kept_pins, pins = pins_kept(replayed.pins)
+    cost = replayed.spent.cost_usd
     tokens = ("prompt", "cache_read", "cache_write", "summariser_input", "summariser_output")
     return {
-        "requests": len(found.rows),
-        "compactions": len(found.compactions),
-        **{name: getattr(found, name) for name in ("peak", "overflows", "over")},
-        **{name: getattr(found.spent, name) for name in tokens},
+        "requests": len(replayed.rows),
+        "compactions": len(replayed.compactions),
+        **{name: getattr(replayed, name) for name in ("peak", "overflows", "over")},
+        **{name: getattr(replayed.spent, name) for name in tokens},
         "cost_usd": None if cost is None else float(cost),
-        **{name: getattr(found.losses, name) for name in ("facts", "paraphrased", "lost", "needed_later")},
-        "regret": len(found.losses.regrets),
-        **{name: getattr(found.losses, name) for name in ("rereads", "reread_tokens")},
-        "pins_kept": kept,
+        **{name: getattr(replayed.losses, name) for name in ("facts", "paraphrased", "lost", "needed_later")},
+        "regret": len(replayed.losses.regrets),
+        **{name: getattr(replayed.losses, name) for name in ("rereads", "reread_tokens")},
+        "pins_kept": kept_pins,
         "pins": pins,
     }
 
@@ -233,6 +231,6 @@ def joined(cells: Sequence[Cell]) -> dict[str, Any]:
     good = [cell.figures for cell in cells if not cell.error]
     whole: dict[str, Any] = {"sessions": len(good), "failed": len(cells) - len(good)}
     for name in good[0] if good else ():
-        values = [one[name] for one in good]
+        values = [cell_figures[name] for cell_figures in good]
         whole[name] = None if None in values else max(values) if name == "peak" else sum(values)
     return whole

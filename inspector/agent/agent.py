@@ -73,8 +73,8 @@ class AgentThread:
         standing = self.context.buffer.messages
         if not self.results:
             return standing
-        taken = {message.id for message in standing}
-        return (*standing, *(message for message in self.results if message.id not in taken))
+        used_ids = {message.id for message in standing}
+        return (*standing, *(message for message in self.results if message.id not in used_ids))
 
     def believed(self) -> int:
         """Tokens of what the thread holds, by the policy's own count."""
@@ -169,7 +169,7 @@ class AgentThread:
             expected=self._expected,
             output=usage.output if usage is not None else None,
             window=run.window,
-            fired=tuple(one.tier for one in turn.outcomes if one.events or one.changed),
+            fired=tuple(outcome.tier for outcome in turn.outcomes if outcome.events or outcome.changed),
             tools=tuple(call.name for message in answer.messages for call in message.calls) if answer else (),
             finish=answer.finish if answer is not None else "",
             text=answer.text if answer is not None else "",
@@ -219,7 +219,7 @@ class AgentThread:
             stop = self.run.reason() or ("tool" if self.run.breakpoints.tools & {ANY, call.name} else "")
             if stop:
                 self._pause(stop, f"{call.name} is about to run.")
-            if any(one.id == call.id for message in self.context.buffer.messages for one in message.calls):
+            if any(open_call.id == call.id for message in self.context.buffer.messages for open_call in message.calls):
                 started = run_call(self.run, call, self.thread, call.id in self.begun, self._start)
                 self.results.append(self._named(started))
                 self.run.journal.sync(self.thread, self.messages)
@@ -251,9 +251,9 @@ class AgentThread:
 
     def _named(self, result: Message) -> Message:
         """With an id that no other message of the thread has: some servers give all calls the same."""
-        taken = {message.id for message in self.messages}
+        used_ids = {message.id for message in self.messages}
         name, n = result.id, 2
-        while name in taken:
+        while name in used_ids:
             name, n = f"{result.id}.{n}", n + 1
         return result if name == result.id else replace(result, id=name)
 
@@ -367,7 +367,7 @@ def _size(pressure: Pressure, believed: int) -> dict[str, Any]:
 
 def _explained(error: str, buffer: Buffer) -> str:
     """What a model call failed of; where the buffer is one that providers refuse, that as well."""
-    broken = next((one for one in check(buffer) if one.rule in PAIRS), None)
+    broken = next((problem for problem in check(buffer) if problem.rule in PAIRS), None)
     if broken is None:
         return error
     return f"{error} (The policy left the buffer so: {broken.why} Its mode=safe does not; resuming the run repairs it.)"
@@ -404,8 +404,8 @@ def _on(view: View, messages: tuple[Message, ...]) -> View:
     """The messages as a view that shares its beginning with the one before."""
     former = view.messages()
     same = 0
-    for one, other in zip(former, messages, strict=False):
-        if one is not other and one != other:
+    for old, new in zip(former, messages, strict=False):
+        if old is not new and old != new:
             break
         same += 1
     if same == len(former) == len(view.stretch):

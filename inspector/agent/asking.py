@@ -48,8 +48,8 @@ def waits(failure: Failure, tries: int, limits: RunLimits, timeouts: bool = True
         passing = failure.status in _PASSING or failure.kind in ("connection", "broken", "empty")
     if not passing or tries > limits.retries:
         return None
-    wanted: float | None = getattr(failure, "retry_after_s", None)
-    seconds = limits.backoff_s * 2 ** (tries - 1) if wanted is None else wanted
+    retry_after: float | None = getattr(failure, "retry_after_s", None)
+    seconds = limits.backoff_s * 2 ** (tries - 1) if retry_after is None else retry_after
     return seconds if seconds <= limits.longest_wait_s else None
 
 
@@ -90,12 +90,12 @@ def patiently(run: Run, thread: str, call: Callable[[], Answer], write: Callable
 def ask(run: Run, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]) -> Answer:
     """The agent's own call, with `buffer` as it stands now. Raises Failure, RunStopped."""
     model = run.models.of(thread, buffer.prompt)
-    wanted = AskModel(buffer, need.max_tokens, need.stream)
+    request = AskModel(buffer, need.max_tokens, need.stream)
 
     def call() -> Answer:
         run.publisher.publish(state="calling", why="")
         try:
-            return model(wanted, run.publisher.begin_text(), run.is_stopped)
+            return model(request, run.publisher.begin_text(), run.is_stopped)
         finally:
             run.publisher.end_text()
 
@@ -195,8 +195,8 @@ def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable
         return denied(call)
     run.journal.note("tool", thread=thread, call=call.id, name=call.name)
     run.publisher.publish(state="tool", why=call.name)
-    found = start(call) if call.name == TASK else run.tools.run(call, run.is_stopped)
-    return cut(found, run.plan.limits.max_output)
+    result = start(call) if call.name == TASK else run.tools.run(call, run.is_stopped)
+    return cut(result, run.plan.limits.max_output)
 
 
 def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
@@ -207,9 +207,9 @@ def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -
             return True
         if run.plan.permissions == "never":
             return False
-    asked = Permission(uuid4().hex, call, what)
-    run.ask(asked.id)
-    run.publisher.publish(state="asking", why=call.name, asked=asked)
+    permission = Permission(uuid4().hex, call, what)
+    run.ask(permission.id)
+    run.publisher.publish(state="asking", why=call.name, asked=permission)
     try:
         how: Permit = run.reply()
     finally:
@@ -221,8 +221,8 @@ def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -
 
 
 def _prompt(call: ToolCall) -> str:
-    given = call.arguments.get("prompt") if isinstance(call.arguments, Mapping) else None
-    return given if isinstance(given, str) else ""
+    prompt = call.arguments.get("prompt") if isinstance(call.arguments, Mapping) else None
+    return prompt if isinstance(prompt, str) else ""
 
 
 def cut(message: Message, limit: int) -> Message:

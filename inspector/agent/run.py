@@ -45,9 +45,9 @@ class Models:
         return self._kept[thread]
 
     def close(self) -> None:
-        kept, self._kept = self._kept, {}
-        for one in kept.values():
-            one.close()
+        models, self._kept = self._kept, {}
+        for model in models.values():
+            model.close()
 
 
 def model_of(plan: Plan) -> str:
@@ -61,8 +61,8 @@ def window_of(plan: Plan) -> int | None:
         return plan.window
     if plan.world is not None:
         return plan.world.window
-    known = catalogue_window(plan.model, user_windows()) if plan.model else None
-    return known or (WINDOW if simulated_api(plan.provider, plan.model) else None)
+    window = catalogue_window(plan.model, user_windows()) if plan.model else None
+    return window or (WINDOW if simulated_api(plan.provider, plan.model) else None)
 
 
 def policy_of(plan: Plan, window: int | None) -> tuple[Policy[Any, Any], Any]:

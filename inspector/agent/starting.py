@@ -104,38 +104,38 @@ def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str
 
 def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
     """The messages as every provider takes them."""
-    kept = _filled(messages, changes)
-    kept = _named(kept, changes)
-    kept = _paired(kept, changes)
-    first = next((message for message in kept if message.role != "system"), None)
+    filled = _filled(messages, changes)
+    filled = _named(filled, changes)
+    filled = _paired(filled, changes)
+    first = next((message for message in filled if message.role != "system"), None)
     if first is not None and first.role == "assistant":
         changes.append("A user message was put before the assistant's first one.")
-        kept = (Message(f"before-{first.id}", "user", (Text(BEGINNING),), mark="meta"), *kept)
-    sealed = sum(isinstance(part, Opaque | Thinking) for message in kept for part in message.parts)
+        filled = (Message(f"before-{first.id}", "user", (Text(BEGINNING),), mark="meta"), *filled)
+    sealed = sum(isinstance(part, Opaque | Thinking) for message in filled for part in message.parts)
     if sealed:
         changes.append(
             f"Not sent: {plural(sealed, 'part')} that only their own provider can read (thinking among them)."
         )
-    return kept
+    return filled
 
 
 def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
     """Without text parts that say nothing, and without messages that hold nothing a provider would be sent."""
-    kept: list[Message] = []
+    filled: list[Message] = []
     for message in messages:
         parts = tuple(part for part in message.parts if not (isinstance(part, Text) and not part.text.strip()))
         if any(not isinstance(part, Thinking) for part in parts):
-            kept.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
-    if len(kept) < len(messages):
-        changes.append(f"Left out: {plural(len(messages) - len(kept), 'message')} without content.")
-    return tuple(kept)
+            filled.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
+    if len(filled) < len(messages):
+        changes.append(f"Left out: {plural(len(messages) - len(filled), 'message')} without content.")
+    return tuple(filled)
 
 
 def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
-    """Ids of calls that every provider takes, each used once; a result follows the newest call of its id."""
+    """Give each call an id of its own that every provider takes; a result belongs to the newest call of its id."""
     names: dict[str, str] = {}
     used = set[str]()
-    found: list[Message] = []
+    named: list[Message] = []
     renamed = 0
     for message in messages:
         parts: list[Part] = []
@@ -152,13 +152,13 @@ def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
             elif isinstance(part, ToolResult) and names.get(part.call_id, part.call_id) != part.call_id:
                 new = replace(part, call_id=names[part.call_id])
             parts.append(new)
-        same = all(one is other for one, other in zip(parts, message.parts, strict=True))
-        found.append(message if same else replace(message, parts=tuple(parts)))
+        is_same = all(new is old for new, old in zip(parts, message.parts, strict=True))
+        named.append(message if is_same else replace(message, parts=tuple(parts)))
     if renamed:
         changes.append(
             f"Another id for {plural(renamed, 'tool call')}: theirs was used twice, or not every provider takes it."
         )
-    return tuple(found)
+    return tuple(named)
 
 
 def _good(name: str) -> str:
@@ -169,7 +169,7 @@ def _good(name: str) -> str:
 
 def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message, ...]:
     """Every result right after its call, every call with one result."""
-    bad = [one.rule for one in check(Buffer(messages))]
+    bad = [problem.rule for problem in check(Buffer(messages))]
     if "order" in bad or "duplicate-answer" in bad:
         messages = tuple(_ordered(messages))
         changes.append("Tool results were put right after their calls, each once.")

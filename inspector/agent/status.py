@@ -333,8 +333,8 @@ class Controls:
             while self._reply is None:
                 self.check()
                 self._changed.wait()
-            found, self._asked, self._reply = self._reply, "", None
-            return found
+            reply, self._asked, self._reply = self._reply, "", None
+            return reply
 
     def rest(self, seconds: float) -> None:
         """Wait. Raises RunStopped as soon as the run is stopped."""

@@ -65,7 +65,7 @@ class WorkspaceAnswerer:
         """One line a message, as the provider would be sent it."""
         if name not in self._transcripts:
             self._transcripts[name] = self._new(name, "jsonl")
-        lines = "".join(f"{dumps(one)}\n" for one in write_messages(messages))
+        lines = "".join(f"{dumps(message)}\n" for message in write_messages(messages))
         return self._write(lines.encode("utf-8", "replace"), self._transcripts[name])
 
     def _new(self, name: str, ending: str) -> Path:

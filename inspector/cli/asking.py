@@ -22,21 +22,21 @@ _ANSWERS: dict[str, Permit] = {"y": "once", "yes": "once", "a": "always", "alway
 _BLANKS = re.compile(r" +$")
 
 
-def ask(asked: Permission) -> Permit:
+def ask(permission: Permission) -> Permit:
     """Ask. Nothing but a clear yes is one; what was typed before the question is none."""
     forget_typed()
-    is_cut = show(asked.what, ROWS)
+    is_cut = show(permission.what, ROWS)
     while True:
         more = "[w]hole text; " if is_cut else ""
         sys.stderr.write(f"{more}[y]es, this once; [a]lways; [n]o: ")
         sys.stderr.flush()
-        said = "no"
+        answer = "no"
         with suppress(EOFError):
-            said = input().strip().lower() or "no"
-        if said in _ANSWERS:
-            return _ANSWERS[said]
-        if said in ("w", "whole"):
-            is_cut = show(asked.what, 0)
+            answer = input().strip().lower() or "no"
+        if answer in _ANSWERS:
+            return _ANSWERS[answer]
+        if answer in ("w", "whole"):
+            is_cut = show(permission.what, 0)
 
 
 def forget_typed() -> None:
@@ -57,13 +57,13 @@ def show(what: Question, most: int) -> bool:
 
 def shown(what: Question, width: int, most: int) -> tuple[list[str], int]:
     """The rows of a question, and how many characters of it are not among them."""
-    body, taken = [], 0
+    body, used = [], 0
     for row, count in islice(_rows(what.exact, width), most or None):
         body.append(row)
-        taken += count
-    left = len(what.exact) - taken
+        used += count
+    left = len(what.exact) - used
     if left > 0:
-        lines = what.exact.count("\n", taken)
+        lines = what.exact.count("\n", used)
         body.append(f"… cut here: {left:,} more characters, {lines:,} more line ends; w shows the whole")
     ours = ["".join(map(exact, _BLANKS.sub(_spelt, text))) for text in (what.says, what.covers)]  # may name a file
     return [ours[0], "", *body, *([""] if body else []), ours[1]], max(0, left)

@@ -1,13 +1,13 @@
-"""`context-inspector breakdown FILE`: what fills the buffer of one request, and what stands in it more than once."""
+"""`context-inspector breakdown FILE`: what fills the buffer of one request, and its duplicates."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inspector.cli.output import listing, number, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
-from inspector.core.findings.repeats import repeats
+from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.message import Message
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import known_pressures
@@ -15,9 +15,9 @@ from inspector.core.tokens.sizing import sizer
 from inspector.core.words import per_cent, plural
 
 _ROWS = 20
-"""Rows of repeats and tools that people are shown; JSON has all."""
-_SHOWN = 0.005
-"""Share of the buffer from which on a node is a line of its own for people."""
+"""Rows of duplicates and tools in the answer for people; JSON has all."""
+_SMALLEST = 0.005
+"""Smallest share of the buffer that is a separate line in the answer for people."""
 _DEEPEST = 4
 
 
@@ -25,29 +25,31 @@ add_arguments = add_selection
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print it. Raises InspectorError."""
+    """Print the breakdown. Raises InspectorError."""
     write_answer(describe(select(arguments)), arguments.json, breakdown_lines)
 
 
 def describe(chosen: Selection) -> dict[str, Any]:
-    """The document of cli.md's `breakdown`."""
+    """Return the document of cli.md's `breakdown`."""
     size = sizer(known_pressures(chosen.thread, estimator(DEFAULT_ESTIMATOR)), chosen.at)
     calls, buffer = tool_calls(chosen.session, chosen.thread), chosen.buffer
-    found: Breakdown = breakdown(size, size.pressure, buffer, calls)
-    again = repeats(size, buffer, calls)
+    result: Breakdown = breakdown(size, size.pressure, buffer, calls)
+    duplicates = repeats(size, buffer, calls)
     return {
         "thread": chosen.thread.id,
         "request": "end" if chosen.is_end else chosen.at,
         "tokens": size.pressure.tokens,
         "kind": size.pressure.kind,
-        "tree": _node(found.tree, buffer.messages),
-        "repeats": [
-            {**picked(one, "tokens_each times free what"), "messages": [buffer.messages[at].id for at in one.messages]}
-            for one in again
-        ],
-        "repeats_free": sum(one.free for one in again),
-        "tools": [picked(one, "name server schema_tokens calls calls_in_buffer tokens") for one in found.tools],
+        "tree": _node(result.tree, buffer.messages),
+        "repeats": [_repeat(repeat, buffer.messages) for repeat in duplicates],
+        "repeats_free": sum(repeat.free for repeat in duplicates),
+        "tools": [picked(tool, "name server schema_tokens calls calls_in_buffer tokens") for tool in result.tools],
     }
+
+
+def _repeat(repeat: Repeat, messages: Sequence[Message]) -> dict[str, Any]:
+    ids = [messages[at].id for at in repeat.messages]
+    return {**picked(repeat, "tokens_each times free what"), "messages": ids}
 
 
 def _node(node: BreakdownNode, messages: Sequence[Message]) -> dict[str, Any]:
@@ -62,14 +64,15 @@ def _node(node: BreakdownNode, messages: Sequence[Message]) -> dict[str, Any]:
 
 
 def breakdown_lines(document: dict[str, Any]) -> list[str]:
-    """The whole document, the largest alone."""
+    """Return the document as text, with the largest rows of each part."""
     total = document["tokens"]
     head = f"request {document['request']}: {number(total)} tokens, {document['kind']}"
     lines = [head, "", *_tree(document["tree"], total or 0)]
     if document["repeats"]:
-        free, shown = document["repeats_free"], document["repeats"][:_ROWS]
-        lines += ["", f"repeated word for word; {number(free)} tokens would be free if only the newest copy stood:"]
-        lines += listing(shown, ">free", ">tokens_each=each", ">times", "what/90") + _more(document["repeats"])
+        lines += ["", duplicates_words(document["repeats_free"])]
+        rows = document["repeats"][:_ROWS]
+        lines += listing(rows, ">free", ">tokens_each=each", ">times", "what/90")
+        lines += _more(document["repeats"])
     if document["tools"]:
         counts = (">schema_tokens=schema", ">calls", ">calls_in_buffer=in buffer", ">tokens=tokens in buffer")
         lines += ["", "tools:", *listing(document["tools"][:_ROWS], "name/60", "server/30", *counts)]
@@ -77,24 +80,32 @@ def breakdown_lines(document: dict[str, Any]) -> list[str]:
     return lines
 
 
+def duplicates_words(tokens: int) -> str:
+    """Say how many tokens are duplicates, which removing all but the newest copies would free."""
+    subject = "1 token is a duplicate" if tokens == 1 else f"{tokens:,} tokens are duplicates"
+    return f"{subject} (free if only the newest copies are kept):"
+
+
 def _more(rows: Sequence[Any]) -> list[str]:
     return [f"... and {len(rows) - _ROWS:,} more"] if len(rows) > _ROWS else []
 
 
 def _tree(tree: dict[str, Any], total: int) -> list[str]:
-    rows: list[tuple[str, str, str, str]] = []
+    return table(("", ">tokens", ">share", ""), list(_tree_rows(tree, 0, total)))
 
-    def add(node: dict[str, Any], depth: int) -> None:
-        share = node["tokens"] / total if total else 0.0
-        calls = plural(calls, "call") if (calls := node.get("calls")) else ""
-        rows.append(("  " * depth + plain(node["name"], 90), number(node["tokens"]), per_cent(share, 1), calls))
-        children = [one for one in node.get("children", ()) if depth < _DEEPEST and one["kind"] != "message"]
-        large = [one for one in children if one["tokens"] >= _SHOWN * total or not depth]
-        for child in large:
-            add(child, depth + 1)
-        if large and (rest := sum(one["tokens"] for one in children) - sum(one["tokens"] for one in large)):
-            less = f"{'  ' * (depth + 1)}{len(children) - len(large):,} smaller"
-            rows.append((less, number(rest), per_cent(rest / total, 1), ""))
 
-    add(tree, 0)
-    return table(("", ">tokens", ">share", ""), rows)
+def _tree_rows(node: dict[str, Any], depth: int, total: int) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the row of a node, then those of its large children, and one for the small ones together."""
+    share = node["tokens"] / total if total else 0.0
+    calls = plural(node["calls"], "call") if node.get("calls") else ""
+    yield "  " * depth + plain(node["name"], 90), number(node["tokens"]), per_cent(share, 1), calls
+    if depth >= _DEEPEST:
+        return
+    children = [child for child in node.get("children", ()) if child["kind"] != "message"]
+    large = [child for child in children if child["tokens"] >= _SMALLEST * total or not depth]
+    for child in large:
+        yield from _tree_rows(child, depth + 1, total)
+    rest = sum(child["tokens"] for child in children) - sum(child["tokens"] for child in large)
+    if large and rest:
+        label = f"{'  ' * (depth + 1)}{len(children) - len(large):,} smaller"
+        yield label, number(rest), per_cent(rest / total, 1), ""

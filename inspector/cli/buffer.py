@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from inspector.cli.output import listing, number, pairs, picked, plain, ratio, write_answer
+from inspector.cli.output import CellColumn, listing, number, pairs, picked, plain, ratio, write_answer
 from inspector.cli.select import Selection, add_selection, chosen_policy, policy_count, select
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
@@ -25,7 +25,7 @@ add_arguments = add_selection
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print it. Raises InspectorError."""
+    """Print the buffer. Raises InspectorError."""
     by, chosen = chosen_policy(arguments), select(arguments)
     document = describe(chosen, arguments.window, by, tuple(arguments.set or ()))
     write_answer(document, arguments.json, _lines)
@@ -37,7 +37,12 @@ def describe(
     by: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
     pairs: SettingPairs = (),
 ) -> dict[str, Any]:
-    """The document of cli.md's `buffer`. `by` with those of `pairs` that it has is the policy that believes."""
+    """Return the document of cli.md's `buffer`.
+
+    Args:
+        window: the user's window in tokens; None for the model's.
+        by: the policy whose own count is shown, with those of `pairs` that it has.
+    """
     buffer, roku = chosen.buffer, estimator(DEFAULT_ESTIMATOR)
     return {
         "thread": chosen.thread.id,
@@ -72,7 +77,7 @@ def _pressure(
 
 
 def message_document(message: Message, by: Estimator) -> dict[str, Any]:
-    """One message as the contract shows it; tokens by the given estimator."""
+    """Return a message as a document, its tokens by the given estimator."""
     return {
         **picked(message, "id role"),
         "tokens": count(by, message),
@@ -82,15 +87,20 @@ def message_document(message: Message, by: Estimator) -> dict[str, Any]:
 
 
 def validity_document(buffer: Buffer) -> list[dict[str, Any]]:
-    """Why a provider would refuse the buffer."""
-    return [asdict(found) for found in check(buffer)]
+    """Return why a provider would refuse the buffer."""
+    return [asdict(problem) for problem in check(buffer)]
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
-    messages = [{"n": n, **one} for n, one in enumerate(document["messages"])]
-    begins = ("begins with", lambda one: plain(" ".join(map(_part_words, one["parts"])), 90))
-    lines = [*_head(document), ""]
-    lines += listing(messages, (">#", lambda one: str(one["n"])), "role", ">tokens=counted", ("", _badges), begins)
+    messages = [{"n": n, **message} for n, message in enumerate(document["messages"])]
+    columns: tuple[CellColumn, ...] = (
+        (">#", lambda message: str(message["n"])),
+        "role",
+        ">tokens=estimate",
+        ("", _badges),
+        ("begins with", lambda message: plain(" ".join(map(_part_words, message["parts"])), 90)),
+    )
+    lines = [*_head(document), "", *listing(messages, *columns)]
     if document["validity"]:
         lines += ["", "validity:"]
         lines += [f"  {v['rule']}: {plain(v['why'])} ({plain(v['message'])})" for v in document["validity"]]
@@ -99,20 +109,20 @@ def _lines(document: dict[str, Any]) -> list[str]:
 
 def _head(document: dict[str, Any]) -> list[str]:
     pressure, tools, system = document["pressure"], document["tools"], document["system"]
-    share = "" if pressure["ratio"] is None else f", {per_cent(pressure['ratio'], 1)} of {number(pressure['window'])}"
-    return pairs(
-        [
-            ("thread", plain(document["thread"])),
-            ("request", str(document["request"])),
-            ("pressure", f"{number(pressure['tokens'])} tokens, {pressure['kind']}{share}"),
-            *([("most likely", " to ".join(map(number, pressure["band"])))] if pressure["band"] else []),
-            ("counted", f"{number(pressure['estimated'])} by Roku's estimator"),
-            ("believed", f"{number(pressure['believed'])} by {document['policy']}"),
-            ("not in file", number(pressure["not_in_file"])),
-            ("system", "not in this file" if system is None else plain(system, 90) or "empty"),
-            ("tools", "not in this file" if tools is None else f"{len(tools)}"),
-        ]
-    )
+    size = f"{number(pressure['tokens'])} tokens, {pressure['kind']}"
+    if pressure["ratio"] is not None:
+        size += f", {per_cent(pressure['ratio'], 1)} of {number(pressure['window'])}"
+    rows = [("thread", plain(document["thread"])), ("request", str(document["request"])), ("pressure", size)]
+    if pressure["band"]:
+        rows.append(("most likely", " to ".join(map(number, pressure["band"]))))
+    rows += [
+        ("estimate", f"{number(pressure['estimated'])} (Roku)"),
+        ("own count", f"{number(pressure['believed'])} ({document['policy']})"),
+        ("not in file", number(pressure["not_in_file"])),
+        ("system", "not recorded" if system is None else plain(system, 90) or "empty"),
+        ("tools", "not recorded" if tools is None else f"{len(tools)}"),
+    ]
+    return pairs(rows)
 
 
 def _badges(message: Mapping[str, Any]) -> str:

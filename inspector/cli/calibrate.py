@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from inspector.cli.output import number, picked, table, write_answer
+from inspector.cli.output import CellColumn, listing, picked, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, estimator
@@ -21,28 +21,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print it. Raises InspectorError."""
+    """Print the comparison. Raises InspectorError."""
     document = describe(select(arguments).thread, arguments.estimator or list(ESTIMATORS))
     write_answer(document, arguments.json, _lines)
 
 
 def describe(thread: Thread, names: list[str]) -> dict[str, Any]:
-    """The document of cli.md's `calibrate`. Figures are null where there are too few samples for them."""
+    """Return the document of cli.md's `calibrate`. A figure is null if there are too few samples for it."""
     fits = calibration_report(thread, map(estimator, names))
-    shown = next((fit.prediction for fit in fits if fit.name == DEFAULT_ESTIMATOR), None)
-    if shown is None:
-        shown = prediction_errors(thread, known_pressures(thread, estimator(DEFAULT_ESTIMATOR)))
+    prediction = next((fit.prediction for fit in fits if fit.name == DEFAULT_ESTIMATOR), None)
+    if prediction is None:
+        prediction = prediction_errors(thread, known_pressures(thread, estimator(DEFAULT_ESTIMATOR)))
     return {
         "thread": thread.id,
         "requests": len(thread.requests),
-        "prediction": _prediction(shown),
+        "prediction": _prediction(prediction),
         "estimators": [_fit(fit) for fit in fits],
     }
 
 
-def _prediction(found: PredictionErrors) -> dict[str, Any]:
-    after = {"count": len(found.after), **picked(found, "median=after_median:6 inside_band:6")}
-    return {**picked(found, "requests median:6 p90:6"), "after_compaction": after}
+def _prediction(errors: PredictionErrors) -> dict[str, Any]:
+    after = {"count": len(errors.after), **picked(errors, "median=after_median:6 inside_band:6")}
+    return {**picked(errors, "requests median:6 p90:6"), "after_compaction": after}
 
 
 def _fit(fit: Fit) -> dict[str, Any]:
@@ -59,26 +59,19 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
-    heads = (
-        "estimator", "kind", ">samples", ">next call", ">90% below", ">after compaction", ">R2", ">overhead", ">slope",
-        ">factor alone",
-    )  # fmt: skip
-    rows = [
-        (
-            fit["name"],
-            fit["kind"],
-            number(len(fit["samples"])),
-            _percent(fit["prediction"]["median"]),
-            _percent(fit["prediction"]["p90"]),
-            _percent(fit["prediction"]["after_compaction"]["median"]),
-            _figure(fit["r2"]),
-            number(fit["overhead"]),
-            _figure(fit["slope"]),
-            _percent(fit["median_abs_error"]),
-        )
-        for fit in document["estimators"]
-    ]
-    return table(heads, rows)
+    columns: tuple[CellColumn, ...] = (
+        "name=estimator",
+        "kind",
+        ">samples",
+        (">next call", lambda fit: _percent(fit["prediction"]["median"])),
+        (">90% below", lambda fit: _percent(fit["prediction"]["p90"])),
+        (">after compaction", lambda fit: _percent(fit["prediction"]["after_compaction"]["median"])),
+        (">R2", lambda fit: _figure(fit["r2"])),
+        ">overhead",
+        (">slope", lambda fit: _figure(fit["slope"])),
+        (">factor alone", lambda fit: _percent(fit["median_abs_error"])),
+    )
+    return listing(document["estimators"], *columns)
 
 
 def _percent(value: float | None) -> str:

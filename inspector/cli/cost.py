@@ -1,4 +1,4 @@
-"""`context-inspector cost FILE`: what a session cost, why its cache broke, which compactions paid."""
+"""`context-inspector cost FILE`: what a session cost, its cache misses, and which compactions paid for themselves."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
 
-from inspector.cli.output import listing, picked, plain, write_answer
+from inspector.cli.output import CellColumn, listing, picked, plain, write_answer
 from inspector.cli.replay import ECONOMICS
 from inspector.cli.select import add_selection, select
 from inspector.core.findings.spending import Subtotal, session_cost, subtotal_words
@@ -14,10 +14,10 @@ from inspector.core.replay.economics import paid_words
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import BILL_KINDS
-from inspector.core.words import dollars
+from inspector.core.words import dollars, plural
 
 _MOST = 40
-"""Breaks that the table shows: the dearest. The JSON holds all."""
+"""Cache misses in the table: the dearest. JSON has all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,46 +27,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print it. Raises InspectorError."""
-    one = arguments.thread
-    arguments.thread = one or "main"
+    """Print the costs. Raises InspectorError."""
+    only_thread = arguments.thread
+    arguments.thread = only_thread or "main"
     chosen = select(arguments)
-    write_answer(describe(chosen.session, chosen.thread if one else None), arguments.json, cost_lines)
+    write_answer(describe(chosen.session, chosen.thread if only_thread else None), arguments.json, cost_lines)
 
 
 def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
-    """The document of cli.md's `cost`, of all threads or of one. Dollars to a ten-thousandth of a cent; null where a
-    price is not known. The parts add up to the total."""
-    found = session_cost(session, thread)
-    bill = found.bill.rounded() if found.bill is not None else None
-    used = any(one.used for one in found.bills)
-    known = found.subtotal
-    breaks = "thread request tokens missed usd:6 avoidable_usd:6 cause inferred evidence message place diff pause_s"
+    """Return the document of cli.md's `cost`, of all threads or of one.
+
+    Amounts are in dollars, rounded to 6 places, null if a price is unknown. The parts add up to the total.
+    """
+    cost = session_cost(session, thread)
+    bill = cost.bill.rounded() if cost.bill is not None else None
+    has_usage = any(bill.used for bill in cost.bills)
+    miss = "thread request tokens missed usd:6 avoidable_usd:6 cause inferred evidence message place diff pause_s"
     return {
         "currency": "USD",
         "catalogue": f"genai-prices {version('genai-prices')}",
         "thread": None if thread is None else thread.id,
-        **picked(bill if used else None, f"total:6 {' '.join(f'{kind}:6' for kind in BILL_KINDS)}"),
-        "known_usd": _rounded(known.usd) if used else None,
-        "unpriced_calls": known.unpriced,
-        "by_thread": [{"thread": bill.thread.id, **_subtotal(bill.subtotal)} for bill in found.bills if bill.used],
-        "by_model": [{"model": model, **_subtotal(of_model)} for model, of_model in found.by_model.items()],
-        **picked(found, "output_is_final calls_beside_usd=beside:6 estimated_usd=estimated:6"),
-        "breaks": [picked(one, breaks) for one in found.breaks],
-        **picked(found, "breaks_usd:6 avoidable_usd=avoidable:6"),
-        "compared_usd": {one.thread.id: _rounded(one.compared) for one in found.threads},
-        "compactions": [_compaction(one.thread, step) for one in found.threads for step in one.compactions],
-        "what_if": [picked(one, "name usd:6 saved_usd:6") for one in found.what_ifs],
-        "thrash": [
-            {"thread": one.thread.id, **picked(run, "from=first to=last compactions")}
-            for one in found.threads
-            for run in one.thrash
-        ],
+        **picked(bill if has_usage else None, _BILL_FIELDS),
+        "known_usd": _rounded(cost.subtotal.usd) if has_usage else None,
+        "unpriced_calls": cost.subtotal.unpriced,
+        "by_thread": [{"thread": bill.thread.id, **_subtotal(bill.subtotal)} for bill in cost.bills if bill.used],
+        "by_model": [{"model": model, **_subtotal(subtotal)} for model, subtotal in cost.by_model.items()],
+        **picked(cost, "output_is_final calls_beside_usd=beside:6 estimated_usd=estimated:6"),
+        "breaks": [picked(item, miss) for item in cost.breaks],
+        **picked(cost, "breaks_usd:6 avoidable_usd=avoidable:6"),
+        "compared_usd": {costs.thread.id: _rounded(costs.compared) for costs in cost.threads},
+        "compactions": [_compaction(costs.thread, step) for costs in cost.threads for step in costs.compactions],
+        "what_if": [picked(item, "name usd:6 saved_usd:6") for item in cost.what_ifs],
+        "thrash": [_thrash(costs.thread, run) for costs in cost.threads for run in costs.thrash],
     }
 
 
-def _subtotal(known: Subtotal) -> dict[str, Any]:
-    return {"usd": _rounded(known.usd), "unpriced_calls": known.unpriced}
+_BILL_FIELDS = " ".join(f"{kind}:6" for kind in ("total", *BILL_KINDS))
+
+
+def _subtotal(subtotal: Subtotal) -> dict[str, Any]:
+    return {"usd": _rounded(subtotal.usd), "unpriced_calls": subtotal.unpriced}
+
+
+def _thrash(thread: Thread, run: object) -> dict[str, Any]:
+    return {"thread": thread.id, **picked(run, "from=first to=last compactions")}
 
 
 def _rounded(amount: Decimal | None) -> float | None:
@@ -83,40 +87,40 @@ def _compaction(thread: Thread, step: Compacted) -> dict[str, Any]:
 
 
 def cost_lines(document: dict[str, Any]) -> Iterator[str]:
-    """The whole document, the dearest breaks only."""
-    least = "" if document["output_is_final"] else "at least "
-    if document["known_usd"] is None:
-        yield "total  unknown: the file records no token usage"
-    elif document["total"] is None:
-        yield f"total  {subtotal_words(document['known_usd'], document['unpriced_calls'])}"
-    else:
-        parts = [
-            (kind.replace("_", " "), document[kind], least if kind == "output" else "")
-            for kind in BILL_KINDS
-            if document[kind]
-        ]
-        words = ", ".join(f"{least}{_dollars(usd)} {name}" for name, usd, least in parts)
-        yield f"total  {least}{_dollars(document['total'])}" + (f" = {words}" if words else "")
+    """Yield the document as text, with the dearest cache misses."""
+    yield f"total  {_total_words(document)}"
     yield from _subtotal_lines("thread", document["by_thread"])
     yield from _subtotal_lines("model", document["by_model"])
     if beside := document["calls_beside_usd"]:
-        yield f"       of it {_dollars(beside)} for calls beside the conversation: titles, summaries"
-    if more := document["estimated_usd"]:
-        besides = "" if document["total"] is None else " more"
-        yield f"       about {_dollars(more)}{besides} (estimated): calls whose usage the file does not hold"
-    for one in document["what_if"]:
-        saved = one["saved_usd"]
-        if not saved:
-            continue
-        verb = "saved" if saved >= 0 else "cost"
-        more = "" if saved >= 0 else " more"
-        yield f"       {one['name']} throughout would have {verb} {_dollars(abs(saved))}{more}: {_dollars(one['usd'])}"
-    yield from _break_lines(document)
+        yield f"       {_dollars(beside)} of it for calls beside the conversation (titles, summaries)"
+    if estimated := document["estimated_usd"]:
+        more = "" if document["total"] is None else " more"
+        yield f"       about {_dollars(estimated)}{more} (estimated): calls whose usage is not recorded"
+    for what_if in document["what_if"]:
+        if what_if["saved_usd"]:
+            yield f"       {_what_if_words(what_if)}"
+    yield from _miss_lines(document)
     yield from _compaction_lines(document)
 
 
+def _total_words(document: Mapping[str, Any]) -> str:
+    """Return `$1.20 = $0.80 input, at least $0.40 output`, the known part of the total, or why it is unknown."""
+    if document["known_usd"] is None:
+        return "unknown: the file records no token usage"
+    if document["total"] is None:
+        return subtotal_words(document["known_usd"], document["unpriced_calls"])
+    at_least = "" if document["output_is_final"] else "at least "
+    parts = []
+    for kind in BILL_KINDS:
+        if document[kind]:
+            prefix = at_least if kind == "output" else ""
+            parts.append(f"{prefix}{_dollars(document[kind])} {kind.replace('_', ' ')}")
+    total = f"{at_least}{_dollars(document['total'])}"
+    return f"{total} = {', '.join(parts)}" if parts else total
+
+
 def _subtotal_lines(name: str, subtotals: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """One line for each thread or model, the most expensive first; none if there is only one."""
+    """Yield a line for each thread or model, the most expensive first; none if there is only one."""
     if len(subtotals) < 2:
         return
     ordered = sorted(subtotals, key=lambda subtotal: -subtotal["usd"])
@@ -127,20 +131,35 @@ def _subtotal_lines(name: str, subtotals: Sequence[dict[str, Any]]) -> Iterator[
         yield f"       and {len(ordered) - _MOST:,} more (all with --json)"
 
 
-def _break_lines(document: dict[str, Any]) -> Iterator[str]:
-    breaks = document["breaks"]
-    if not breaks:
+def _what_if_words(what_if: Mapping[str, Any]) -> str:
+    amount = _dollars(abs(what_if["saved_usd"]))
+    effect = f"saved {amount}" if what_if["saved_usd"] >= 0 else f"cost {amount} more"
+    return f"{what_if['name']} throughout would have {effect}: {_dollars(what_if['usd'])}"
+
+
+_MISS_COLUMNS: tuple[CellColumn, ...] = (
+    "thread/16",
+    ">request",
+    ">tokens",
+    (">again", lambda miss: _dollars(miss["usd"])),
+    "cause",
+    "evidence/150",
+)
+
+
+def _miss_lines(document: dict[str, Any]) -> Iterator[str]:
+    misses = document["breaks"]
+    if not misses:
         return
-    tokens = sum(one["tokens"] for one in breaks)
+    tokens = sum(miss["tokens"] for miss in misses)
     yield ""
-    yield f"cache misses: {len(breaks)}; {tokens:,} tokens re-sent, {_dollars(document['breaks_usd'])}:"
-    shown = sorted(breaks, key=lambda one: -(one["usd"] or one["tokens"] / 1e6))[:_MOST]
-    rows = sorted(shown, key=breaks.index)
-    named = ("thread/16", ">request", ">tokens", (">again", lambda one: _dollars(one["usd"])), "cause", "evidence/150")
-    for line in listing(rows, *named):
+    count = plural(len(misses), "cache miss", "cache misses")
+    yield f"{count} re-sent {plural(tokens, 'token')}, {_dollars(document['breaks_usd'])}:"
+    dearest = sorted(misses, key=lambda miss: -(miss["usd"] or miss["tokens"] / 1e6))[:_MOST]
+    for line in listing(sorted(dearest, key=misses.index), *_MISS_COLUMNS):
         yield f"  {line}"
-    if len(breaks) > _MOST:
-        yield f"  and {len(breaks) - _MOST} cheaper ones; --json has them all, with the whole evidence"
+    if len(misses) > _MOST:
+        yield f"  and {len(misses) - _MOST:,} cheaper ones; --json has all, with the whole evidence"
 
 
 def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:
@@ -148,21 +167,22 @@ def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield "compactions:"
         money = (
-            (">cost", lambda one: _dollars(one["cost_usd"])),
-            (">saved a request", lambda one: _dollars(one["saved_per_request_usd"])),
+            (">cost", lambda compaction: _dollars(compaction["cost_usd"])),
+            (">saved a request", lambda compaction: _dollars(compaction["saved_per_request_usd"])),
             ("paid", _paid),
         )
         named = ("thread/16", ">before_request", "trigger/20", ">tokens_before", ">tokens_after=after")
         for line in listing(document["compactions"], *named, *money):
             yield f"  {line}"
     for run in document["thrash"]:
-        yield f"  thrash: {run['compactions']} compactions in a row, {run['from']} to {run['to']}, did not pay"
+        count = plural(run["compactions"], "compaction")
+        yield f"  thrash: {count} in a row, {run['from']} to {run['to']}, did not pay for themselves"
 
 
 def _dollars(amount: float | None) -> str:
     return "no price" if amount is None else dollars(amount)
 
 
-def _paid(one: Mapping[str, Any]) -> str:
-    words = paid_words(one["paid_after_requests"])
-    return "no price" if one["paid"] is None else words.replace("paid", "").strip()
+def _paid(compaction: Mapping[str, Any]) -> str:
+    words = paid_words(compaction["paid_after_requests"])
+    return "no price" if compaction["paid"] is None else words.replace("paid", "").strip()

@@ -37,5 +37,5 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(document)
     else:
-        rows = [(key, number(one) if isinstance(one, int) else str(one)) for key, one in document.items()]
+        rows = [(key, number(value) if isinstance(value, int) else str(value)) for key, value in document.items()]
         write_lines(pairs(rows))

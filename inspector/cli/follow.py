@@ -1,11 +1,11 @@
-"""`context-inspector follow FILE`: pressure as a transcript grows, a line for every new request. Ctrl+C ends it."""
+"""`context-inspector follow FILE`: pressure as a transcript grows, a line for each new request. Ctrl+C ends it."""
 
 import argparse
 import sys
 import time
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,17 @@ from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
+from inspector.core.words import plural
 from inspector.extensions.windows import user_windows
 from inspector.transcripts.files import path_of
 from inspector.transcripts.follow import FollowNews, follow, follow_newest
 
 SOON = 0.3
-"""Seconds that a request waits for its usage: some agents write it after the answer, in a line of its own."""
+"""Seconds that a request waits for its usage: some agents write it in a separate line after the answer."""
 HELD = 60.0
-"""Seconds of silence that it waits in JSON, where the usage is sure to come: scripts count on one line a request."""
+"""Seconds that it waits in JSON if the usage is sure to come: scripts expect one line a request."""
 _LATE = ("codex", "opencode")
-"""Formats in which the usage comes when the tools have run, or when the answer is complete."""
+"""Formats in which the usage is written when the tools have run, or when the answer is complete."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("file", metavar="FILE", nargs="?", help="a transcript that is being written")
     what.add_argument("--project", metavar="FOLDER", help="the newest session of this folder, and the next that starts")
     add_options(parser, "--session")
-    parser.add_argument("--all", action="store_true", help="tell the requests first that are there already")
+    parser.add_argument("--all", action="store_true", help="begin with the requests that are already in the file")
     add_options(parser, "--format", help="read it as this format")
     add_options(parser, "--policy", "--set", "--window")
     add_options(parser, "--json", help="print a line of JSON for each request")
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print until Ctrl+C. Raises InspectorError."""
     if arguments.session and arguments.file is None:
-        raise InspectorError("--session goes with FILE, not with --project")
+        raise InspectorError("--session needs FILE; --project follows the newest session by itself.")
     path = Path(arguments.file or "")
     empty = path.is_file() and not path.stat().st_size
     policy, pairs = chosen_policy(arguments), tuple(arguments.set or ())
@@ -69,7 +70,7 @@ def _note_news(news: FollowNews) -> None:
 
 
 class RequestPrinter:
-    """Prints a request once, as soon as its numbers are there; once more when they have changed since."""
+    """Prints each request once, as soon as its numbers are known, and again if they change later."""
 
     def __init__(
         self,
@@ -84,14 +85,14 @@ class RequestPrinter:
         self._models = user_windows()
         self._measure = estimator(DEFAULT_ESTIMATOR)
         self._pressures: dict[str, Pressures] = {}
-        self._told: dict[str, list[tuple[object, ...]]] = {}
-        """By thread: what was reported of each request, in order."""
+        self._printed: dict[str, list[tuple[object, ...]]] = {}
+        """By thread: the key of each printed request, in order."""
         self._windows: dict[tuple[str, str, int | None, int], Window] = {}
         self._waiting: tuple[Session, float] | None = None
         self._rests = 0
 
     def rest(self, seconds: float) -> bool:
-        """Rest between two looks; meanwhile a request may have waited long enough. Never stops: Ctrl+C does."""
+        """Rest between two reads, and print a request that has waited long enough. Returns False: only Ctrl+C stops."""
         if self._waiting is not None and time.monotonic() >= self._waiting[1]:
             self.rest_of_it()
         time.sleep(seconds)
@@ -99,86 +100,96 @@ class RequestPrinter:
         return False
 
     def rest_of_it(self) -> None:
-        """Tell what still waits for its usage."""
+        """Print the request that still waits for its usage."""
         if self._waiting is not None:
             session, self._waiting = self._waiting[0], None
             self._print(session, final=True)
 
     def switch(self, path: Path) -> None:
-        """Another session from now on. All requests of one that starts while we look are new."""
+        """Follow another session from now on. All requests of a session that has just started are new."""
         self.rest_of_it()
         note(f"now following {plain(str(path))}.")
         self._everything = self._everything or self._rests > 1
-        self._told.clear()
+        self._printed.clear()
         self._pressures.clear()
         self._windows.clear()
         self._waiting = None
 
     def take(self, session: Session) -> None:
-        """The session has grown."""
-        if not self._told and not self._everything:
+        """Print the new requests of a session that has grown."""
+        if not self._printed and not self._everything:
             self._skip(session)
             return
         self._print(session, final=False)
 
     def _skip(self, session: Session) -> None:
-        """What is there when following begins is not told."""
+        """Skip the requests that are there when following begins."""
         for thread in session.threads:
-            self._told[thread.id] = [_key(request) for request in thread.requests]
+            self._printed[thread.id] = [_key(request) for request in thread.requests]
             self._pressures[thread.id] = thread_pressures(thread, self._measure)
-        self._told.setdefault("main", [])
-        count = sum(map(len, self._told.values()))
+        self._printed.setdefault("main", [])
+        count = sum(map(len, self._printed.values()))
         if session.begins_late:
             note(BEGINS_LATE)
-        note(f"following {plain(session.path)}: {count:,} requests so far; Ctrl+C ends it.")
+        note(f"following {plain(session.path)}: {plural(count, 'request')} so far; Ctrl+C ends it.")
 
     def _print(self, session: Session, *, final: bool) -> None:
-        patience: list[float] = []  # seconds without news after which a last request is told without its usage
-        for thread in session.threads:
-            former = self._pressures.get(thread.id)
-            pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
-            told = self._told.setdefault(thread.id, [])
-            last = len(thread.requests) - 1
-            for n in _changed(thread, told):
-                request = thread.requests[n]
-                if request.usage is None and n == last and n == len(told) and not final:
-                    late = session.format in _LATE or any(one.usage for one in thread.requests[-3:-1])
-                    patience.append(HELD if self._json and late else SOON)
-                    break
-                revised = n < len(told)
-                told[n : n + 1] = [_key(request)]
-                window = self._find_window(session, thread, n, pressures[n])
-                count = policy_count(self._policy, self._pairs, session, thread, n, pressures, window)
-                document = describe_request(thread, n, pressures, window, count)
-                document |= {"revised": True} if revised else {}
-                if self._json:
-                    write_json(document)
-                else:
-                    write_lines([_line(document)])
-            del told[len(thread.requests) :]
-        self._waiting = (session, time.monotonic() + min(patience)) if patience else None
+        """Print what is new or has changed. `final`: also a last request without its usage."""
+        waits = [wait for thread in session.threads for wait in self._print_thread(session, thread, final)]
+        self._waiting = (session, time.monotonic() + min(waits)) if waits else None
         sys.stdout.flush()
 
+    def _print_thread(self, session: Session, thread: Thread, final: bool) -> Iterator[float]:
+        """Print the new requests of a thread, and yield the seconds to wait for the usage of its last one, if any."""
+        former = self._pressures.get(thread.id)
+        pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
+        printed = self._printed.setdefault(thread.id, [])
+        for n in _changed_requests(thread, printed):
+            request = thread.requests[n]
+            is_last = n == len(thread.requests) - 1 and n == len(printed)
+            if request.usage is None and is_last and not final:
+                comes_late = session.format in _LATE or any(request.usage for request in thread.requests[-3:-1])
+                yield HELD if self._json and comes_late else SOON
+                break
+            is_revised = n < len(printed)
+            printed[n : n + 1] = [_key(request)]
+            self._print_request(session, thread, n, pressures, is_revised)
+        del printed[len(thread.requests) :]
+
+    def _print_request(self, session: Session, thread: Thread, at: int, pressures: Pressures, is_revised: bool) -> None:
+        window = self._find_window(session, thread, at, pressures[at])
+        count = policy_count(self._policy, self._pairs, session, thread, at, pressures, window)
+        document = describe_request(thread, at, pressures, window, count)
+        if is_revised:
+            document["revised"] = True
+        if self._json:
+            write_json(document)
+        else:
+            write_lines([_line(document)])
+
     def _find_window(self, session: Session, thread: Thread, at: int, pressure: Pressure) -> Window:
-        """Looked for anew, O(requests), only where a larger context or a compaction may give another one away."""
+        """Return the window, cached.
+
+        It is searched again, in O(requests), only if a larger context or a compaction may change it.
+        """
         key = (thread.id, model_at(thread, at), thread.requests[at].window, len(thread.compactions))
-        known = self._windows.get(key)
-        if known is None or known.tokens is None or (pressure.tokens or 0) > known.tokens:
-            known = self._windows[key] = find_window(session, thread, at, self._window, self._models)
-        return known
+        window = self._windows.get(key)
+        if window is None or window.tokens is None or (pressure.tokens or 0) > window.tokens:
+            window = self._windows[key] = find_window(session, thread, at, self._window, self._models)
+        return window
 
 
 def _key(request: Request) -> tuple[object, ...]:
-    """What a request is known by: another one of these at its place is another request, or has other numbers."""
+    """Return what identifies a request and its numbers."""
     return request.line, request.time, request.usage.prompt if request.usage else None, request.predicted
 
 
-def _changed(thread: Thread, told: list[tuple[object, ...]]) -> Iterator[int]:
-    """Indexes of the requests that are not as they were told. From the end: O(what has changed) as a rule."""
-    same = min(len(thread.requests), len(told))
-    while same and told[same - 1] != _key(thread.requests[same - 1]):
+def _changed_requests(thread: Thread, printed: list[tuple[object, ...]]) -> range:
+    """Return the requests that differ from what was printed. Compared from the end: usually O(changes)."""
+    same = min(len(thread.requests), len(printed))
+    while same and printed[same - 1] != _key(thread.requests[same - 1]):
         same -= 1
-    yield from range(same, len(thread.requests))
+    return range(same, len(thread.requests))
 
 
 def describe_request(thread: Thread, at: int, pressures: Pressures, window: Window, believed: int) -> dict[str, Any]:
@@ -196,29 +207,34 @@ def describe_request(thread: Thread, at: int, pressures: Pressures, window: Wind
 
 
 def _compactions(thread: Thread, pressures: Pressures, at: int) -> Iterator[dict[str, Any]]:
-    """Those recorded between this request and the one before."""
-    listed = thread.compactions
-    first = bisect_left(listed, at, key=lambda one: one.before_request)
-    for one in takewhile(lambda one: one.before_request == at, islice(listed, first, None)):
-        sizes = sizes_document(compaction_sizes(thread, pressures, one))
-        yield {**picked(one, "kind trigger"), **sizes, "cleared": len(one.cleared)}
+    """Yield the compactions recorded between the previous request and this one."""
+    first = bisect_left(thread.compactions, at, key=lambda compaction: compaction.before_request)
+    for compaction in islice(thread.compactions, first, None):
+        if compaction.before_request != at:
+            break
+        sizes = sizes_document(compaction_sizes(thread, pressures, compaction))
+        yield {**picked(compaction, "kind trigger"), **sizes, "cleared": len(compaction.cleared)}
 
 
-def _line(told: dict[str, Any]) -> str:
-    """`12:03:44  main  17   84,210 reported  42.1% of 200,000   compacted: auto 180,000 -> 21,000`."""
-    share = f"{100 * told['ratio']:5.1f}% of {number(told['window'])}" if told["ratio"] is not None else ""
-    fired = "; ".join(
-        f"{one['kind']} {one['trigger']} {number(one['tokens_before'])} to {number(one['tokens_after'])}"
-        for one in told["compactions"]
-    )
-    name = plain(told["thread"], 16)
+def _compaction_words(compaction: dict[str, Any]) -> str:
+    sizes = f"{number(compaction['tokens_before'])} to {number(compaction['tokens_after'])}"
+    return f"{compaction['kind']} {compaction['trigger']} {sizes}"
+
+
+def _line(document: dict[str, Any]) -> str:
+    """Return `12:03:44  main  17   84,210 reported  42.1% of 200,000   compacted: summary auto 180,000 to 21,000`."""
+    share = ""
+    if document["ratio"] is not None:
+        share = f"{100 * document['ratio']:5.1f}% of {number(document['window'])}"
+    fired = "; ".join(map(_compaction_words, document["compactions"]))
+    name = plain(document["thread"], 16)
     cells = [
-        plain(told["time"][11:19]) or " " * 8,
+        plain(document["time"][11:19]) or " " * 8,
         name + " " * (16 - columns(name)),
-        f"{number(told['index']):>6}",
-        f"{number(told['tokens']):>11} {told['kind']:10}",
+        f"{number(document['index']):>6}",
+        f"{number(document['tokens']):>11} {document['kind']:10}",
         share,
         f"compacted: {plain(fired)}" if fired else "",
-        "once more, with its usage" if told.get("revised") else "",
+        "again, with its usage" if document.get("revised") else "",
     ]
     return "  ".join(cell for cell in cells if cell).rstrip()

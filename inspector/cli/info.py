@@ -69,7 +69,7 @@ def describe(
 
     settings = settings_for(by, own_pairs(by, pairs), found, session.client)
     believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
-    threads, bills = {one.id: one for one in session.threads}, session_bills(session)
+    threads, bills = {thread.id: thread for thread in session.threads}, session_bills(session)
     return {
         **picked(session, "format path client session=id"),
         "sessions": [picked(one, "id title path") for one in session.held],
@@ -78,17 +78,17 @@ def describe(
         "advice": [_advice(piece) for piece in session_advice(session, thread, by_default, cost, found.tokens)],
         "model": _model(thread),
         "window": asdict(found) | {"warnings": list(found.warnings)},
-        "threads": [_thread(one) for one in session.threads],
+        "threads": [_thread(thread) for thread in session.threads],
         "thread": thread.id,
         "requests": [_request(request, pressures, believed[n]) for n, request in enumerate(thread.requests)],
         "end": _pressure(pressures, None, believed[-1]) | {"messages": len(thread.end)},
         "compactions": [_compaction(thread, pressures, compaction) for compaction in thread.compactions],
-        "observed_triggers": [asdict(one) for one in observed_triggers(thread, pressures, found.tokens)],
+        "observed_triggers": [asdict(trigger) for trigger in observed_triggers(thread, pressures, found.tokens)],
         "client_trigger": _client_trigger(client_trigger(session, thread, pressures, found.tokens)),
         "drops": [_drop(session.thread(drop.thread), drop) for drop in session_drops(session)],
         "side_calls": [_side_call(call, threads.get(call.thread, session.main)) for call in session.side_calls],
         "totals": _totals(bills),
-        "totals_by_thread": {one.thread.id: _totals([one]) for one in bills[:-1]},
+        "totals_by_thread": {bill.thread.id: _totals([bill]) for bill in bills[:-1]},
         "problems": [asdict(problem) for problem in session.problems],
     }
 
@@ -173,14 +173,14 @@ def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
 
 def _totals(bills: Sequence[ThreadBill]) -> dict[str, Any]:
     """Sums over all calls, each once. The cost is null if one price is unknown."""
-    used = [usage for one in bills for usage in one.used]
-    bill = sum_bills(one.bill for one in bills)
+    used = [usage for bill in bills for usage in bill.used]
+    bill = sum_bills(bill.bill for bill in bills)
     known = sum_known(priced for of_thread in bills for priced in (*of_thread.bills, *of_thread.beside))
     counts = ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output")
     return {
         "calls": len(used),
         **{name: sum(getattr(usage, name) for usage in used) for name in counts},
-        "output_is_final": all(one.output_is_final for one in bills),
+        "output_is_final": all(bill.output_is_final for bill in bills),
         **picked(bill if used else None, "cost_usd=total:6"),
         "known_usd": float(round(known.usd, 6)) if used else None,
         "unpriced_calls": known.unpriced,

@@ -16,7 +16,7 @@ from inspector.core.errors import InspectorError
 COMMANDS = {
     "info": "what the transcript holds",
     "buffer": "the buffer of one request, message by message",
-    "breakdown": "what fills the buffer of one request, and what stands in it twice",
+    "breakdown": "what fills the buffer of one request, and its duplicates",
     "calibrate": "estimators against reported tokens",
     "estimate": "tokens of a text",
     "lost": "what the recorded compactions lost, and what of it was needed again",
@@ -79,10 +79,10 @@ def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
     )
     parser.add_argument("--version", action="version", version=f"context-inspector {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="context-inspector")
-    asked = words[0] if words and words[0] in COMMANDS else None
+    requested = words[0] if words and words[0] in COMMANDS else None
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
-        if name == asked:  # only the command that is meant is imported: start-up stays fast
+        if name == requested:  # only the command that is meant is imported: start-up stays fast
             _module(name).add_arguments(command)
     arguments = parser.parse_args(words)
     return _module(arguments.command), arguments

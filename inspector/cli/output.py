@@ -36,16 +36,16 @@ def use_utf8() -> None:
 
 
 class _ClosedStdout(io.TextIOBase):
-    """Stands for a standard output that was closed before the program began."""
+    """A standard output that was closed before the program began."""
 
     def write(self, text: str) -> int:
         raise InspectorError("Standard output is closed, so the answer cannot be written.")
 
 
 def open_closed_streams() -> None:
-    """Give the program all three standard streams, also if it was started with some of them closed.
+    """Give the program all three standard streams, even if it was started with some of them closed.
 
-    Otherwise the next file that is opened, a recording for one, would become the closed one.
+    Without this, the next file that is opened (a recording, for example) would take the place of a closed one.
     """
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
@@ -56,7 +56,7 @@ def open_closed_streams() -> None:
 
 
 def silence_stdout() -> None:
-    """After a broken pipe: the interpreter flushes stdout once more at its end, let that go nowhere."""
+    """Discard further output after a broken pipe: the interpreter flushes stdout once more when it ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # stdout is no file of the system's
@@ -64,13 +64,13 @@ def silence_stdout() -> None:
 
 
 def write_json(document: object) -> None:
-    """One JSON document and a line end. Non-ASCII as it is."""
+    """Write one JSON document and a line end. Non-ASCII characters are not escaped."""
     sys.stdout.write(dumps(document))
     sys.stdout.write("\n")
 
 
 def write_answer(document: D, json: bool, lines: Callable[[D], Iterable[str]]) -> None:
-    """The document, as JSON or as `lines` for people."""
+    """Write the document as JSON, or for people the lines that `lines` makes of it."""
     if json:
         write_json(document)
     else:
@@ -78,32 +78,48 @@ def write_answer(document: D, json: bool, lines: Callable[[D], Iterable[str]]) -
 
 
 def picked(value: object, fields: str) -> dict[str, Any]:
-    """Fields for a document, in this order; each null where there is no value.
+    """Return fields of `value` for a document, in this order; all are null if there is no value.
 
-    A field is the name of an attribute; `key=thread.id` has another key, `usd:6` is rounded to so many places.
+    A field is the name of an attribute. `key=thread.id` gives it another key, `usd:6` rounds it to 6 decimal places.
     """
-    found: dict[str, Any] = {}
-    for key, attribute, places in _fields(fields):
-        one = attribute(value) if value is not None else None
-        found[key] = float(one) if isinstance(one, Decimal) and places is None else one
-        if places is not None and one is not None:
-            found[key] = float(round(one, places))
-    return found
+    document: dict[str, Any] = {}
+    for key, attribute, places in _parse_fields(fields):
+        item = attribute(value) if value is not None else None
+        if places is not None and item is not None:
+            item = float(round(item, places))
+        elif isinstance(item, Decimal):
+            item = float(item)
+        document[key] = item
+    return document
+
+
+_FIELD = re.compile(r"(\w+)(?:=([\w.]+))?(?::(\d))?")
 
 
 @cache
-def _fields(named: str) -> list[tuple[str, Callable[[object], Any], int | None]]:
-    split = [re.fullmatch(r"(\w+)(?:=([\w.]+))?(?::(\d))?", one) for one in named.split()]
-    return [(one[1], attrgetter(one[2] or one[1]), int(one[3]) if one[3] else None) for one in split if one]
+def _parse_fields(fields: str) -> list[tuple[str, Callable[[object], Any], int | None]]:
+    """Return (key, what reads the attribute, decimal places) of each field."""
+    parsed: list[tuple[str, Callable[[object], Any], int | None]] = []
+    for word in fields.split():
+        if match := _FIELD.fullmatch(word):
+            key, attribute, places = match.groups()
+            parsed.append((key, attrgetter(attribute or key), int(places) if places else None))
+    return parsed
 
 
 def ratio(tokens: int | None, window: int | None) -> float | None:
-    """The share of the window that is filled; None where one of the two is not known."""
-    return None if tokens is None or not window else round(tokens / window, 6)
+    """Return the share of the window that is filled; None if tokens or window are unknown."""
+    if tokens is None or not window:
+        return None
+    return round(tokens / window, 6)
 
 
 def pressure_document(pressures: Pressures, at: int, window: int | None, believed: int) -> dict[str, Any]:
-    """How large request `at` is, as `follow` and `proxy` report it. `believed`: by the chosen policy."""
+    """Return the size of request `at` as `follow` and `proxy` report it.
+
+    Args:
+        believed: the chosen policy's own count, in tokens.
+    """
     pressure = pressures[at]
     return {
         **picked(pressure, "reported estimated calibrated"),
@@ -117,28 +133,28 @@ def pressure_document(pressures: Pressures, at: int, window: int | None, believe
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Lines of a human answer, each one line whatever stands in it."""
+    """Write lines for people. Line breaks and control characters within a line become visible signs."""
     for line in lines:
         sys.stdout.write(signed(line))
         sys.stdout.write("\n")
 
 
 def note(sentence: str) -> None:
-    """A diagnostic: stderr."""
+    """Write a diagnostic to stderr."""
     sys.stderr.write(f"context-inspector: {signed(sentence)}\n")
 
 
 def progress_line() -> Callable[[int, int], None] | None:
-    """Shows how far reading has come, where somebody watches: None unless stderr is a terminal."""
+    """Return what shows the progress of reading a file; None if stderr is no terminal."""
     if not sys.stderr.isatty():
         return None
-    shown = -1
+    last_percent = -1
 
     def show(done: int, total: int) -> None:
-        nonlocal shown
+        nonlocal last_percent
         percent = 100 * done // total if total else 100
-        if percent != shown and total > 20_000_000:
-            shown = percent
+        if percent != last_percent and total > 20_000_000:
+            last_percent = percent
             end = "\r\x1b[K" if percent >= 100 else ""
             sys.stderr.write(f"\rreading {percent}%{end}")
             sys.stderr.flush()
@@ -147,25 +163,27 @@ def progress_line() -> Callable[[int, int], None] | None:
 
 
 def number(value: int | float | None) -> str:
-    """12,345; a dash where it is not known."""
+    """Return the number with thousands separated by commas, or a dash for None."""
     return "-" if value is None else f"{value:,}"
 
 
 def plain(text: str, width: int = 0) -> str:
-    """The text on one line, control characters visible, cut to `width` columns (0 = not cut)."""
+    """Return the text on one line, with visible control characters, cut to `width` columns (0: not cut)."""
     if width:
         text = text[: 4 * width]
-    shown = signed(" ".join(text.split()))
-    return _cut(shown, width) if width else shown
+    line = signed(" ".join(text.split()))
+    return _cut(line, width) if width else line
 
 
 def signed(text: str) -> str:
-    """The text with control and direction characters visible."""
-    return text if text.isascii() and text.isprintable() else "".join(map(_sign, text))
+    """Return the text with control and direction characters made visible."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_sign, text))
 
 
 def exact(char: str) -> str:
-    """A character that nobody can take for another: what shows nothing, or no more than a blank, is spelled."""
+    """Return a character that looks like no other: one that shows nothing, or only a blank, is spelled out."""
     if char == " " or (char.isprintable() and not _UNSEEN.match(char)):
         return char
     sign = _sign(char)
@@ -184,7 +202,7 @@ def _sign(char: str) -> str:
 
 
 def columns(text: str) -> int:
-    """Width on a terminal: wide characters take two columns, combining ones none."""
+    """Return the width on a terminal: wide characters take two columns, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(map(_char_columns, text))
@@ -212,30 +230,31 @@ def _cut(text: str, width: int) -> str:
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Name and value, aligned."""
+    """Return lines of name and value, aligned."""
     width = max((columns(name) for name, _ in rows), default=0)
     return [f"{_pad(name, width, False)}  {value}".rstrip() for name, value in rows]
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns. A head that begins with `>` is of a column of numbers: flush right."""
+    """Return lines with aligned columns. A head that begins with `>` is right-aligned, for numbers."""
     right = [head.startswith(">") for head in heads]
     names = [head.removeprefix(">") for head in heads]
-    widths = [max([columns(name), *(columns(row[n]) for row in rows)]) for n, name in enumerate(names)]
-    return ["  ".join(map(_pad, row, widths, right)).rstrip() for row in (names, *rows)]
+    lines = (names, *rows)
+    widths = [max(map(columns, cells)) for cells in zip(*lines, strict=True)]
+    return ["  ".join(map(_pad, line, widths, right)).rstrip() for line in lines]
 
 
 CellColumn: TypeAlias = str | tuple[str, Callable[[Mapping[str, Any]], str]]
 
 
 def listing(documents: Iterable[Mapping[str, Any]], *columns: CellColumn) -> list[str]:
-    """A table of documents, a row each.
+    """Return a table of documents, a row each.
 
-    A column is a heading with what tells the cell, or a key: `>tokens` a number (of a list, how many), `title/50` a
-    text of so many columns, `thread?` with a dash where it is empty, `id=thread` headed so.
+    A column is a heading with what makes the cell, or a key: `>tokens` is a number (of a list: its length), `title/50`
+    a text of at most 50 columns, `thread?` has a dash if it is empty, `id=thread` has the head "thread".
     """
     heads, cells = zip(*map(_column, columns), strict=True)
-    return table(heads, [[cell(one) for cell in cells] for one in documents])
+    return table(heads, [[cell(document) for cell in cells] for document in documents])
 
 
 def _column(spec: CellColumn) -> tuple[str, Callable[[Mapping[str, Any]], str]]:
@@ -245,9 +264,13 @@ def _column(spec: CellColumn) -> tuple[str, Callable[[Mapping[str, Any]], str]]:
     key, _, width = named.removesuffix("?").partition("/")
     head = head or key.replace("_", " ")
     if spec.startswith(">"):
-        return f">{head}", lambda one: number(len(one[key]) if isinstance(one[key], list | tuple) else one[key])
+        return f">{head}", lambda row: number(_count(row[key]))
     empty = "-" if named.endswith("?") else ""
-    return head, lambda one: plain(one[key], int(width or 0)) or empty
+    return head, lambda row: plain(row[key], int(width or 0)) or empty
+
+
+def _count(value: Any) -> Any:
+    return len(value) if isinstance(value, list | tuple) else value
 
 
 def _pad(text: str, width: int, right: bool) -> str:

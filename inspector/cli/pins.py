@@ -15,7 +15,7 @@ from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 
 BAR, TEXT, INSTRUCTIONS = 40, 60, 20
-"""Signs of a bar, columns of a text, instructions that the table lists."""
+"""Width of a bar, columns of a text, instructions in the table."""
 SIGNS = {"verbatim": "█", "paraphrased": "▒", "gone": "·"}
 
 
@@ -26,14 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Do it and print it. Raises InspectorError."""
+    """Print the pins. Raises InspectorError."""
     chosen = select(arguments)
     thread = chosen.thread
     histories = recorded_pins(thread, PinIndex(find_pins(thread, arguments.pin)))
     window = replace(chosen, at=len(thread.requests)).window(arguments.window)
     ground = Ground(thread, window.tokens, arguments.pin)
-    found = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]
-    policies = with_settings(found, tuple(arguments.set or ()), window, chosen.session.client)
+    chosen_policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]
+    policies = with_settings(chosen_policies, tuple(arguments.set or ()), window, chosen.session.client)
     under = {by.name: report(ground, by, own, offline).pins for by, own in policies}
     if arguments.json:
         write_json({"pins": list(describe(histories, under))})
@@ -44,59 +44,68 @@ def run(arguments: argparse.Namespace) -> None:
 def describe(recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHistory]]) -> Iterator[dict[str, Any]]:
     """Yield the `pins` of cli.md, in the order of `recorded`."""
     for n, history in enumerate(recorded):
+        by_policy = {name: _describe_spans(histories[n]) for name, histories in under.items()}
         yield {
             **picked(history.pin, "text message request found"),
-            "recorded": _spans(history),
-            "policies": {name: _spans(histories[n]) for name, histories in under.items()},
+            "recorded": _describe_spans(history),
+            "policies": by_policy,
             "violations": [],
         }
 
 
-def _spans(history: PinHistory) -> list[dict[str, Any]]:
+def _describe_spans(history: PinHistory) -> list[dict[str, Any]]:
     return [picked(span, "from=first to=last state evidence message") for span in history.spans]
 
 
 def pins_lines(
     recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHistory]], requests: int
 ) -> Iterator[str]:
-    """Yield a line for each pin and policy, with a bar over the requests and what became of it."""
+    """Yield a line for each pin and policy, with a bar over the requests and the pin's fate."""
     if not recorded:
-        yield "No instruction was found in what the user wrote. --pin TEXT follows a text of your own."
+        yield "The user wrote no instruction that was recognised. --pin TEXT follows a text of your choice."
         return
-    counts = {
-        RECORDED: pins_kept(recorded),
-        **{name: pins_kept(histories) for name, histories in under.items()},
-    }
-    yield f"{number(requests)} requests. Constraints and given pins that were never gone: " + ", ".join(
-        f"{name} {kept} of {of}" for name, (kept, of) in counts.items()
-    )
+    yield kept_words({RECORDED: recorded, **under}, requests)
     yield f"{SIGNS['verbatim']} verbatim  {SIGNS['paraphrased']} paraphrased  {SIGNS['gone']} gone"
     yield ""
     firm = [n for n, history in enumerate(recorded) if history.pin.found != "instruction"]
-    listed = [*firm, *range(len(firm), min(len(recorded), len(firm) + INSTRUCTIONS))]
-    rows = list[tuple[str, ...]]()
+    last = min(len(recorded), len(firm) + INSTRUCTIONS)
+    listed = [*firm, *range(len(firm), last)]
+    rows: list[tuple[str, ...]] = []
     for n in listed:
-        rows += _rows(recorded[n], {name: histories[n] for name, histories in under.items()}, requests)
+        by_policy = {name: histories[n] for name, histories in under.items()}
+        rows += _rows(recorded[n], by_policy, requests)
     yield from table((">request", "found", "policy", "request 0 to the last", "became", "text"), rows)
     if more := len(recorded) - len(listed):
         yield f"and {plural(more, 'more instruction')}, with --json."
 
 
+def kept_words(histories: Mapping[str, Sequence[PinHistory]], requests: int) -> str:
+    """Say how many constraints and given pins were never gone, by policy."""
+    counts = []
+    for name, pins in histories.items():
+        kept_count, count = pins_kept(pins)
+        counts.append(f"{name} {kept_count} of {count}")
+    return f"{plural(requests, 'request')}. Constraints and given pins that were never gone: {', '.join(counts)}"
+
+
 def _rows(recorded: PinHistory, under: Mapping[str, PinHistory], requests: int) -> Iterator[tuple[str, ...]]:
     pin = recorded.pin
     text = plain(pin.text, TEXT)
-    yield number(pin.request), pin.found, RECORDED, bar(recorded, requests), became(recorded), text
+    yield number(pin.request), pin.found, RECORDED, draw_bar(recorded, requests), became(recorded), text
     for name, history in under.items():
-        yield "", "", name, bar(history, requests), became(history), ""
+        yield "", "", name, draw_bar(history, requests), became(history), ""
 
 
-def bar(history: PinHistory, requests: int) -> str:
-    """The states over all requests in BAR signs, the worst of each part; blank before the pin."""
-    worst = ("verbatim", "paraphrased", "gone")
+_FROM_BEST = ("verbatim", "paraphrased", "gone")
+
+
+def draw_bar(history: PinHistory, requests: int) -> str:
+    """Return the states over all requests in at most BAR signs, the worst of each part; blank before the pin."""
     cells = [""] * min(BAR, requests)
     for span in history.spans:
-        for at in range(_cell(span.first, requests), _cell(span.last, requests) + 1):
-            cells[at] = max(cells[at] or "verbatim", span.state, key=worst.index)
+        first, last = _cell(span.first, requests), _cell(span.last, requests)
+        for at in range(first, last + 1):
+            cells[at] = max(cells[at] or "verbatim", span.state, key=_FROM_BEST.index)
     return "".join(SIGNS.get(state, " ") for state in cells)
 
 

@@ -1,7 +1,7 @@
 """`context-inspector proxy`: sit between an agent and its provider, and record. Ctrl+C ends it.
 
-Held requests: a policy does what is due, or the person is asked on the terminal. Without a policy and without a
-terminal a held request waits until its client's patience ends, and then goes as it was.
+Held requests: a policy runs what is due, or the user is asked on the terminal. Without a policy and a terminal a held
+request waits until its client's patience ends, and is then forwarded unchanged.
 """
 
 import argparse
@@ -41,7 +41,7 @@ from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.proxy.gate import Gate
-from inspector.proxy.holds.compacting import Compactor, Proposal, told
+from inspector.proxy.holds.compacting import Compactor, Proposal, proposal_words
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 
@@ -152,11 +152,11 @@ def _write(documents: Iterable[dict[str, Any]]) -> None:
 
 _ANSWERED = ("status", "ended", "error", "elapsed_ms", "first_byte_ms")
 _LATE = 50
-"""Requests of a thread, from its last one back, among which an exchange is looked for."""
+"""How many of a thread's newest requests are searched for an exchange."""
 
 
 class Exchanges:
-    """Fed with lines of the recording; says each exchange when its response is there."""
+    """Reads lines of the recording, and describes each exchange when its response is complete."""
 
     def __init__(
         self,
@@ -174,29 +174,30 @@ class Exchanges:
         self._requests: dict[int, dict[str, Any]] = {}
 
     def take(self, line: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """One line; gives the exchange that is over with it."""
+        """Read one line, and yield the exchange that it completes."""
         self._count += 1
         self._reader.feed(self._count, line)
         number = line.get("exchange")
         if line.get("type") == "request" and isinstance(number, int):
             self._requests[number] = {key: line.get(key) for key in ("time", "transport", "method", "path", "tag")}
         elif line.get("type") == "response" and isinstance(number, int) and number in self._requests:
-            one = self._reader.exchange(number)
-            told = {key.removeprefix("elapsed_"): line.get(key) for key in _ANSWERED}
-            yield {"exchange": number} | self._requests.pop(number) | told | (self._told(one) if one else {})
+            answer = {key.removeprefix("elapsed_"): line.get(key) for key in _ANSWERED}
+            document = {"exchange": number, **self._requests.pop(number), **answer}
+            exchange = self._reader.exchange(number)
+            yield document if exchange is None else document | self._describe(exchange)
 
-    def _told(self, one: Exchange) -> dict[str, Any]:
+    def _describe(self, exchange: Exchange) -> dict[str, Any]:
         session = self._reader.session()
-        placed, usage = _place(session, one), one.reply.usage if one.reply else None
-        told = {
-            **picked(one.key, "client session"),
+        placed, usage = _place(session, exchange), exchange.reply.usage if exchange.reply else None
+        document = {
+            **picked(exchange.key, "client session"),
             "thread": placed[0].id if placed else None,
             "request": placed[1].index if placed else None,
-            "model": one.model,
-            "side_call": one.kind or None,
+            "model": exchange.model,
+            "side_call": exchange.kind or None,
             "usage": picked(usage, "prompt input cache_read cache_write cache_write_1h output") if usage else None,
         }
-        return told | (self._pressure(session, *placed) if placed else {})
+        return document | (self._pressure(session, *placed) if placed else {})
 
     def _pressure(self, session: Session, thread: Thread, request: Request) -> dict[str, Any]:
         former = self._pressures.get(thread.id)
@@ -207,34 +208,34 @@ class Exchanges:
         return {
             "messages": len(request.view),
             **pressure_document(pressures, request.index, window.tokens, believed),
-            "drops": [drop_document(thread, pressures, one) for one in drops.found if one.request == request.index],
+            "drops": [drop_document(thread, pressures, drop) for drop in drops.found if drop.request == request.index],
         }
 
 
-def _place(session: Session, one: Exchange) -> tuple[Thread, Request] | None:
-    """The thread and the request that it is; None for a side call."""
+def _place(session: Session, exchange: Exchange) -> tuple[Thread, Request] | None:
+    """Return the thread and request of an exchange; None for a side call."""
     placed = ((thread, request) for thread in session.threads for request in reversed(thread.requests[-_LATE:]))
-    return next(((thread, request) for thread, request in placed if request.line == one.line), None)
+    return next(((thread, request) for thread, request in placed if request.line == exchange.line), None)
 
 
-KEYS = "[f]orward as it was, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
+KEYS = "[f]orward unchanged, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
 
 
 def add_hold_arguments(parser: argparse.ArgumentParser) -> None:
-    """What concerns held requests."""
+    """Add the options for held requests."""
     group = parser.add_argument_group("holding requests (changes what the provider reads)")
     group.add_argument("--pause-each", action="store_true", help="hold every request of a conversation")
     group.add_argument(
         "--compact-with",
         metavar="POLICY",
-        help="do by this policy what is due on each held request, without asking; summaries are made offline",
+        help="run what this policy finds due on each held request, without asking; summaries are made offline",
     )
     add_options(group, "--policy", help="the policy that is offered for held requests, or your own: x.py")
     add_options(group, "--set", help="a setting of the policy")
 
 
 def rule_of(arguments: argparse.Namespace) -> Rule | None:
-    """When requests are to be held; None where nobody asked for it. Raises InspectorError."""
+    """Return when requests are held; None for never. Raises InspectorError."""
     if arguments.compact_with and arguments.pause_at is None and not arguments.pause_each:
         raise InspectorError("--compact-with needs --pause-at RATIO (or --pause-each): it acts on held requests.")
     if arguments.pause_each:
@@ -245,29 +246,30 @@ def rule_of(arguments: argparse.Namespace) -> Rule | None:
 
 
 def policy_of(arguments: argparse.Namespace) -> Policy[Any, Any]:
-    """The policy that held requests are compacted by, or that is offered for them. Raises InspectorError."""
+    """Return the policy that compacts held requests, or is offered for them. Raises InspectorError."""
     if arguments.compact_with:
         return find_policy(arguments.compact_with)
     return chosen_policy(arguments)
 
 
 class Attendant:
-    """Looks after what is held, on a thread of its own. `ask` says what the person wants: f, c or d."""
+    """Handles held requests, in a separate thread. `ask` returns the user's choice: f, c or d."""
 
     def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
         self._holds = holds
         policy = policy_of(arguments)
         self._compact = Compactor(policy.reference, (*said_window(arguments.window), *(arguments.set or ())))
         self._name = policy.name
-        self._by_itself = bool(arguments.compact_with)
-        self._ask = ask or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else None)
+        self._is_automatic = bool(arguments.compact_with)
+        has_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+        self._ask = ask or (_ask_terminal if has_terminal else None)
         self._seen: set[int] = set()
         self._queue: SimpleQueue[HoldInfo] = SimpleQueue()
         holds.subscribe(self._listed)
         threading.Thread(target=self._work, name="attendant", daemon=True).start()
 
-    def _listed(self, shown: tuple[HoldInfo, ...]) -> None:
-        for hold in shown:
+    def _listed(self, holds: tuple[HoldInfo, ...]) -> None:
+        for hold in holds:
             if hold.id not in self._seen:
                 self._seen.add(hold.id)
                 self._queue.put(hold)
@@ -279,65 +281,71 @@ class Attendant:
                 self._attend(hold)
             except InspectorError as failure:
                 note(str(failure))
-                with suppress(InspectorError):  # it may have gone by itself
+                with suppress(InspectorError):  # it may have been forwarded meanwhile
                     self._holds.release(hold.id)
 
     def _attend(self, hold: HoldInfo) -> None:
-        note(described(hold))
-        if not self._by_itself and self._ask is None:
-            return
+        note(hold_words(hold))
         proposal: Proposal | None = None
-        if not hold.cannot:
+        if not hold.cannot and (self._is_automatic or self._ask is not None):
             predicted = partial(self._holds.predicted, hold.id)
             proposal = self._compact.propose(hold, self._holds.buffer(hold.id), predicted)
-        if self._by_itself or self._ask is None:
-            self._compacted(hold, None if proposal is None or proposal.is_small else proposal, proposal)
-            return
-        note(f"{self._name}: {hold.cannot if proposal is None else told(proposal, hold.window)}.")
+        if self._is_automatic:
+            is_small = proposal is not None and proposal.is_small
+            self._forward(hold, proposal, is_changed=not is_small)
+        elif self._ask is not None:
+            self._act_on_answer(hold, proposal, self._ask)
+
+    def _act_on_answer(self, hold: HoldInfo, proposal: Proposal | None, ask: Callable[[str], str]) -> None:
+        """Ask the user what to do with a held request, and do it."""
+        note(f"{self._name}: {hold.cannot if proposal is None else proposal_words(proposal, hold.window)}.")
         keys = KEYS.format(policy=self._name)
-        while (said := self._ask(keys)[:1].lower()) == "s":
-            show(changed(proposal), 0)
-        match said:
+        while (key := ask(keys)[:1].lower()) == "s":
+            show(change_question(proposal), 0)
+        match key:
             case "c":
-                self._compacted(hold, proposal, proposal)
+                self._forward(hold, proposal, is_changed=True)
             case "d":
                 self._holds.drop(hold.id)
-                note(f"exchange {hold.exchange}: dropped.")
+                note(f"exchange {hold.exchange}: dropped; its client was answered with an error.")
             case _:
                 self._holds.release(hold.id)
 
-    def _compacted(self, hold: HoldInfo, proposal: Proposal | None, looked: Proposal | None) -> None:
-        """With what was proposed, or as it was; either way it is told."""
-        if proposal is None or proposal.after is None:
+    def _forward(self, hold: HoldInfo, proposal: Proposal | None, *, is_changed: bool) -> None:
+        """Forward a held request, with what was proposed or unchanged, and say so."""
+        if proposal is None or proposal.after is None or not is_changed:
             self._holds.release(hold.id)
-            note(f"exchange {hold.exchange}: {hold.cannot if looked is None else looked.why}; it goes as it was.")
+            why = hold.cannot if proposal is None else proposal.why
+            note(f"exchange {hold.exchange}: forwarded unchanged: {why.rstrip('.')}.")
             return
         self._holds.release(hold.id, proposal.after, proposal.before)
         self._compact.keep(hold, proposal)
-        note(f"exchange {hold.exchange}, by {self._name}: {told(proposal, hold.window)}.")
+        note(f"exchange {hold.exchange}, by {self._name}: {proposal_words(proposal, hold.window)}.")
 
 
-def described(hold: HoldInfo) -> str:
-    """A held request in one sentence, with the time that is left."""
-    size = "" if hold.tokens is None else f", {number(hold.tokens)} tokens"
-    size += f" of {number(hold.window)}" if hold.tokens is not None and hold.window else ""
-    if hold.band is not None:
-        size += f" ({number(hold.band[0])} to {number(hold.band[1])})"
-    who = plain(f"{hold.client} {hold.model}".strip(), 60)
+def hold_words(hold: HoldInfo) -> str:
+    """Describe a held request in one sentence, with the time until it is forwarded."""
     left = max(0, round(hold.until - time()))
-    return f"held ({hold.why}): exchange {hold.exchange}, {who}{size}; it goes as it was in {left} s."
+    request = plain(f"{hold.client} {hold.model}".strip(), 60)
+    if hold.tokens is not None:
+        request += f", {number(hold.tokens)} tokens"
+        request += f" of {number(hold.window)}" if hold.window else ""
+    if hold.band is not None:
+        request += f" ({number(hold.band[0])} to {number(hold.band[1])})"
+    return f"held ({hold.why}): exchange {hold.exchange}, {request}; forwarded unchanged in {left} s unless you act."
 
 
-def changed(proposal: Proposal | None) -> Question:
-    """What the policy would take out of the request and put into it, whole."""
+def change_question(proposal: Proposal | None) -> Question:
+    """Return the whole of what the policy would remove from the request and add to it, as a question."""
     if proposal is None or proposal.after is None:
-        return Question("Nothing would be changed.", "")
-    before, after = (_lines(buffer).encode("utf-8", "backslashreplace") for buffer in (proposal.before, proposal.after))
-    return Question("What would go (-) and come (+):", difference(before, after), is_diff=True)
+        return Question("Nothing would change.", "")
+    before, after = _lines(proposal.before), _lines(proposal.after)
+    diff = difference(before.encode("utf-8", "backslashreplace"), after.encode("utf-8", "backslashreplace"))
+    return Question("What would be removed (-) and added (+):", diff, is_diff=True)
 
 
 def _lines(buffer: Buffer) -> str:
-    """Every message, as it is read: a text as it stands, all else as JSON."""
+    """Return every message: texts as they are, everything else as JSON."""
     lines: list[str] = []
     for message in buffer.messages:
         lines.append(f"[{message.role}]")
@@ -345,7 +353,7 @@ def _lines(buffer: Buffer) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _ask(prompt: str) -> str:
+def _ask_terminal(prompt: str) -> str:
     forget_typed()
     sys.stderr.write(prompt)
     sys.stderr.flush()

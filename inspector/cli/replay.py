@@ -20,7 +20,7 @@ from inspector.cli.select import (
     select,
     with_settings,
 )
-from inspector.cli.sweep import cost_words, sweep_command
+from inspector.cli.sweep import compared_cost, sweep_command
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY, harness_of
@@ -66,20 +66,32 @@ def _axis(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Do it and print it. Raises InspectorError."""
+    """Replay the session and print the comparison. Raises InspectorError."""
     if arguments.sweep:
         sweep_command(arguments, _progress())
         return
     if arguments.more or arguments.csv or arguments.dask or arguments.keep_pins:
         raise InspectorError(
-            "replay takes one file; several files, --csv, --dask and --keep-pins are for --sweep KEY=V1,V2,..."
+            "replay takes one file; several files, --csv, --dask and --keep-pins need --sweep KEY=V1,V2,..."
         )
     chosen = select(arguments)
+    window, reports = _replay(chosen, arguments)
+    if arguments.json:
+        write_json({"window": window, "policies": [describe(replayed) for replayed in reports]})
+        return
+    write_lines(policies_lines(reports, window))
+    if arguments.regrets:
+        write_lines(regrets_lines(reports))
+
+
+def _replay(chosen: Selection, arguments: argparse.Namespace) -> tuple[int | None, list[ReplayReport]]:
+    """Return the window, and the reports of what was recorded and of each policy."""
     thread = chosen.thread if arguments.at is None else until(chosen.thread, chosen.at)
     window = replace(chosen, thread=thread, at=len(thread.requests)).window(arguments.window)
     names = dict.fromkeys(arguments.policy or [DEFAULT_POLICY, harness_of(chosen.session)])
-    found = [find_policy(name) for name in names]
-    policies = with_settings(found, chosen_pairs(arguments, *found), window, chosen.session.client)
+    chosen_policies = [find_policy(name) for name in names]
+    pairs = chosen_pairs(arguments, *chosen_policies)
+    policies = with_settings(chosen_policies, pairs, window, chosen.session.client)
     show = _progress()
     with _answering(chosen, arguments) as answer:
         ground = Ground(thread, window.tokens, arguments.pin, chosen.session.side_calls)
@@ -87,16 +99,11 @@ def run(arguments: argparse.Namespace) -> None:
         reports = [recorded(ground)]
         reports += [run_one(by, own, progress=partial(show, by.name)) for by, own in policies]
     show("", 0, 0)
-    if arguments.json:
-        write_json({"window": window.tokens, "policies": [describe(one) for one in reports]})
-    else:
-        write_lines(policies_lines(reports, window.tokens))
-        if arguments.regrets:
-            write_lines(regrets_lines(reports))
+    return window.tokens, reports
 
 
 def until(thread: Thread, at: int) -> Thread:
-    """The thread up to request `at` and its answer."""
+    """Return the thread up to request `at` and its answer."""
     if at + 1 >= len(thread.requests):
         return thread
     return replace(thread, requests=thread.requests[: at + 1], end=thread.requests[at + 1].view)
@@ -113,11 +120,11 @@ def _answering(chosen: Selection, arguments: argparse.Namespace) -> Iterator[Ans
 
 
 def _progress() -> Callable[[str, int, int], None]:
-    """A line on stderr where somebody watches."""
-    watched = sys.stderr.isatty()
+    """Return what shows the progress on stderr, if that is a terminal."""
+    is_terminal = sys.stderr.isatty()
 
     def show(what: str, done: int, total: int) -> None:
-        if watched and (not total or done % 20 == 0 or done == total):
+        if is_terminal and (not total or done % 20 == 0 or done == total):
             sys.stderr.write(f"\r\x1b[K{what} {done:,} of {total:,}" if total else "\r\x1b[K")
             sys.stderr.flush()
 
@@ -126,45 +133,46 @@ def _progress() -> Callable[[str, int, int], None]:
 
 _COUNTS = "input cache_read cache_write cache_write_1h output"
 ECONOMICS = "cost_usd:6 saved_per_request_usd:6 saved_usd:6 paid_after_requests paid"
-"""Did it pay: the fields of cli.md's `cost`. Dollars to a ten-thousandth of a cent."""
+"""Whether a compaction paid for itself: fields of cli.md's `cost`, in dollars rounded to 6 places."""
 
 
-def describe(found: ReplayReport) -> dict[str, Any]:
-    """One of the `policies` of cli.md's `replay`."""
-    regretted = Counter((one.at.before_request, one.at.tier) for one in found.losses.regrets)
+def describe(replayed: ReplayReport) -> dict[str, Any]:
+    """Return an entry of the `policies` of cli.md's `replay`."""
+    regretted = Counter((regret.at.before_request, regret.at.tier) for regret in replayed.losses.regrets)
     return {
-        "policy": found.policy,
-        "settings": dict(found.settings),
+        "policy": replayed.policy,
+        "settings": dict(replayed.settings),
         "requests": [
             {
                 **picked(row, "index tokens kind messages fired"),
                 "refused": row.refused or None,
                 **picked(row.spent, f"{_COUNTS} summariser_input summariser_output cost_usd"),
             }
-            for row in found.rows
+            for row in replayed.rows
         ],
         "compactions": [
-            _compaction(one) | {"regret": regretted[one.at.before_request, one.at.tier]} for one in found.compactions
+            _compaction(compaction) | {"regret": regretted[compaction.at.before_request, compaction.at.tier]}
+            for compaction in replayed.compactions
         ],
         "totals": {
-            "compactions": len(found.compactions),
-            "micro": sum(one.kind == "micro" for one in found.compactions),
-            **picked(found, "failures peak overflows over"),
-            **picked(found.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"),
-            **picked(found.spent, "cost_usd estimated_usd most_usd summaries_usd"),
-            **picked(found.expected, "expected_output=tokens expected_from=source"),
+            "compactions": len(replayed.compactions),
+            "micro": sum(compaction.kind == "micro" for compaction in replayed.compactions),
+            **picked(replayed, "failures peak overflows over"),
+            **picked(replayed.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"),
+            **picked(replayed.spent, "cost_usd estimated_usd most_usd summaries_usd"),
+            **picked(replayed.expected, "expected_output=tokens expected_from=source"),
         },
-        "loss": _loss(found.losses),
-        "pins": dict(zip(("kept", "of"), pins_kept(found.pins), strict=True)),
+        "loss": _loss(replayed.losses),
+        "pins": dict(zip(("kept", "of"), pins_kept(replayed.pins), strict=True)),
     }
 
 
-def _compaction(one: Compacted) -> dict[str, Any]:
+def _compaction(compaction: Compacted) -> dict[str, Any]:
     return {
-        **picked(one, "before_request=at.before_request tier=at.tier"),
-        **({} if one.at.is_readable else {"summary_readable": False}),
-        **picked(one, "kind tokens_before tokens_after messages_before messages_after"),
-        **picked(one.economics, ECONOMICS),
+        **picked(compaction, "before_request=at.before_request tier=at.tier"),
+        **({} if compaction.at.is_readable else {"summary_readable": False}),
+        **picked(compaction, "kind tokens_before tokens_after messages_before messages_after"),
+        **picked(compaction.economics, ECONOMICS),
     }
 
 
@@ -190,59 +198,65 @@ LONGEST_FACT = 60
 
 
 def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[str]:
-    """A row a policy, what happened first; costs compared with that."""
-    plainly = next((one.spent.cost_usd for one in reports if one.policy == RECORDED), None)
+    """Return a table with a row for each policy, the recording first; costs are compared with it."""
+    plainly = next((replayed.spent.cost_usd for replayed in reports if replayed.policy == RECORDED), None)
     count = len(reports[0].rows)
     lines = [f"{plural(count, 'request')}, window {number(window)}", ""]
-    lines += table(_HEADS, [_policy(one, plainly) for one in reports])
-    if part := next((one.spent.estimated_usd for one in reports if one.policy == RECORDED), None):
-        why = "what its calls cost whose usage the file does not hold"
-        lines += ["", f"recorded: {cost_words(part, None)} of its cost is estimated: {why}."]
+    lines += table(_HEADS, [_policy(replayed, plainly) for replayed in reports])
+    if part := next((replayed.spent.estimated_usd for replayed in reports if replayed.policy == RECORDED), None):
+        lines += [
+            "",
+            f"recorded: {compared_cost(part)} of its cost is estimated, for calls whose usage is not recorded.",
+        ]
     lines += _summary_lines(reports)
-    if any(one.over for one in reports):
-        lines += ["", "Overflows after the slash: requests too large for the window even after what the policy did."]
+    if any(replayed.over for replayed in reports):
+        lines += ["", "Overflows after the slash: requests that exceed the window even after the policy acted."]
     return lines
 
 
 def _summary_lines(reports: Sequence[ReplayReport]) -> list[str]:
-    """What of the costs is for summaries that no model wrote, and how long they are taken to be."""
-    priced = [one for one in reports if one.policy != RECORDED and one.spent.summaries_usd]
+    """Say which part of the costs is for summaries that no model wrote, and their assumed length."""
+    priced = [replayed for replayed in reports if replayed.policy != RECORDED and replayed.spent.summaries_usd]
     if not priced:
         return []
     expected = priced[0].expected
-    costs = (f"{one.policy} {priced_words(one.spent.summaries_usd or 0, one.summaries_most_usd)}" for one in priced)
+    costs = (
+        f"{replayed.policy} {priced_words(replayed.spent.summaries_usd or 0, replayed.summaries_most_usd)}"
+        for replayed in priced
+    )
     counted = f"An offline summary counts as {expected.tokens:,} tokens of output, {expected.source}."
     return ["", f"Of the cost, for summaries: {', '.join(costs)}. {counted}"]
 
 
-def _policy(one: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:
-    micro = sum(step.kind == "micro" for step in one.compactions)
-    spent, losses = one.spent, one.losses
+def _policy(replayed: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:
+    micro = sum(step.kind == "micro" for step in replayed.compactions)
+    spent, losses = replayed.spent, replayed.losses
     return (
-        one.policy,
-        f"{len(one.compactions) - micro}" + (f" + {micro} micro" if micro else ""),
-        number(one.peak),
-        f"{one.overflows}" + (f" / {one.over}" if one.over else ""),
+        replayed.policy,
+        f"{len(replayed.compactions) - micro}" + (f" + {micro} micro" if micro else ""),
+        number(replayed.peak),
+        f"{replayed.overflows}" + (f" / {replayed.over}" if replayed.over else ""),
         number(spent.prompt),
         number(spent.cache_read),
         number(spent.cache_write),
         number(spent.summariser_input + spent.summariser_output),
-        cost_words(spent.cost_usd, None if one.policy == RECORDED else plainly),
+        compared_cost(spent.cost_usd, None if replayed.policy == RECORDED else plainly),
         f"{losses.lost_words} of {losses.facts:,}",
         losses.needed_words,
         f"{losses.rereads} / {losses.reread_tokens:,}" if losses.rereads else "0",
-        "{} of {}".format(*pins_kept(one.pins)),
+        "{} of {}".format(*pins_kept(replayed.pins)),
     )
 
 
 def regrets_lines(reports: Sequence[ReplayReport]) -> Iterator[str]:
-    """Each regret with the step that lost the fact and the request that needed it."""
-    for one in reports:
+    """Yield each fact that was needed again, with the step that lost it and the request that needed it."""
+    for replayed in reports:
+        losses = replayed.losses
         yield ""
-        if not one.losses.needs_are_known:
-            yield f"{one.policy}: a summary cannot be read, so nobody knows what was needed again"
+        if not losses.needs_are_known:
+            yield f"{replayed.policy}: a summary is not readable, so it is unknown what was needed again"
             continue
-        yield f"{one.policy}: {one.losses.needed_words} facts regretted, {len(one.losses.regrets):,} times"
+        yield f"{replayed.policy}: {losses.needed_words} facts needed again, {plural(len(losses.regrets), 'time')}"
         rows = [
             (
                 regret.fact.kind,
@@ -251,7 +265,7 @@ def regrets_lines(reports: Sequence[ReplayReport]) -> Iterator[str]:
                 f"{regret.needed_by}",
                 regret.how + (f", read again for {regret.price:,} tokens" if regret.repaired else ""),
             )
-            for regret in one.losses.regrets
+            for regret in losses.regrets
         ]
         if rows:
             yield from table(("kind", "fact", "lost by", ">needed by", "in"), rows)

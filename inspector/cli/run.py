@@ -37,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", metavar="NAME", type=policy_name, help="who compacts (roku), or your own: x.py")
     add_options(parser, "--set", "--window")
     parser.add_argument("--answerer", choices=("provider", "offline"), help="who answers the policy's own needs")
-    asked = parser.add_mutually_exclusive_group()
-    asked.add_argument("--yes", action="store_true", help="write and run commands without asking")
-    asked.add_argument("--no", action="store_true", help="write nothing and run nothing")
+    permissions = parser.add_mutually_exclusive_group()
+    permissions.add_argument("--yes", action="store_true", help="write and run commands without asking")
+    permissions.add_argument("--no", action="store_true", help="write nothing and run nothing")
     parser.add_argument("--memory", metavar="FILE", help="its notes in the workspace: the session memory at hand")
     parser.add_argument("--max-turns", metavar="N", type=positive, help="model calls at most (100)")
     begun = parser.add_mutually_exclusive_group()
@@ -80,17 +80,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _attend(runner: Runner, statuses: "queue.SimpleQueue[RunStatus]", printer: "_TurnPrinter") -> RunStatus:
     """Print, and ask where it asks, until it has ended."""
-    asked = ""
+    asked_id = ""
     while True:
         status = statuses.get()
         printer.take(status)
         if status.state == "ended":
             return status
-        if status.asked is not None and status.asked.id != asked:
-            asked = status.asked.id
-            runner.permit(asked, ask(status.asked))
+        if status.asked is not None and status.asked.id != asked_id:
+            asked_id = status.asked.id
+            runner.permit(asked_id, ask(status.asked))
         elif status.asked is None:
-            asked = ""
+            asked_id = ""
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
@@ -137,11 +137,11 @@ def _forked(arguments: argparse.Namespace, changes: dict[str, Any], workspace: P
     session = open_transcript(arguments.fork, progress=progress_line())
     thread = thread_of(session, arguments.thread)
     chosen = Selection(session, thread, place_of(thread, _place(arguments.at)))
-    made = fork(session, thread, chosen.request, workspace, system=arguments.prompt)
-    for change in made.changes:
+    start = fork(session, thread, chosen.request, workspace, system=arguments.prompt)
+    for change in start.changes:
         note(change)
     plan = Plan(arguments.task, workspace, Path(arguments.record))
-    return replace(plan, start=made.start, forked_from=made.forked_from, **changes)
+    return replace(plan, start=start.start, forked_from=start.forked_from, **changes)
 
 
 def _place(at: str | None) -> int | str | None:
@@ -160,7 +160,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
         permissions = "always"
     elif not arguments.no and _can_ask():
         permissions = "ask"
-    given: dict[str, Any] = {
+    changes: dict[str, Any] = {
         "provider": arguments.provider,
         "model": arguments.model,
         "policy": arguments.policy,
@@ -171,7 +171,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
         "workspace": Path(arguments.workspace) if arguments.workspace else None,
         "limits": RunLimits(max_turns=arguments.max_turns) if arguments.max_turns else None,
     }
-    return {"permissions": permissions, **{key: value for key, value in given.items() if value is not None}}
+    return {"permissions": permissions, **{key: value for key, value in changes.items() if value is not None}}
 
 
 class _TurnPrinter:
@@ -204,7 +204,7 @@ class _TurnPrinter:
         if self._json:
             write_json({"end": status.end, "turns": self._printed, "error": status.error, "text": text})
         elif status.end == "done":
-            write_lines(["", *(plain(one) for one in text.splitlines())])
+            write_lines(["", *(plain(line) for line in text.splitlines())])
         sys.stdout.flush()
 
 
@@ -223,7 +223,7 @@ def document(report: TurnReport) -> dict[str, Any]:
 def line(report: TurnReport) -> str:
     """`main  3  12,034 reported  30.1% of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
     share = f"{per_cent(report.ratio, 1):>7} of {number(report.window)}" if report.ratio is not None else ""
-    said = plain(report.error or report.text, TEXT)
+    last_text = plain(report.error or report.text, TEXT)
     cells = [
         plain(report.thread, 16).ljust(4),
         f"{report.turn:>4}",
@@ -231,6 +231,6 @@ def line(report: TurnReport) -> str:
         share,
         f"[{', '.join(report.fired)}]" if report.fired else "",
         plain(", ".join(report.tools)) or report.finish,
-        said,
+        last_text,
     ]
     return "  ".join(cell for cell in cells if cell).rstrip()

@@ -1,4 +1,4 @@
-"""Which session, thread and request a command means: the selection that is the same for all commands."""
+"""Which session, thread and request a command is about: the options that all commands share."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -24,12 +24,12 @@ from inspector.transcripts.files import open_transcript, path_of
 
 
 class WrongSelection(InspectorError):
-    """The transcript does not hold the thread or request that was asked for."""
+    """The transcript does not hold the thread or request that was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A thread of a session, and one place in it: `at` is the request's index, or the number of requests = `end`."""
+    """A thread of a session and a place in it: `at` is the index of a request, or their number for the end."""
 
     session: Session
     thread: Thread
@@ -37,7 +37,7 @@ class Selection:
 
     @property
     def is_end(self) -> bool:
-        """The buffer after the last record, not one of a request."""
+        """Is it the buffer after the last record, rather than one of a request?"""
         return self.at >= len(self.thread.requests)
 
     @property
@@ -46,7 +46,11 @@ class Selection:
         return None if self.is_end else self.at
 
     def window(self, user: int | None) -> Window:
-        """The model's window there; `user`: the user's own word."""
+        """Return the model's window at that place.
+
+        Args:
+            user: tokens that the user gave; None for the model's own.
+        """
         return find_window(self.session, self.thread, self.request, user, user_windows())
 
     @property
@@ -65,22 +69,22 @@ def _at(text: str) -> int | str:
 
 
 def format_name(text: str) -> str:
-    """The name of a format, for argparse."""
-    known = [found.name for found in all_formats()[0]]
-    if text not in known:
-        raise argparse.ArgumentTypeError(f"there is no format {text!r}; there are {', '.join(known)}")
+    """Return the name of a format, for argparse."""
+    names = [format_.name for format_ in all_formats()[0]]
+    if text not in names:
+        raise argparse.ArgumentTypeError(f"there is no format {text!r}; there are {', '.join(names)}")
     return text
 
 
 def policy_name(text: str) -> str:
-    """The name of a policy, or of a file that holds one, for argparse."""
+    """Return the name of a policy, or of a file that holds one, for argparse."""
     if not is_file(text) and text.lower() not in all_policies()[0]:
         raise argparse.ArgumentTypeError(f"there is no policy {text!r}; there are {', '.join(all_policies()[0])}")
     return text
 
 
 def setting_pair(text: str) -> tuple[str, str]:
-    """KEY=VALUE, for argparse."""
+    """Split KEY=VALUE, for argparse."""
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
@@ -88,7 +92,7 @@ def setting_pair(text: str) -> tuple[str, str]:
 
 
 def positive(text: str) -> int:
-    """A whole number above 0, for argparse."""
+    """Return a whole number above 0, for argparse."""
     number = digits_of(text)
     if not number:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
@@ -96,23 +100,23 @@ def positive(text: str) -> int:
 
 
 def tokens(text: str) -> int:
-    """A number of tokens (200000, 200_000, 200k, 1m), for argparse."""
+    """Return a number of tokens (200000, 200_000, 200k, 1m), for argparse."""
     digits = text.lower().replace("_", "").replace(",", "")
     factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
     try:
-        tokens = int(digits[:-1] if factor > 1 else digits) * factor
+        count = int(digits[:-1] if factor > 1 else digits) * factor
     except ValueError:
-        tokens = 0
-    if tokens <= 0:
+        count = 0
+    if count <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens above 0")
-    return tokens
+    return count
 
 
 _SHARED: Mapping[str, Mapping[str, Any]] = {
-    "--session": {"metavar": "N|ID", "help": "which, in a file or folder with many (see `info`)"},
+    "--session": {"metavar": "N|ID", "help": "the session, if the file or folder has several (see `info`)"},
     "--thread": {"metavar": "ID", "default": "main", "help": "the thread (default: main)"},
     "--at": {"metavar": "N", "type": _at, "help": "the request: 0-based, negative from the end, or `end`"},
-    "--format": {"metavar": "NAME", "type": format_name, "help": "read it as this, whatever it looks like"},
+    "--format": {"metavar": "NAME", "type": format_name, "help": "read the file as this format"},
     "--policy": {"metavar": "NAME", "action": "append", "type": policy_name, "help": "the policy, or your own: x.py"},
     "--set": {"metavar": "KEY=VALUE", "action": "append", "type": setting_pair, "help": "a setting of the policy"},
     "--window": {"metavar": "N", "type": tokens, "help": "the model's window in tokens (200000, 200k, 1m)"},
@@ -122,24 +126,24 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--remote": {"action": "store_true", "help": "the provider can compact remotely"},
     "--answerer": {"metavar": "WHO", "default": "offline", "help": "offline, anthropic, openai, or a URL"},
     "--model": {"metavar": "NAME", "default": "", "help": "the model that answers (default: the session's)"},
-    "--force": {"action": "store_true", "help": "what is written may replace an existing file"},
+    "--force": {"action": "store_true", "help": "replace an existing file"},
 }
 
 
-def add_options(parser: argparse._ActionsContainer, *names: str, **otherwise: Any) -> None:
-    """Options that several commands have. `otherwise`: what is different in this one."""
+def add_options(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
+    """Add options that several commands have. `changes`: what differs in this command."""
     for name in names:
-        parser.add_argument(name, **{**_SHARED[name], **otherwise})
+        parser.add_argument(name, **{**_SHARED[name], **changes})
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
-    """FILE and the options that every command on a transcript has."""
+    """Add FILE and the options that every command on a transcript has."""
     parser.add_argument("file", metavar="FILE", help="a transcript, or an API request body")
     add_options(parser, "--session", "--thread", "--at", "--format", "--policy", "--set", "--window", "--json")
 
 
 def select(arguments: argparse.Namespace) -> Selection:
-    """Open the file and find what was asked for. Raises InspectorError with one sentence."""
+    """Open the file and find the chosen thread and request. Raises InspectorError."""
     path = Path(arguments.file) if arguments.session is None else path_of(Path(arguments.file), arguments.session)
     session = open_transcript(path, format=arguments.format, progress=progress_line())
     thread = thread_of(session, arguments.thread)
@@ -149,7 +153,7 @@ def select(arguments: argparse.Namespace) -> Selection:
 
 
 def chosen_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
-    """The one policy that was asked for, else the default one. Raises InspectorError."""
+    """Return the policy that was chosen, else the default one. Raises InspectorError."""
     names = arguments.policy or [DEFAULT_POLICY]
     if len(names) > 1:
         raise InspectorError("Give one --policy here; replay compares several.")
@@ -157,7 +161,7 @@ def chosen_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
 
 
 def chosen_pairs(arguments: argparse.Namespace, *policies: Policy[Any, Any]) -> SettingPairs:
-    """What was set: `--set`, then `--mode` where there is such a setting."""
+    """Return the chosen settings: those of `--set`, then `--mode` if a policy has that setting."""
     pairs: SettingPairs = tuple(arguments.set or ())
     mode = ("mode", arguments.mode)
     if arguments.mode == "safe" or any(own_pairs(policy, (mode,)) for policy in policies):
@@ -174,7 +178,7 @@ def policy_count(
     pressures: Pressures,
     window: Window,
 ) -> int:
-    """Tokens of request `at` by the policy's own count, with those of `pairs` that it has."""
+    """Return the policy's own count of request `at` in tokens, with those of `pairs` that are its settings."""
     settings = settings_for(policy, own_pairs(policy, pairs), window, session.client)
     return believed_at(policy, settings, thread, at, pressures)
 
@@ -182,8 +186,11 @@ def policy_count(
 def with_settings(
     policies: Sequence[Policy[Any, Any]], pairs: SettingPairs, window: Window, client: str = ""
 ) -> list[tuple[Policy[Any, Any], Any]]:
-    """Each policy with its settings: preset, and those of `pairs` that it has. Raises InspectorError for a setting that
-    none of them has."""
+    """Return each policy with its settings: the preset ones, and those of `pairs` that it has.
+
+    Raises:
+        InspectorError: for a setting that none of the policies has.
+    """
     for pair in pairs if policies else ():
         if not any(own_pairs(policy, (pair,)) for policy in policies):
             policies[-1].settings((pair,), window.tokens)
@@ -191,19 +198,19 @@ def with_settings(
 
 
 def thread_of(session: Session, name: str) -> Thread:
-    """The thread of that id. Raises WrongSelection, naming those that there are."""
+    """Return the thread with that id. Raises WrongSelection, which lists the ids."""
     if name == "main":
         return session.main
     try:
         return session.thread(name)
     except KeyError:
-        known = ", ".join(thread.id for thread in session.threads[:20])
+        ids = ", ".join(thread.id for thread in session.threads[:20])
         more = ", ..." if len(session.threads) > 20 else ""
-        raise WrongSelection(f"there is no thread {name!r}; this session has {known or 'none'}{more}.") from None
+        raise WrongSelection(f"there is no thread {name!r}; this session has {ids or 'none'}{more}.") from None
 
 
 def place_of(thread: Thread, at: int | str | None) -> int:
-    """Index of the request that is meant; the number of requests for `end`. Raises WrongSelection."""
+    """Return the index of the chosen request; the number of requests for `end`. Raises WrongSelection."""
     count = len(thread.requests)
     if at == "end" or (at is None and not count):
         return count

@@ -17,17 +17,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print it."""
-    found = found_sessions(limit=arguments.limit)
+    sessions = found_sessions(limit=arguments.limit)
     if arguments.json:
-        write_json({"sessions": [_document(session) for session in found]})
-    elif found:
-        rows = [(f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path))) for f in found]
+        write_json({"sessions": [_document(session) for session in sessions]})
+    elif sessions:
+        rows = [(f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path))) for f in sessions]
         write_lines(table(("changed", ">bytes", "format", "first prompt", "file"), rows))
     else:
         note("no transcripts were found under the agents' home folders.")
 
 
-def _document(found: FoundSession) -> dict[str, Any]:
-    modified = f"{found.modified.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    named = {"path": str(found.path), **picked(found, "format bytes=size"), "modified": modified}
-    return {**named, **picked(found, "project title")}
+def _document(session: FoundSession) -> dict[str, Any]:
+    modified = f"{session.modified.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    named = {"path": str(session.path), **picked(session, "format bytes=size"), "modified": modified}
+    return {**named, **picked(session, "project title")}

@@ -23,8 +23,8 @@ def explain_platform(messages: Sequence[str], environment: Mapping[str, str]) ->
     """Why Qt opened no window, by the messages that it wrote before it gave up."""
     text = "\n".join(messages)
     platform = environment.get("QT_QPA_PLATFORM", "")
-    if found := re.search(r'Could not find the Qt platform plugin "([^"]*)"', text):
-        return f"Qt knows no platform {found[1]}: unset QT_QPA_PLATFORM, or set it to xcb, wayland or offscreen."
+    if match := re.search(r'Could not find the Qt platform plugin "([^"]*)"', text):
+        return f"Qt knows no platform {match[1]}: unset QT_QPA_PLATFORM, or set it to xcb, wayland or offscreen."
     if "Could not load the Qt platform plugin" in text and (why := explain_libraries(())):
         return why
     display = environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")
@@ -45,11 +45,11 @@ def explain_libraries(named: Iterable[str]) -> str:
         return ""
     libraries = "a system library that is missing" if len(missing) == 1 else "system libraries that are missing"
     what = f"The window does not open. Qt needs {libraries}: {', '.join(missing)}."
-    known = [packages[name] for name in missing if name in packages]
-    if not known or not shutil.which("apt-get"):
+    installable = [packages[name] for name in missing if name in packages]
+    if not installable or not shutil.which("apt-get"):
         return f"{what} Install the packages that hold them."
     sudo = "" if os.geteuid() == 0 else "sudo "
-    return f"{what} Run: {sudo}apt-get install -y --no-install-recommends {' '.join(known)}"
+    return f"{what} Run: {sudo}apt-get install -y --no-install-recommends {' '.join(installable)}"
 
 
 def _qt_libraries() -> Iterator[tuple[str, str]]:

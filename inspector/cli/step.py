@@ -28,7 +28,7 @@ from inspector.core.replay.summary_calls import CallPlace
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
-from inspector.core.words import priced_words
+from inspector.core.words import plural, priced_words
 from inspector.providers.answerers import answerer
 from inspector.transcripts.saving import NATIVE, SHAPES, buffer_text, save_text
 from inspector.workbench.diff import sized_rows
@@ -41,11 +41,11 @@ from inspector.workbench.steps_file import StepsSource, write_steps
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
-    parser.add_argument("--tier", metavar="NAME", help="force this tier; without it what is due runs, in order")
+    parser.add_argument("--tier", metavar="NAME", help="force this tier (default: run what is due, in order)")
     parser.add_argument(
         "--recorded",
         action="store_true",
-        help="no tier: what the recording itself did before this request",
+        help="run no tier: show what the recording itself did before this request",
     )
     parser.add_argument("--before", action="store_true", help="start from the buffer before what the recording did")
     add_options(parser, "--mode")
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--answerer", "--model")
     parser.add_argument("--state", metavar="FILE", help="start from this running state (see --save-state)")
     parser.add_argument(
-        "--save-state", metavar="FILE", help="write the running state afterwards, over one that is there"
+        "--save-state", metavar="FILE", help="write the running state afterwards; replaces an existing one"
     )
     parser.add_argument("--samples", metavar="FILE", help="a JSON list of [estimated, reported] for the calibration")
     parser.add_argument("--output", metavar="FILE", help="write the compacted buffer")
@@ -68,13 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="as a payload, or as a transcript that the agent can resume (default)",
     )
     parser.add_argument("--save-steps", metavar="FILE", help="write the step, to be opened and replayed in the window")
-    parser.add_argument("--export-pytest", metavar="FILE", help="write a test that takes the step again")
+    parser.add_argument("--export-pytest", metavar="FILE", help="write a test that repeats the step")
     add_options(parser, "--force")
 
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What was done, as the workbench has it (a tree of one step), with what the command tells beside it."""
+    """What was done: the workbench's tree with one step, and what the command prints beside it."""
 
     policy: Policy[Any, Any]
     steps: Steps
@@ -82,15 +82,15 @@ class StepReport:
     verdicts: Sequence[Verdict]
     sizer: Sizer
     after: Sizer | None = None
-    """What measures the buffer after what was recorded."""
+    """Measures the buffer after the recorded step."""
     place: CallPlace | None = None
-    """What prices the model calls of a tier; None for what was recorded."""
+    """Prices the model calls of a tier; None for a recorded step."""
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Do it and print it. Raises InspectorError."""
+    """Take the step and print it. Raises InspectorError."""
     chosen = select(arguments)
-    stepped = step(chosen, arguments)
+    stepped = take_step(chosen, arguments)
     document = describe(stepped)
     for path, text in _files(chosen, stepped, document, arguments):
         force = arguments.force or path == arguments.save_state
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _files(
     chosen: Selection, stepped: StepReport, document: dict[str, Any], arguments: argparse.Namespace
 ) -> Iterator[tuple[str, str]]:
-    """(path, text) of everything that is to be written."""
+    """Yield (path, text) of each file to write."""
     source = StepsSource(str(Path(chosen.session.path).absolute()), chosen.session.id, chosen.session.format)
     if arguments.output:
         model = chosen.thread.model
@@ -114,8 +114,8 @@ def _files(
         yield arguments.export_pytest, pytest_text(stepped.steps, source)
 
 
-def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
-    """Run the tier that was asked for, or what is due."""
+def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
+    """Run the tier that was named, or what is due."""
     by, window, client = chosen_policy(arguments), chosen.window(arguments.window), chosen.session.client
     choice = PolicyChoice(
         chosen_pairs(arguments, by), arguments.remote, arguments.summary, instructions=arguments.instructions
@@ -144,40 +144,46 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
         outcomes = (drive(by.tier(tier, context), log),)
     else:
         outcomes = drive(by.run_due(context), log)
-    taken = Step(named(tier, outcomes), tier, ORIGIN, context.settings, context.moment, outcomes, tuple(log.asked))
+    forced_step = Step(
+        named(tier, outcomes), tier, ORIGIN, context.settings, context.moment, outcomes, tuple(log.asked)
+    )
     if tree is None:
         tree = Steps(chosen.thread.id, chosen.request, by.reference, context.buffer, context.running)
-    steps = replace(tree.go(ORIGIN), running=context.running).add(taken)
-    return StepReport(by, steps, taken, verdicts, size, place=place)
+    steps = replace(tree.go(ORIGIN), running=context.running).add(forced_step)
+    return StepReport(by, steps, forced_step, verdicts, size, place=place)
 
 
 def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
-    """What the recording did before the chosen request. Raises InspectorError."""
+    """Return what the recording did before the chosen request. Raises InspectorError."""
     thread, roku = chosen.thread, estimator(DEFAULT_ESTIMATOR)
     change = recorded_step(thread, thread_drops(thread, chosen.session), chosen.at)
     if change is None:
         place = "the end" if chosen.is_end else f"request {chosen.at}"
-        raise InspectorError(f"The recording compacted and dropped nothing before {place}: see info for where it did.")
+        raise InspectorError(f"The recording compacted and dropped nothing before {place}; info lists where it did.")
     return change, recorded_sizes(change, thread, known_pressures(thread, roku), roku)
 
 
 def _with_files(
     by: Policy[Any, Any], context: PolicyContext[Any, Any], arguments: argparse.Namespace
 ) -> PolicyContext[Any, Any]:
-    """The context with the running state of --state, and what --samples teaches."""
-    running = by.load(context.settings, _json_file(arguments.state)) if arguments.state else context.running
-    path = arguments.samples
-    try:
-        samples = [(int(estimated), int(reported)) for estimated, reported in _json_file(path)] if path else []
-    except (TypeError, ValueError):
-        raise InspectorError(f"{path} must hold a JSON list of [estimated, reported] pairs.") from None
-    for sample in samples:
-        running = by.learn(running, context.settings, *sample)
+    """Return the context with the running state of --state and the calibration of --samples."""
+    running = context.running
+    if arguments.state:
+        running = by.load(context.settings, _json_file(arguments.state))
+    for estimated, reported in _read_samples(arguments.samples) if arguments.samples else ():
+        running = by.learn(running, context.settings, estimated, reported)
     return context.with_running(running)
 
 
+def _read_samples(path: str) -> list[tuple[int, int]]:
+    try:
+        return [(int(estimated), int(reported)) for estimated, reported in _json_file(path)]
+    except (TypeError, ValueError):
+        raise InspectorError(f"{path} must hold a JSON list of [estimated, reported] pairs.") from None
+
+
 def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
-    """Open the script or the answerer that was named. Files are read from the recording, never from this machine."""
+    """Return the script or the answerer that was named. Files come from the recording, never from this machine."""
     if not arguments.answers:
         by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
         return with_recorded_files(WorkspaceAnswerer(by, None), chosen.thread, chosen.at)
@@ -185,9 +191,9 @@ def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
     hands = with_recorded_files(WorkspaceAnswerer(script, None), chosen.thread, chosen.at)
 
     def in_order(need: Need) -> Answer:
-        """Keep the last answer of the script for the model: files come from the recording then, texts are saved."""
-        by_hand = isinstance(need, ReadFile | SaveTranscript | SaveText)
-        return hands(need) if by_hand and script.left < 2 else script(need)
+        """Answer from the script, but keep its last answer for the model, and serve files from the recording then."""
+        is_about_files = isinstance(need, ReadFile | SaveTranscript | SaveText)
+        return hands(need) if is_about_files and script.left < 2 else script(need)
 
     return in_order
 
@@ -200,34 +206,29 @@ def _json_file(path: str) -> Any:
 
 
 def describe(stepped: StepReport) -> dict[str, Any]:
-    """The document of cli.md's `step`."""
+    """Return the document of cli.md's `step`."""
     by, steps, step = stepped.policy, stepped.steps, stepped.step
     roku = estimator(DEFAULT_ESTIMATOR)
     start = PolicyContext(steps.origin, step.settings, steps.running, step.moment)
     before, after = start.buffer, step.buffer
+    size_before = {"messages": len(before.messages), **_size_document(stepped, start)}
+    if steps.recorded:
+        size_before["listed"] = stepped.sizer.pressure.tokens
+    size_after = _size_document(stepped, start.after(*step.outcomes))
+    rows = sized_rows(steps.fates(), before, after, stepped.sizer, stepped.after)
     return {
         "policy": by.name if step.recorded is None else "recorded",
         "tier": step.tier or (step.fired[-1] if step.fired else None),
-        "settings": {one.name: getattr(step.settings, one.name) for one in fields(step.settings)},
+        "settings": {field.name: getattr(step.settings, field.name) for field in fields(step.settings)},
         "verdicts": [asdict(verdict) for verdict in stepped.verdicts],
         "fired": list(step.fired),
         "succeeded": step.succeeded,
         "error": step.error or None,
-        "before": {
-            "messages": len(before.messages),
-            **_size_document(stepped, start),
-            **({"listed": stepped.sizer.pressure.tokens} if steps.recorded else {}),
-        },
-        "after": {
-            "messages": [message_document(message, roku) for message in after.messages],
-            **_size_document(stepped, start.after(*step.outcomes)),
-        },
-        "fates": [
-            picked(row, "id=fate.id fate=fate.name tokens_before tokens_after")
-            for row in sized_rows(steps.fates(), before, after, stepped.sizer, stepped.after)
-        ],
+        "before": size_before,
+        "after": {"messages": [message_document(message, roku) for message in after.messages], **size_after},
+        "fates": [picked(row, "id=fate.id fate=fate.name tokens_before tokens_after") for row in rows],
         "events": [{"name": event.name, **event.fields} for event in step.events],
-        "needs": [need_document(one) for one in step.asked],
+        "needs": [need_document(need) for need in step.asked],
         "missing_files": missing_files(step.asked)[1],
         "missing_files_note": missing_files_words(step.asked),
         "model_calls": _calls_document(stepped),
@@ -237,7 +238,7 @@ def describe(stepped: StepReport) -> dict[str, Any]:
 
 
 def _calls_document(stepped: StepReport) -> dict[str, Any] | None:
-    """What the model calls of the step use and cost, as the window's preview and a replay have it; None without any."""
+    """Return what the model calls of the step use and cost, as in the window's preview and a replay; None for none."""
     if stepped.place is None:
         return None
     calls = stepped.place.price(stepped.step.asked, stepped.steps.origin.prompt)
@@ -257,8 +258,7 @@ def _calls_document(stepped: StepReport) -> dict[str, Any] | None:
 
 
 def _size_document(stepped: StepReport, context: PolicyContext[Any, Any]) -> dict[str, Any]:
-    """Sizes by the policy: its raw estimate, and what it compares with its watermarks. And the next prompt if that
-    buffer were sent: reported where it is the recorded one."""
+    """Return the policy's raw estimate and own count of a buffer, and the size of the prompt if it were sent."""
     by, buffer, size = acting(stepped.policy, context), context.buffer, stepped.sizer
     pressure = size.pressure_beside(buffer, stepped.steps.origin)
     if stepped.after is not None and buffer is stepped.step.buffer:
@@ -268,44 +268,42 @@ def _size_document(stepped: StepReport, context: PolicyContext[Any, Any]) -> dic
 
 
 def step_lines(document: dict[str, Any]) -> list[str]:
-    """The whole document."""
+    """Return the document as text."""
     before, after = document["before"], document["after"]
-    lines = pairs(
-        [
-            ("policy", document["policy"]),
-            ("fired", ", ".join(document["fired"]) or "nothing"),
-            ("succeeded", "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}"),
-            ("before", _size(before["messages"], before, document["policy"])),
-            ("after", _size(len(after["messages"]), after, document["policy"])),
-            *((("model calls", calls),) if (calls := _call_words(document["model_calls"])) else ()),
-            *((("files", plain(note)),) if (note := document["missing_files_note"]) else ()),
-        ]
-    )
-    due = ("due", lambda one: "due" if one["due"] else "")
-    lines += ["", *listing(document["verdicts"], "tier", due, "why"), ""]
+    rows = [
+        ("policy", document["policy"]),
+        ("fired", ", ".join(document["fired"]) or "nothing"),
+        ("succeeded", "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}"),
+        ("before", size_words(before["messages"], before, document["policy"])),
+        ("after", size_words(len(after["messages"]), after, document["policy"])),
+    ]
+    if document["model_calls"] is not None:
+        rows.append(("model calls", call_words(document["model_calls"])))
+    if document["missing_files_note"]:
+        rows.append(("files", plain(document["missing_files_note"])))
+    due = ("due", lambda verdict: "due" if verdict["due"] else "")
+    lines = [*pairs(rows), "", *listing(document["verdicts"], "tier", due, "why"), ""]
     lines += listing(document["fates"], "fate", ">tokens_before=before", ">tokens_after=after", "id/60=message")
     lines.append("")
     for event in document["events"]:
         fields = (f" {key}={value}" for key, value in event.items() if key != "name")
         lines.append("".join((event["name"], *fields)))
-    lines += [f"invalid: {plain(one['why'])}" for one in document["validity"]]
+    lines += [f"invalid: {plain(problem['why'])}" for problem in document["validity"]]
     return lines
 
 
-def _call_words(calls: dict[str, Any] | None) -> str:
-    """`1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (at most 20,000); about $0.12 (at most $0.55)`."""
-    if calls is None:
-        return ""
+def call_words(calls: dict[str, Any]) -> str:
+    """Return `1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (at most 20,000); about $0.12`."""
+    limit = "no limit" if calls["most_output"] is None else f"at most {number(calls['most_output'])}"
     words = f"{calls['count']}: {number(calls['input'])} tokens in, {number(calls['cache_read'])} of them cached; "
-    words += f"about {number(calls['output'])} out"
-    words += f" (at most {number(calls['most_output'])})" if calls["most_output"] is not None else " (no limit)"
+    words += f"about {number(calls['output'])} out ({limit})"
     if calls["cost_usd"] is not None:
         words += f"; {priced_words(calls['cost_usd'], calls['most_cost_usd'])}"
     return words
 
 
-def _size(messages: int, side: dict[str, Any], policy: str) -> str:
-    """`13 messages, 41,200 tokens reported (40,100 to 42,300); roku believes 40,950`."""
+def size_words(messages: int, side: dict[str, Any], policy: str) -> str:
+    """Return `13 messages, 41,200 tokens predicted (40,100 to 42,300); roku's own count 40,950`."""
     band = f" ({number(side['band'][0])} to {number(side['band'][1])})" if side["band"] else ""
-    shown = f"{messages} messages, {number(side['predicted'])} tokens {side['kind']}{band}"
-    return f"{shown}; {policy} believes {number(side['calibrated'])}"
+    size = f"{plural(messages, 'message')}, {plural(side['predicted'] or 0, 'token')} {side['kind']}{band}"
+    return f"{size}; {policy}'s own count {number(side['calibrated'])}"

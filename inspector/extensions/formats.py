@@ -27,12 +27,12 @@ def all_formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
 def load(point: EntryPoint) -> Format | str:
     """The format that an entry point names, or the sentence that says why there is none."""
     try:
-        found = point.load()
+        loaded = point.load()
     except Exception as error:  # noqa: BLE001 - anybody's code runs here
         return f"The format plug-in {point.name!r} could not be loaded: {type(error).__name__}: {error}"
-    if not isinstance(found, Format):
-        return f"The format plug-in {point.name!r} is no Format but {type(found).__name__}; it was left out."
-    return replace(found, sniff=_careful(found))
+    if not isinstance(loaded, Format):
+        return f"The format plug-in {point.name!r} is no Format but {type(loaded).__name__}; it was left out."
+    return replace(loaded, sniff=_careful(loaded))
 
 
 def _careful(format: Format) -> Callable[[Head], float]:  # noqa: A002

@@ -28,13 +28,15 @@ _NEEDED = (
 
 def find_policy(name: str) -> Policy[Any, Any]:
     """The policy of that name, or of that Python file. Raises InspectorError with one sentence."""
-    wanted = name.strip()
-    if is_file(wanted):
-        return load_file(Path(wanted))
-    known = all_policies()[0]
-    if wanted.lower() not in known:
-        raise InspectorError(f"There is no policy {name!r}. Known: {', '.join(known)}, or a Python file of your own.")
-    return known[wanted.lower()]
+    key = name.strip()
+    if is_file(key):
+        return load_file(Path(key))
+    policies = all_policies()[0]
+    if key.lower() not in policies:
+        raise InspectorError(
+            f"There is no policy {name!r}. Known: {', '.join(policies)}, or a Python file of your own."
+        )
+    return policies[key.lower()]
 
 
 def is_file(name: str) -> bool:
@@ -52,18 +54,18 @@ def all_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
 
 def plugin_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
     """Load the policies of installed packages, by name, and a sentence for each that could not be loaded."""
-    found, notes = dict[str, Policy[Any, Any]](), list[str]()
+    policies, notes = dict[str, Policy[Any, Any]](), list[str]()
     for point in entry_points(group=GROUP):
         try:
             policy = _load_point(point)
         except InspectorError as why:
             notes.append(str(why))
             continue
-        if policy.name in TITLES or policy.name in found:
+        if policy.name in TITLES or policy.name in policies:
             notes.append(f"The policy plug-in {point.name!r} calls itself {policy.name!r}, which is taken.")
         else:
-            found[policy.name] = policy
-    return found, tuple(notes)
+            policies[policy.name] = policy
+    return policies, tuple(notes)
 
 
 def offered_policies(chosen: str) -> Mapping[str, str]:
@@ -87,12 +89,12 @@ def file_title(path: str) -> str:
 
 def _load_point(point: EntryPoint) -> Policy[Any, Any]:
     try:
-        found = point.load()
+        loaded = point.load()
     except Exception as error:  # noqa: BLE001 - anybody's code runs here
         raise InspectorError(
             f"The policy plug-in {point.name!r} could not be loaded: {type(error).__name__}: {error}"
         ) from None
-    return _checked(found, f"The policy plug-in {point.name!r}")
+    return _checked(loaded, f"The policy plug-in {point.name!r}")
 
 
 def load_file(path: Path) -> Policy[Any, Any]:
@@ -122,8 +124,8 @@ def load_file(path: Path) -> Policy[Any, Any]:
     return cast(Policy[Any, Any], guarded)
 
 
-def _checked(found: Any, whose: str, path: Path | None = None) -> Policy[Any, Any]:
-    missing = [name for name in _NEEDED if not hasattr(found, name)]
+def _checked(candidate: Any, origin: str, path: Path | None = None) -> Policy[Any, Any]:
+    missing = [name for name in _NEEDED if not hasattr(candidate, name)]
     if missing:
-        raise InspectorError(f"{whose} holds no policy: it lacks {', '.join(missing)}.")
-    return guard_policy(found, whose, path)
+        raise InspectorError(f"{origin} holds no policy: it lacks {', '.join(missing)}.")
+    return guard_policy(candidate, origin, path)

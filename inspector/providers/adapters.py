@@ -104,7 +104,7 @@ class ProviderAdapter:
 
     def answer(self, response: Mapping[str, Any], messages: tuple[Message, ...], finish: str) -> Answer:
         """The answer that holds these messages."""
-        text = "\n".join(one.text for one in messages if one.text)
+        text = "\n".join(message.text for message in messages if message.text)
         return Answer(text, messages, self.dialect.usage(response.get("usage")), finish)
 
     async def send(self, call: ProviderRequest, on_text: OnText | None) -> Answer:
@@ -113,10 +113,10 @@ class ProviderAdapter:
         options = {**self.body(call), "timeout": timeout(call.timeout_s)}
         if call.stream:
             return self.read_answer(await self.assembled(options, on_text), call.buffer)
-        found = await self.create(**options)
-        if not hasattr(found, "to_dict"):  # no JSON came
+        answer = await self.create(**options)
+        if not hasattr(answer, "to_dict"):  # no JSON came
             raise broken("the server's answer could not be read")
-        return self.read_answer(found.to_dict(warnings=False), call.buffer)
+        return self.read_answer(answer.to_dict(warnings=False), call.buffer)
 
     async def assembled(self, options: dict[str, Any], on_text: OnText | None) -> dict[str, Any]:
         assembler = self.dialect.assembler()
@@ -156,8 +156,8 @@ def _http_client(base_url: str | None, variable: str) -> Any:
     import httpx2
 
     host = urlsplit(base_url or os.environ.get(variable, "")).hostname or ""
-    here = is_loopback(host) or host == "localhost" or host.endswith(".localhost")
-    return httpx2.AsyncClient(trust_env=not here, follow_redirects=not here)
+    is_local = is_loopback(host) or host == "localhost" or host.endswith(".localhost")
+    return httpx2.AsyncClient(trust_env=not is_local, follow_redirects=not is_local)
 
 
 async def drain(events: AsyncIterator[Any], errors: tuple[type[Exception], ...]) -> None:
@@ -173,12 +173,12 @@ async def drain(events: AsyncIterator[Any], errors: tuple[type[Exception], ...])
 
 def fresh_id(wire_id: Any, buffer: Buffer) -> str:
     """The provider's own id, unless it has none or has used it before (some servers always send the same)."""
-    taken = {message.id for message in buffer.messages}
+    used_ids = {message.id for message in buffer.messages}
     name = wire_id if isinstance(wire_id, str) and wire_id else "answer"
-    found, n = name, len(buffer.messages)
-    while found in taken:
-        found, n = f"{name}.{n}", n + 1
-    return found
+    fresh, n = name, len(buffer.messages)
+    while fresh in used_ids:
+        fresh, n = f"{name}.{n}", n + 1
+    return fresh
 
 
 class AnthropicAdapter(ProviderAdapter):
@@ -312,7 +312,7 @@ class ResponsesAdapter(ProviderAdapter):
         if response.get("status") == "failed":
             raise reported_failure(object_of(response, "error"))
         name = fresh_id(response.get("id"), buffer)
-        found = [one for one in read_items(response["output"], prefix=f"{name}-") if one.parts]
+        found = [item for item in read_items(response["output"], prefix=f"{name}-") if item.parts]
         said = tuple(
             Message(one.id if n else name, one.role, one.parts, summary=one.summary) for n, one in enumerate(found)
         )

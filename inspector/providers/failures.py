@@ -41,7 +41,7 @@ def read_failure(error: Exception) -> Failure:
     if "Timeout" in name:
         return Timeout("no answer in time")
     causes = _chain(error)
-    if any(type(one).__name__ in _IN_MID_ANSWER for one in causes):
+    if any(type(cause).__name__ in _IN_MID_ANSWER for cause in causes):
         return broken()
     if "Connect" in name:
         return ProviderFailure(f"no connection: {_short(str(causes[-1])) or name}", kind="connection")
@@ -70,8 +70,8 @@ def _refused(status: int, error: Exception, body: Any) -> Failure:
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", {})
     code, message = _words(body, "")
-    told = f"HTTP {status}: {_short(message)}" if message else f"HTTP {status}"
-    return http_failure(status, told, code=code, retry_after=str(headers.get("retry-after") or ""))
+    text = f"HTTP {status}: {_short(message)}" if message else f"HTTP {status}"
+    return http_failure(status, text, code=code, retry_after=str(headers.get("retry-after") or ""))
 
 
 def _words(body: Any, otherwise: str) -> tuple[str, str]:
@@ -91,10 +91,10 @@ _IN_MID_ANSWER = ("RemoteProtocolError", "ReadError", "IncompleteRead", "StreamE
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    found = [error]
-    while (before := found[-1].__cause__ or found[-1].__context__) is not None and len(found) < 20:
-        found.append(before)
-    return found
+    chain = [error]
+    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None and len(chain) < 20:
+        chain.append(before)
+    return chain
 
 
 def _short(text: str) -> str:

@@ -57,8 +57,8 @@ class Provider:
 
     def summarize(self, need: Summarize, cancelled: IsCancelled | None = None) -> Answer:
         """A model call without tools. A blank text is an answer: the tier judges it."""
-        said = (Message("asked", "user", (Text(need.text),)),) if need.text else ()
-        buffer = Buffer((*need.messages, *said), Prompt(need.instructions, ()))
+        request = (Message("asked", "user", (Text(need.text),)),) if need.text else ()
+        buffer = Buffer((*need.messages, *request), Prompt(need.instructions, ()))
         call = self._call(buffer, (), need.max_tokens, FrozenTools(), timeout_s=need.timeout_s)
         return self._timed(self._adapter.send(call, None), need.timeout_s, cancelled)
 

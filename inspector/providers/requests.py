@@ -20,13 +20,13 @@ _ANTHROPICS = ("redacted_thinking", "document", "search_result", "container_uplo
 
 def sendable(messages: Sequence[Message], own: Container[str], anthropic: bool) -> tuple[Message, ...]:
     """The messages without foreign parts. Thinking goes along only in messages that this provider gave (`own`)."""
-    found: list[Message] = []
+    sendable_messages: list[Message] = []
     for message in messages:
         mine = message.id in own
         parts = tuple(part for part in message.parts if _can_read(part, mine, anthropic))
         if parts:
-            found.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
-    return tuple(found)
+            sendable_messages.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
+    return tuple(sendable_messages)
 
 
 def _can_read(part: Part, mine: bool, anthropic: bool) -> bool:
@@ -52,8 +52,8 @@ class FrozenTools:
 
     def definitions(self) -> list[Any]:
         """The list to send: always the same keys in the same order, so always the same bytes."""
-        found: list[Any] = loads(self.json, deepest=WRAPPED)
-        return found
+        tools: list[Any] = loads(self.json, deepest=WRAPPED)
+        return tools
 
     def holds(self, tools: Sequence[Tool]) -> bool:
         """Are these the same tools? In whatever order they and their keys come."""

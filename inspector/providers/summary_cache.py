@@ -41,17 +41,17 @@ class Cached:
         if not isinstance(need, Summarize | RemoteCompact):
             return self._answer(need)
         path = self._path(need)
-        found = _read(path)
-        if found is not None:
+        cached = _read(path)
+        if cached is not None:
             self.hits += 1
-            return found
+            return cached
         self.asked += 1
         answer = self._answer(need)
         _write(path, answer)
         return answer
 
     def _path(self, need: Summarize | RemoteCompact) -> Path:
-        asked: dict[str, Any] = {
+        key_fields: dict[str, Any] = {
             "version": VERSION,
             "who": self._who,
             "model": self._model,
@@ -60,8 +60,8 @@ class Cached:
             "messages": [write_message(_as_read(message)) for message in need.messages],
         }
         if isinstance(need, Summarize):
-            asked |= {"text": need.text, "max_tokens": need.max_tokens}
-        key = sha256(dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
+            key_fields |= {"text": need.text, "max_tokens": need.max_tokens}
+        key = sha256(dumps(key_fields).encode("utf-8", "surrogatepass")).hexdigest()
         return self._folder / key[:2] / f"{key}.json"
 
 
@@ -73,11 +73,11 @@ def _as_read(message: Message) -> Message:
 def _read(path: Path) -> Answer | None:
     """None for an entry that is not there, or not as we wrote it: it is asked for again."""
     try:
-        found = loads(path.read_bytes())
-        reply = read_reply(found)
+        document = loads(path.read_bytes())
+        reply = read_reply(document)
     except (OSError, NotJson, InspectorError):
         return None
-    return reply if isinstance(reply, Answer) and isinstance(found.get("text"), str) else None
+    return reply if isinstance(reply, Answer) and isinstance(document.get("text"), str) else None
 
 
 def _write(path: Path, answer: Answer) -> None:

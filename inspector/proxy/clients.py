@@ -80,19 +80,21 @@ def patience(
     client: str, dialect: str, headers: Mapping[str, str], *, streams: bool, transport: Transport = "http"
 ) -> Patience:
     """What this client bears. `headers` by lower-case name; `streams`: it asked for an event stream."""
-    found = _TABLE.get((client, dialect)) or _UNKNOWN.get(dialect, _UNKNOWN["gemini"])
-    said = _seconds(headers.get("x-stainless-read-timeout")) or _seconds(headers.get("x-stainless-timeout"))
-    if said and (client, dialect) not in _TABLE:
-        found = replace(found, silent_s=said, told_s=LONGEST_S, how_known=f"It says itself that it waits {said:g} s.")
-    elif said:
-        found = replace(found, silent_s=min(found.silent_s, said))
-    if headers.get("x-stainless-runtime") == "node" and found.silent_s > NODE_S:
-        found = replace(
-            found, silent_s=NODE_S, how_known="Whatever a library says: Node gives up after 300 s of silence."
+    seconds = _TABLE.get((client, dialect)) or _UNKNOWN.get(dialect, _UNKNOWN["gemini"])
+    stated = _seconds(headers.get("x-stainless-read-timeout")) or _seconds(headers.get("x-stainless-timeout"))
+    if stated and (client, dialect) not in _TABLE:
+        seconds = replace(
+            seconds, silent_s=stated, told_s=LONGEST_S, how_known=f"It says itself that it waits {stated:g} s."
+        )
+    elif stated:
+        seconds = replace(seconds, silent_s=min(seconds.silent_s, stated))
+    if headers.get("x-stainless-runtime") == "node" and seconds.silent_s > NODE_S:
+        seconds = replace(
+            seconds, silent_s=NODE_S, how_known="Whatever a library says: Node gives up after 300 s of silence."
         )
     if transport == "websocket":
-        return Patience(min(found.silent_s, 300), how_known="On a WebSocket nothing is sent early; not measured.")
-    return found if streams else replace(found, ping="")
+        return Patience(min(seconds.silent_s, 300), how_known="On a WebSocket nothing is sent early; not measured.")
+    return seconds if streams else replace(seconds, ping="")
 
 
 def _seconds(value: str | None) -> float:
@@ -157,8 +159,8 @@ def connections(url: str, tag: str = "") -> tuple[ClientSetup, ...]:
     """Every client that we know how to point here. Raises InspectorError for a bad tag."""
     base = address(url, tag)
     return tuple(
-        replace(one, snippets=tuple(replace(each, text=each.text.replace(_BASE, base)) for each in one.snippets))
-        for one in _CLIENTS
+        replace(client, snippets=tuple(replace(each, text=each.text.replace(_BASE, base)) for each in client.snippets))
+        for client in _CLIENTS
     )
 
 

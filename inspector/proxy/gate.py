@@ -49,8 +49,8 @@ class PendingRequest:
     @cached_property
     def plain(self) -> bytes:
         """The body, decompressed; as it came where that cannot be done."""
-        found = decoded(self.raw, self.head.header("content-encoding"))
-        return self.raw if found.undecoded else found.data
+        decoded_body = decoded(self.raw, self.head.header("content-encoding"))
+        return self.raw if decoded_body.undecoded else decoded_body.data
 
     @cached_property
     def body(self) -> Any:

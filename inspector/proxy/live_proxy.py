@@ -26,9 +26,9 @@ class LiveProxy:
     `told` is called, from any thread, whenever something has passed or is held otherwise.
     """
 
-    def __init__(self, upstream: str, record: Path, port: int, rule: Rule, told: Callable[[], None]) -> None:
+    def __init__(self, upstream: str, record: Path, port: int, rule: Rule, on_change: Callable[[], None]) -> None:
         self._exchanges = OpenExchanges()
-        self._told = told
+        self._told = on_change
         self.holds: Holds = Holds(rule, user_windows())
         self.upstream, self.record = upstream, record
         self.trouble = ""
@@ -54,7 +54,7 @@ class LiveProxy:
             opened.enter_context(self._server)
             self._opened = opened.pop_all()
         self.holds.note = self._noted
-        self.holds.subscribe(lambda shown: told())
+        self.holds.subscribe(lambda holds: on_change())
         self.url = self._server.url
 
     @property

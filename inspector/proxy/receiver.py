@@ -49,7 +49,7 @@ class SpanReceiver(WebServer):
     OPTIONS: ClassVar[Mapping[str, Any]] = {"shutdown_timeout": 1.0, "auto_decompress": False}
 
     def __init__(
-        self, record: Path, *, host: str = "127.0.0.1", port: int = PORT, told: Callable[[], None] = lambda: None
+        self, record: Path, *, host: str = "127.0.0.1", port: int = PORT, on_change: Callable[[], None] = lambda: None
     ) -> None:
         """`told` is called from a thread when spans have come."""
         super().__init__(host, port)
@@ -58,7 +58,7 @@ class SpanReceiver(WebServer):
         except InspectorError:
             self.socket.close()
             raise
-        self._told = told
+        self._told = on_change
         self._redactor = Redactor()
         self._writing = threading.Lock()
         self._is_closed = False

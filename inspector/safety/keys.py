@@ -134,9 +134,9 @@ def _backend() -> Any:
     from keyring.backends.chainer import ChainerBackend
 
     chosen = keyring.get_keyring()
-    for one in chosen.backends if isinstance(chosen, ChainerBackend) else [chosen]:
-        if not type(one).__module__.startswith(("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")):
-            return one
+    for backend in chosen.backends if isinstance(chosen, ChainerBackend) else [chosen]:
+        if not type(backend).__module__.startswith(("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")):
+            return backend
     raise NoKeyring("this machine has no keyring that can be used")
 
 

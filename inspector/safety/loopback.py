@@ -21,10 +21,10 @@ _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]/@\s]+)(?::\d{1,5})?")
 
 def is_here(host: str) -> bool:
     """Does a Host header (`127.0.0.1:8080`, `localhost`, `[::1]:80`) name this machine?"""
-    found = _HOST.fullmatch(host)
-    if found is None:
+    match = _HOST.fullmatch(host)
+    if match is None:
         return False
-    name = found[1].removeprefix("[").removesuffix("]")
+    name = match[1].removeprefix("[").removesuffix("]")
     return name.lower() == "localhost" or is_loopback(name)
 
 
@@ -122,11 +122,11 @@ class LoopbackServer:
 def _bound(address: str, port: int) -> socket.socket:
     # with its protocol named, or asyncio would not switch Nagle's algorithm off: 40 ms on every answer
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((address, port))
+        bound.bind((address, port))
     except (OSError, OverflowError):
-        found.close()
+        bound.close()
         raise InspectorError(f"Port {port} cannot be used; choose another with --port (0 = any free one).") from None
-    return found
+    return bound

@@ -29,9 +29,9 @@ def seal() -> None:
             _empty_block()
 
 
-def open_environment(given: Mapping[str, str]) -> dict[str, str]:
+def open_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """For a process of our own that needs no key: what may be seen by all."""
-    return {name: value for name, value in given.items() if name in _SEEN or name.startswith(_KINDS)}
+    return {name: value for name, value in environment.items() if name in _SEEN or name.startswith(_KINDS)}
 
 
 def _empty_block() -> None:

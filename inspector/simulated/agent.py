@@ -116,35 +116,37 @@ def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
     """The moves for which there is a tool, in order; it reads `1 + more` times."""
     usable = [tool for tool in tools if _may_be_called(tool)]
     shell = _fitting(_RUN, usable)
-    found: list[tuple[Move, Tool]] = []
+    moves: list[tuple[Move, Tool]] = []
     for move in MOVES:
-        taken = [tool for _, tool in found if tool is not shell]
-        tool = _fitting(move, [one for one in usable if one not in taken])
+        assigned = [tool for _, tool in moves if tool is not shell]
+        tool = _fitting(move, [tool for tool in usable if tool not in assigned])
         if tool is None and move.command:
             tool = shell
         if tool is not None:
-            found.append((move, tool))
-            found += [(AGAIN, tool)] * (more if move.names is _READ else 0)
-    return found or [(ANY, tool) for tool in usable[:1]]
+            moves.append((move, tool))
+            moves += [(AGAIN, tool)] * (more if move.names is _READ else 0)
+    return moves or [(ANY, tool) for tool in usable[:1]]
 
 
-def handed_on(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
+def handed_on(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
     """The call that starts a sub-agent, where the user wants one and there is a tool for it."""
-    inner = (Tool(one.get("name", ""), one) for tool in tools for one in in_namespace(tool.definition))
+    inner = (
+        Tool(definition.get("name", ""), definition) for tool in tools for definition in in_namespace(tool.definition)
+    )
     usable = [tool for tool in (*tools, *inner) if _may_be_called(tool) and _STARTS.fullmatch(tool.name)]
-    if not usable or (told := _HAND_ON.search(asked)) is None:
+    if not usable or (match := _HAND_ON.search(request)) is None:
         return []
-    return [(Move("Somebody else can do that.", _STARTS, agent=told[1] or "", task=told[2]), usable[0])]
+    return [(Move("Somebody else can do that.", _STARTS, agent=match[1] or "", task=match[2]), usable[0])]
 
 
-def farewell(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
+def farewell(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
     """The command by which the user wants to see that all is done, where one is asked for: a mere `echo`."""
-    told, shell = _END.search(asked), _fitting(_RUN, [tool for tool in tools if _may_be_called(tool)])
-    return [(Move("That is all.", _SHELL, command=told[1]), shell)] if told and shell else []
+    match, shell = _END.search(request), _fitting(_RUN, [tool for tool in tools if _may_be_called(tool)])
+    return [(Move("That is all.", _SHELL, command=match[1]), shell)] if match and shell else []
 
 
 def _fitting(move: Move, tools: Sequence[Tool]) -> Tool | None:
-    return next((one for one in tools if move.names.search(one.name) and not _LEFT_ALONE.search(one.name)), None)
+    return next((tool for tool in tools if move.names.search(tool.name) and not _LEFT_ALONE.search(tool.name)), None)
 
 
 def _may_be_called(tool: Tool) -> bool:
@@ -167,15 +169,19 @@ class _Past:
     @property
     def moves(self) -> int:
         """Calls so far; those that a compaction took away are counted by what it says of them."""
-        told = sum(made(message.text) for message in self.since if message.role in _TELLING or message.summary)
-        numbers = [int(found[1]) + 1 for one in self.since for call in one.calls if (found := _NUMBERED.match(call.id))]
-        return max([told + sum(1 for message in self.since if message.calls), *numbers])
+        reported = sum(made(message.text) for message in self.since if message.role in _TELLING or message.summary)
+        numbers = [
+            int(match[1]) + 1 for message in self.since for call in message.calls if (match := _NUMBERED.match(call.id))
+        ]
+        return max([reported + sum(1 for message in self.since if message.calls), *numbers])
 
 
 def made(text: str) -> int:
     """Calls that a text speaks of: by our own word, else by the lines that a summary or a serialised talk has."""
-    said = _COUNTED.findall(text)
-    return int(said[-1]) + len(_CALLED.findall(text[text.rindex(said[-1]) :])) if said else len(_TOLD.findall(text))
+    counts = _COUNTED.findall(text)
+    return (
+        int(counts[-1]) + len(_CALLED.findall(text[text.rindex(counts[-1]) :])) if counts else len(_TOLD.findall(text))
+    )
 
 
 def counted(messages: Sequence[Message]) -> str:
@@ -211,8 +217,10 @@ def next_move(call: SimulatedCall) -> SimulatedAnswer:
     if past.moves >= len(steps):
         return SimulatedAnswer(_report(past))
     move, tool = steps[past.moves]
-    known = _known(past, move)
-    arguments = words_for(tool.name, known) if is_freeform(tool.definition) else fill(schema_of(tool.definition), known)
+    source = _known(past, move)
+    arguments = (
+        words_for(tool.name, source) if is_freeform(tool.definition) else fill(schema_of(tool.definition), source)
+    )
     return SimulatedAnswer(
         move.words, (ToolCall(f"call_{call.digest[:22]}{past.moves % 100:02d}", tool.name, arguments),), "calls"
     )
@@ -224,7 +232,7 @@ def _past(messages: Sequence[Message]) -> _Past:
         message = messages[n]
         if message.role == "user" and message.together not in with_results and (typed := _typed(message)):
             return _Past(typed, messages[n + 1 :])
-    goals = (found[1] for message in messages if (found := _GOAL.search(message.text)))
+    goals = (match[1] for message in messages if (match := _GOAL.search(message.text)))
     return _Past(next(goals, ""), messages)
 
 
@@ -245,13 +253,13 @@ def _known(past: _Past, move: Move) -> ArgumentSource:
         content = message.result.content[:20_000]
         paths.update(dict.fromkeys(_FILE.findall(content)[:50]))
         read = _path_of(calls.get(message.result.call_id))
-        if move.changes and read and (found := _unlike_any_other(content)):
-            paths, lines = {read: None}, [found]
+        if move.changes and read and (line := _unlike_any_other(content)):
+            paths, lines = {read: None}, [line]
     words = [word for word in re.findall(r"[A-Za-z_]{4,40}", past.asked) if word.lower() not in _COMMON]
     only = (move.path,) if move.path else ()
     where, about = only or tuple(paths) or ("README.md",), tuple(words) or ("TODO",)
-    known = ArgumentSource(where, about, tuple(lines), len(calls), agent=move.agent, task=move.task)
-    return replace(known, command=in_shell(move.command, known)) if move.command else known
+    source = ArgumentSource(where, about, tuple(lines), len(calls), agent=move.agent, task=move.task)
+    return replace(source, command=in_shell(move.command, source)) if move.command else source
 
 
 def _path_of(call: ToolCall | None) -> str:
@@ -278,9 +286,9 @@ def _report(past: _Past) -> str:
     names = Counter(call.name for message in past.since for call in message.calls)
     used = ", ".join(f"{name} ({count})" for name, count in names.items())
     failed = sum(1 for message in past.since if message.result and message.result.is_error)
-    told = f"{failed} of the calls failed. " if failed else ""
+    failures = f"{failed} of the calls failed. " if failed else ""
     goal = " ".join(past.asked.split())[:160]
-    return f"(simulated) That is done. You asked: {goal}\nI used {used or 'no tool'}. {told}Nothing is left to do."
+    return f"(simulated) That is done. You asked: {goal}\nI used {used or 'no tool'}. {failures}Nothing is left to do."
 
 
 # -- arguments, made from a tool's own JSON schema
@@ -301,25 +309,25 @@ def is_freeform(definition: Any) -> bool:
     return isinstance(definition, Mapping) and definition.get("type") == "custom" and not schema_of(definition)
 
 
-def words_for(name: str, known: ArgumentSource) -> str:
+def words_for(name: str, source: ArgumentSource) -> str:
     """What a tool is given that takes a text: a patch that adds a file, a command, or a word."""
     if "patch" in name.lower():
-        return f"*** Begin Patch\n*** Add File: SIMULATED.md\n+Looked at: {known.word()}\n*** End Patch\n"
-    return known.in_shell() if known.command or "exec" in name.lower() else known.word()
+        return f"*** Begin Patch\n*** Add File: SIMULATED.md\n+Looked at: {source.word()}\n*** End Patch\n"
+    return source.in_shell() if source.command or "exec" in name.lower() else source.word()
 
 
-def in_shell(command: str, known: ArgumentSource) -> str:
+def in_shell(command: str, source: ArgumentSource) -> str:
     """A move's command with its path and word."""
-    return command.format(path=quote(known.path()), word=quote(known.word()))
+    return command.format(path=quote(source.path()), word=quote(source.word()))
 
 
-def fill(schema: Mapping[str, Any], known: ArgumentSource) -> dict[str, Any]:
+def fill(schema: Mapping[str, Any], source: ArgumentSource) -> dict[str, Any]:
     """Arguments that the schema allows: what is required, or the first property where nothing is."""
-    value = _value("", {"type": "object", **schema}, known, 0)
+    value = _value("", {"type": "object", **schema}, source, 0)
     return value if isinstance(value, dict) else {}
 
 
-def _value(name: str, schema: Any, known: ArgumentSource, depth: int) -> Any:
+def _value(name: str, schema: Any, source: ArgumentSource, depth: int) -> Any:
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return ""
     if isinstance(options := schema.get("enum"), Sequence) and options:
@@ -328,44 +336,44 @@ def _value(name: str, schema: Any, known: ArgumentSource, depth: int) -> Any:
         return schema["const"]
     for choice in ("anyOf", "oneOf", "allOf"):
         if isinstance(inner := schema.get(choice), Sequence) and inner:
-            return _value(name, inner[0], known, depth + 1)
+            return _value(name, inner[0], source, depth + 1)
     match _kind(schema):
         case "object":
-            return _object(schema, known, depth)
+            return _object(schema, source, depth)
         case "array":
             if name in ("command", "cmd"):
-                return ["bash", "-c", known.in_shell()]
+                return ["bash", "-c", source.in_shell()]
             least = schema.get("minItems")
-            wanted = 1 if least or name in ("edits", "paths", "files") else 0
-            return [_value(name, schema.get("items"), known, depth + 1) for _ in range(wanted)]
+            count = 1 if least or name in ("edits", "paths", "files") else 0
+            return [_value(name, schema.get("items"), source, depth + 1) for _ in range(count)]
         case "integer" | "number":
             return max(1, schema["minimum"]) if isinstance(schema.get("minimum"), int | float) else 1
         case "boolean":
             return False
         case "null":
             return None
-    return _text(name, known)
+    return _text(name, source)
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
     kind = schema.get("type")
     if isinstance(kind, Sequence) and not isinstance(kind, str):
-        kind = next((one for one in kind if one != "null"), "string")
+        kind = next((name for name in kind if name != "null"), "string")
     if isinstance(kind, str):
         return kind
     return "object" if "properties" in schema else "string"
 
 
-def _object(schema: Mapping[str, Any], known: ArgumentSource, depth: int) -> dict[str, Any]:
+def _object(schema: Mapping[str, Any], source: ArgumentSource, depth: int) -> dict[str, Any]:
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return {}
     required = schema.get("required")
-    names = [one for one in required if one in properties] if isinstance(required, Sequence) else []
+    names = [name for name in required if name in properties] if isinstance(required, Sequence) else []
     names = names or list(properties)[:1]
-    if known.agent:
-        names += [one for one in properties if _bare(one) in _AGENT and one not in names]
-    return {name: _value(name, properties[name], known, depth + 1) for name in names}
+    if source.agent:
+        names += [name for name in properties if _bare(name) in _AGENT and name not in names]
+    return {name: _value(name, properties[name], source, depth + 1) for name in names}
 
 
 _TASK, _AGENT = ("prompt", "message", "description"), ("subagenttype", "agenttype", "agentname")
@@ -375,32 +383,32 @@ def _bare(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-def _text(name: str, known: ArgumentSource) -> str:
+def _text(name: str, source: ArgumentSource) -> str:
     plain = _bare(name)
-    if known.task and plain in _TASK:
-        return known.task
-    if known.agent and plain in _AGENT:
-        return known.agent
-    if known.task and plain == "taskname":
-        return re.sub(r"\W+", "_", known.task.lower())[:24].strip("_")
+    if source.task and plain in _TASK:
+        return source.task
+    if source.agent and plain in _AGENT:
+        return source.agent
+    if source.task and plain == "taskname":
+        return re.sub(r"\W+", "_", source.task.lower())[:24].strip("_")
     match plain:
         case "command" | "cmd" | "script":
-            return known.in_shell()
+            return source.in_shell()
         case "oldstring" | "oldtext" | "oldstr" | "old" | "find":
-            return known.line()
+            return source.line()
         case "newstring" | "newtext" | "newstr" | "new" | "replace" | "replacement":
-            return known.line() + _REMARK
+            return source.line() + _REMARK
         case "pattern" | "query" | "regex" | "search" | "term" | "q":
-            return known.word()
+            return source.word()
         case "url" | "uri":
             return "http://127.0.0.1/"
         case "content" | "contents" | "text" | "body":
-            return f"Looked at: {known.word()}\n"
+            return f"Looked at: {source.word()}\n"
         case "cwd" | "directory" | "dir" | "root" | "folder":
             return "."
     if "path" in plain or "file" in plain:
-        return known.path()
-    return known.word()
+        return source.path()
+    return source.word()
 
 
 def lower_types(schema: Any, depth: int = 0) -> Any:
@@ -408,7 +416,7 @@ def lower_types(schema: Any, depth: int = 0) -> Any:
     if depth > 8 or not isinstance(schema, Mapping | list):
         return schema
     if isinstance(schema, list):
-        return [lower_types(one, depth + 1) for one in schema]
+        return [lower_types(item, depth + 1) for item in schema]
     return {
         key: value.lower() if key == "type" and isinstance(value, str) else lower_types(value, depth + 1)
         for key, value in schema.items()

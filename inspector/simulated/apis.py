@@ -76,15 +76,15 @@ class SimulatedApi:
             raise RequestRefused(refusal)
         tokens = state.prompt_tokens(call)
         if fault.kind == "overflow-output" and self.dialect is ANTHROPIC:
-            wanted = call.max_tokens or 0
-            raise RequestRefused(output_overflow(max(tokens, state.window - wanted + 1), wanted, state.window))
+            requested = call.max_tokens or 0
+            raise RequestRefused(output_overflow(max(tokens, state.window - requested + 1), requested, state.window))
         if tokens > state.window or fault.kind in ("overflow", "overflow-output"):
             raise RequestRefused(overflow(self.dialect.name, max(tokens, state.window + 1), state.window))
 
     def reply(self, call: SimulatedCall, state: SimulatedServerState, fault: Fault, key: str) -> dict[str, Any]:
         """What the model says, as the whole answer."""
-        said = SimulatedAnswer() if fault.kind == "empty" else within(speak(call), call.max_tokens)
-        return self.answer(call, said, state.spend(self.dialect.name, call, said, key))
+        spoken = SimulatedAnswer() if fault.kind == "empty" else within(speak(call), call.max_tokens)
+        return self.answer(call, spoken, state.spend(self.dialect.name, call, spoken, key))
 
     def late_refusal(self, state: SimulatedServerState, fault: Fault) -> ApiError:
         """What goes wrong in mid-stream."""
@@ -92,7 +92,7 @@ class SimulatedApi:
             return overflow(self.dialect.name, state.window + 1, state.window)
         return status_refusal(529)
 
-    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
         """The whole answer, as JSON."""
         raise NotImplementedError
 
@@ -114,8 +114,8 @@ class SimulatedApi:
 
 def _limit(body: Mapping[str, Any]) -> int | None:
     """The most tokens of the answer, in whichever word."""
-    asked = (body.get(key) for key in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
-    values = (*asked, object_of(body, "generationConfig").get("maxOutputTokens"))
+    limits = (body.get(key) for key in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
+    values = (*limits, object_of(body, "generationConfig").get("maxOutputTokens"))
     return next((value for value in values if type(value) is int and value > 0), None)
 
 
@@ -133,9 +133,9 @@ class AnthropicApi(SimulatedApi):
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         wire = body["messages"]
-        if not isinstance(wire, list) or not all(isinstance(one, dict) for one in wire):
+        if not isinstance(wire, list) or not all(isinstance(message, dict) for message in wire):
             raise RequestRefused(ApiError(400, "messages: Input should be a valid list"))
-        blocks = [body.get("system"), body.get("tools"), *(one.get("content") for one in wire)]
+        blocks = [body.get("system"), body.get("tools"), *(message.get("content") for message in wire)]
         marked = sum(map(_marked, blocks))
         if marked > MARKERS:
             words = f"A maximum of {MARKERS} blocks with cache_control may be provided. Found {marked}."
@@ -145,21 +145,21 @@ class AnthropicApi(SimulatedApi):
     def cached_upto(self, body: Mapping[str, Any], messages: Sequence[Message]) -> int:
         """Those that the last marker covers."""
         wire = body["messages"]
-        last = max((n for n, one in enumerate(wire) if _marked(one.get("content"))), default=-1)
+        last = max((n for n, message in enumerate(wire) if _marked(message.get("content"))), default=-1)
         return len(read_items(self.dialect.name, wire[: last + 1]))
 
-    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
-        content: list[dict[str, Any]] = [{"type": "text", "text": said.text}] if said.text else []
-        for one in said.calls:
-            id_ = one.id.replace("call_", "toolu_")
-            content.append({"type": "tool_use", "id": id_, "name": one.name, "input": one.arguments})
+    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+        content: list[dict[str, Any]] = [{"type": "text", "text": spoken.text}] if spoken.text else []
+        for tool_call in spoken.calls:
+            id_ = tool_call.id.replace("call_", "toolu_")
+            content.append({"type": "tool_use", "id": id_, "name": tool_call.name, "input": tool_call.arguments})
         return {
             "id": f"msg_{call.digest}",
             "type": "message",
             "role": "assistant",
             "model": call.model,
             "content": content,
-            "stop_reason": {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens"}[said.finish],
+            "stop_reason": {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens"}[spoken.finish],
             "stop_sequence": None,
             "usage": {
                 "input_tokens": spent.prompt - spent.read - spent.written,
@@ -217,8 +217,8 @@ def _typed(name: str, **data: Any) -> StreamEvent:
 
 
 def _marked(blocks: Any) -> int:
-    found = blocks if isinstance(blocks, list) else ()
-    return sum(1 for one in found if isinstance(one, dict) and one.get("cache_control"))
+    items = blocks if isinstance(blocks, list) else ()
+    return sum(1 for block in items if isinstance(block, dict) and block.get("cache_control"))
 
 
 class ChatApi(SimulatedApi):
@@ -232,16 +232,16 @@ class ChatApi(SimulatedApi):
             raise RequestRefused(ApiError(400, words, param="messages"))
         return body["messages"]
 
-    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
         """A stream brings its usage only where the request asked for it."""
-        message: dict[str, Any] = {"role": "assistant", "content": said.text or None, "refusal": None}
-        if said.calls:
+        message: dict[str, Any] = {"role": "assistant", "content": spoken.text or None, "refusal": None}
+        if spoken.calls:
             message["tool_calls"] = [
-                {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": dumps(one.arguments)}}
-                for one in said.calls
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dumps(call.arguments)}}
+                for call in spoken.calls
             ]
-        wanted = not call.stream or object_of(call.body, "stream_options").get("include_usage") is True
-        finish = {"stop": "stop", "calls": "tool_calls", "length": "length"}[said.finish]
+        includes_usage = not call.stream or object_of(call.body, "stream_options").get("include_usage") is True
+        finish = {"stop": "stop", "calls": "tool_calls", "length": "length"}[spoken.finish]
         usage = {
             "prompt_tokens": spent.prompt,
             "completion_tokens": spent.output,
@@ -255,7 +255,7 @@ class ChatApi(SimulatedApi):
             "created": int(time()),
             "model": call.model,
             "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
-            "usage": usage if wanted else None,
+            "usage": usage if includes_usage else None,
         }
 
     def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
@@ -298,12 +298,14 @@ class GeminiApi(SimulatedApi):
 
     def prompt(self, body: Mapping[str, Any]) -> Prompt:
         prompt = self.dialect.prompt(body)
-        return Prompt(prompt.system, tuple(Tool(one.name, lower_types(one.definition)) for one in prompt.tools or ()))
+        return Prompt(
+            prompt.system, tuple(Tool(tool.name, lower_types(tool.definition)) for tool in prompt.tools or ())
+        )
 
-    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
-        parts: list[dict[str, Any]] = [{"text": said.text}] if said.text else []
-        parts += [{"functionCall": {"name": one.name, "args": one.arguments}} for one in said.calls]
-        finish = "MAX_TOKENS" if said.finish == "length" else "STOP"
+    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+        parts: list[dict[str, Any]] = [{"text": spoken.text}] if spoken.text else []
+        parts += [{"functionCall": {"name": call.name, "args": call.arguments}} for call in spoken.calls]
+        finish = "MAX_TOKENS" if spoken.finish == "length" else "STOP"
         return {
             "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}],
             "usageMetadata": {
@@ -322,8 +324,8 @@ class GeminiApi(SimulatedApi):
         candidate = answer["candidates"][0]
         usage = {key: value for key, value in answer["usageMetadata"].items() if key != "candidatesTokenCount"}
         for part in candidate["content"]["parts"]:
-            for one in [{"text": piece} for piece in pieces(part["text"])] if "text" in part else [part]:
-                yield "", {**head, **_candidate(one), "usageMetadata": usage}
+            for chunk in [{"text": piece} for piece in pieces(part["text"])] if "text" in part else [part]:
+                yield "", {**head, **_candidate(chunk), "usageMetadata": usage}
         last = _candidate({"text": ""}, finishReason=candidate["finishReason"])
         yield "", {**head, **last, "usageMetadata": answer["usageMetadata"]}
 

@@ -30,8 +30,8 @@ class SimulatedCall:
     @property
     def digest(self) -> str:
         """24 hex digits that stand for the conversation: the same for the same messages."""
-        said = [(message.role, message.parts) for message in self.buffer.messages]
-        return sha256(repr(said).encode("utf-8", "replace")).hexdigest()[:24]
+        content = [(message.role, message.parts) for message in self.buffer.messages]
+        return sha256(repr(content).encode("utf-8", "replace")).hexdigest()[:24]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ def tokens_of(text: str) -> int:
         return len(text) // 4
 
 
-def within(said: SimulatedAnswer, max_tokens: int | None) -> SimulatedAnswer:
+def within(spoken: SimulatedAnswer, max_tokens: int | None) -> SimulatedAnswer:
     """The answer cut at `max_tokens`, as a model is; calls that do not fit are not made."""
-    if max_tokens is None or said.tokens <= max_tokens:
-        return said
-    text, low, high = said.text, 0, len(said.text)
+    if max_tokens is None or spoken.tokens <= max_tokens:
+        return spoken
+    text, low, high = spoken.text, 0, len(spoken.text)
     while low < high:  # the longest beginning that fits
         middle = (low + high + 1) // 2
         low, high = (middle, high) if tokens_of(text[:middle]) <= max_tokens else (low, middle - 1)
-    return replace(said, text=text[:low], calls=(), finish="length")
+    return replace(spoken, text=text[:low], calls=(), finish="length")

@@ -124,7 +124,9 @@ def next_step(call: SimulatedCall) -> SimulatedAnswer:
 
 def _said(call: SimulatedCall, steps: Sequence[DemoStep], done: int) -> SimulatedAnswer:
     step = steps[done]
-    calls = tuple(ToolCall(f"call_{call.digest}{n}", name, dict(given)) for n, (name, given) in enumerate(step.calls))
+    calls = tuple(
+        ToolCall(f"call_{call.digest}{n}", name, dict(arguments)) for n, (name, arguments) in enumerate(step.calls)
+    )
     return SimulatedAnswer(f"Step {done + 1} of {len(steps)}. {step.words}", calls, "calls")
 
 
@@ -153,7 +155,9 @@ def _spoken(message: Message) -> str:
 def _report(messages: Sequence[Message]) -> str:
     """By what the last commands and edits really returned."""
     results = [message.result for message in messages if message.result is not None]
-    tested = next((one for one in reversed(results) if "Ran " in one.content and "test" in one.content), None)
+    tested = next(
+        (result for result in reversed(results) if "Ran " in result.content and "test" in result.content), None
+    )
     if tested is None:
         return "(simulated) I could not run the tests, so I cannot say that they pass. Nothing else is left to try."
     if tested.is_error:

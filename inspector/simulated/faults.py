@@ -58,19 +58,19 @@ NONE = Fault("ok")
 
 def read_faults(text: str) -> list[Fault]:
     """`KIND[:NUMBER][*TIMES]`, for example `429:7*2`, or several with commas. Raises InspectorError."""
-    return [fault for one in text.split(",") if one.strip() for fault in _read(one.strip())]
+    return [fault for name in text.split(",") if name.strip() for fault in _read(name.strip())]
 
 
 def _read(text: str) -> list[Fault]:
     body, _, times = text.partition("*")
     kind, _, number = body.partition(":")
-    known = kind in KINDS or digits_of(kind) in STATUSES
+    is_known = kind in KINDS or digits_of(kind) in STATUSES
     try:
         value = float(number) if number else None
         repeat = int(times) if times else 1
     except ValueError:
-        known, value, repeat = False, None, 0
-    if not known or not 0 <= repeat <= 10_000 or (value is not None and not 0 <= value < 1e6):
+        is_known, value, repeat = False, None, 0
+    if not is_known or not 0 <= repeat <= 10_000 or (value is not None and not 0 <= value < 1e6):
         names = ", ".join((*KINDS, *map(str, STATUSES)))
         raise InspectorError(f"There is no fault {text!r}. KIND[:NUMBER][*TIMES], with KIND one of {names}.")
     return [Fault(kind, value)] * repeat
@@ -163,8 +163,8 @@ def status_refusal(status: int, retry_after: float | None = None) -> ApiError:
     """The refusal for a status, as a fault asks for it."""
     usual = ("api_error", "server_error") if status >= 500 else ("invalid_request_error", "invalid_request")
     kind, code = _TYPES.get(status, usual)
-    told = _TOLD.get(status, "Internal server error" if status >= 500 else "The request is not valid")
-    return ApiError(status, told, kind, code, None, retry_after)
+    text = _TOLD.get(status, "Internal server error" if status >= 500 else "The request is not valid")
+    return ApiError(status, text, kind, code, None, retry_after)
 
 
 def overflow(dialect: str, tokens: int, window: int) -> ApiError:
@@ -173,26 +173,26 @@ def overflow(dialect: str, tokens: int, window: int) -> ApiError:
         return ApiError(400, f"prompt is too long: {tokens} tokens > {window} maximum")
     code = "context_length_exceeded"
     if dialect == CHAT:
-        told = (
+        text = (
             f"This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} "
             "tokens. Please reduce the length of the messages."
         )
-        return ApiError(400, told, code=code, param="messages")
+        return ApiError(400, text, code=code, param="messages")
     if dialect == "gemini":
         return ApiError(
             400, f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
         )
-    told = "Your input exceeds the context window of this model. Please adjust your input and try again."
-    return ApiError(400, told, code=code, param="input")
+    text = "Your input exceeds the context window of this model. Please adjust your input and try again."
+    return ApiError(400, text, code=code, param="input")
 
 
 def output_overflow(tokens: int, max_tokens: int, window: int) -> ApiError:
     """Anthropic's second wording: prompt and output together are larger than the window."""
-    told = (
+    text = (
         f"input length and `max_tokens` exceed context limit: {tokens} + {max_tokens} > {window}, "
         "decrease input length or `max_tokens` and try again"
     )
-    return ApiError(400, told)
+    return ApiError(400, text)
 
 
 def invalid(dialect: str, call: SimulatedCall) -> ApiError | None:
@@ -200,34 +200,34 @@ def invalid(dialect: str, call: SimulatedCall) -> ApiError | None:
     messages = call.buffer.messages
     if not messages and dialect != RESPONSES:
         return ApiError(400, "messages: at least one message is required", param="messages")
-    for found in check(call.buffer):
-        if dialect in found.providers:
-            return _worded(dialect, found, messages)
+    for problem in check(call.buffer):
+        if dialect in problem.providers:
+            return _worded(dialect, problem, messages)
     return None
 
 
-def _worded(dialect: str, found: Invalid, messages: Sequence[Message]) -> ApiError:
-    message = next(one for one in messages if one.id == found.message)
+def _worded(dialect: str, problem: Invalid, messages: Sequence[Message]) -> ApiError:
+    message = next(message for message in messages if message.id == problem.message)
     at = message.id.partition(".")[0]
     called = [call.id for call in message.calls if call.id not in _answered_after(message, messages)]
     ids = ", ".join(called) or (message.result.call_id if message.result else "")
     if dialect == ANTHROPIC:
-        return ApiError(400, f"messages.{at}{_ANTHROPICS_WORDS[found.rule].replace('{ids}', ids)}")
-    words = (_CHATS_WORDS if dialect == CHAT else _RESPONSES_WORDS).get(found.rule, found.why)
+        return ApiError(400, f"messages.{at}{_ANTHROPICS_WORDS[problem.rule].replace('{ids}', ids)}")
+    words = (_CHATS_WORDS if dialect == CHAT else _RESPONSES_WORDS).get(problem.rule, problem.why)
     param = f"messages.[{at}].role" if dialect == CHAT else "input"
     return ApiError(400, words.replace("{ids}", ids), param=param)
 
 
 def _answered_after(message: Message, messages: Sequence[Message]) -> set[str]:
     """Call ids with a result in the turn after a message."""
-    found: set[str] = set()
-    start = next(n for n, one in enumerate(messages) if one is message)
-    for one in messages[start + 1 :]:
-        if one.role not in ("tool", "assistant"):
+    answered: set[str] = set()
+    start = next(n for n, later in enumerate(messages) if later is message)
+    for later in messages[start + 1 :]:
+        if later.role not in ("tool", "assistant"):
             break
-        if one.result is not None:
-            found.add(one.result.call_id)
-    return found
+        if later.result is not None:
+            answered.add(later.result.call_id)
+    return answered
 
 
 _ANTHROPICS_WORDS = {

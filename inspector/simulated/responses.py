@@ -28,9 +28,9 @@ class ResponsesApi(SimulatedApi):
 
     def connected(self) -> "ResponsesApi":
         """For one connection: what is stored, and besides that its own latest response."""
-        one = ResponsesApi()
-        one._stored, one._latest = self._stored, {}
-        return one
+        api = ResponsesApi()
+        api._stored, api._latest = self._stored, {}
+        return api
 
     def forget(self) -> None:
         """A turn that failed takes the connection's latest response with it."""
@@ -44,37 +44,47 @@ class ResponsesApi(SimulatedApi):
         return super().read({**body, "input": items})
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
-        return [one for one in body["input"] if not is_trigger(one)]
+        return [item for item in body["input"] if not is_trigger(item)]
 
     def _before(self, previous: Any) -> Sequence[Any]:
         if not previous:
             return ()
-        found = (self._latest or {}).get(previous) or self._stored.get(previous)
-        if found is None:
+        stored = (self._latest or {}).get(previous) or self._stored.get(previous)
+        if stored is None:
             words = f"Previous response with id '{previous}' not found."
             code = "previous_response_not_found"
             raise RequestRefused(ApiError(400, words, code=code, param="previous_response_id"))
-        return found
+        return stored
 
-    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+    def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
         """Kept for `previous_response_id` unless the request says otherwise."""
         items = call.body["input"]
         if items and is_trigger(items[-1]):
             return self._response(call, [compaction(call.buffer.messages, call.digest)], spent)
         output: list[dict[str, Any]] = []
-        if said.text:
-            content = [{"type": "output_text", "text": said.text, "annotations": []}]
+        if spoken.text:
+            content = [{"type": "output_text", "text": spoken.text, "annotations": []}]
             message = {"type": "message", "id": f"msg_{call.digest}", "role": "assistant", "status": "completed"}
             output.append({**message, "content": content})
-        for n, one in enumerate(said.calls):
-            named = {"id": f"fc_{call.digest}{n}", "call_id": one.id, "name": one.name, "status": "completed"}
-            if isinstance(one.arguments, str):
-                output.append({"type": "custom_tool_call", **named, "input": one.arguments})
+        for n, tool_call in enumerate(spoken.calls):
+            named = {
+                "id": f"fc_{call.digest}{n}",
+                "call_id": tool_call.id,
+                "name": tool_call.name,
+                "status": "completed",
+            }
+            if isinstance(tool_call.arguments, str):
+                output.append({"type": "custom_tool_call", **named, "input": tool_call.arguments})
             else:
                 output.append(
-                    {"type": "function_call", **named, "arguments": dumps(one.arguments), **_space(call, one)}
+                    {
+                        "type": "function_call",
+                        **named,
+                        "arguments": dumps(tool_call.arguments),
+                        **_space(call, tool_call),
+                    }
                 )
-        return self._response(call, output, spent, said.finish == "length")
+        return self._response(call, output, spent, spoken.finish == "length")
 
     def begun(self, call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
         """A beginning that is only kept: nothing is said to it."""
@@ -130,16 +140,18 @@ def _document(id_: str, status: str, **fields: Any) -> dict[str, Any]:
     return {"id": id_, "object": "response", "created_at": int(time()), "status": status, **fields}
 
 
-def _space(call: SimulatedCall, made: ToolCall) -> dict[str, str]:
+def _space(call: SimulatedCall, tool_call: ToolCall) -> dict[str, str]:
     """The namespace of a call, where its tool stands in one."""
     tools = call.buffer.prompt.tools or ()
-    space = next((one.name for one in tools if made.name in [n.get("name") for n in in_namespace(one.definition)]), "")
+    space = next(
+        (tool.name for tool in tools if tool_call.name in [n.get("name") for n in in_namespace(tool.definition)]), ""
+    )
     return {"namespace": space} if space else {}
 
 
 def compacted(call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
     """The answer of `/responses/compact`: all user messages, then one compaction item."""
-    users = [one for one in call.body["input"] if isinstance(one, Mapping) and one.get("role") == "user"]
+    users = [item for item in call.body["input"] if isinstance(item, Mapping) and item.get("role") == "user"]
     return {
         "id": f"resp_{call.digest}",
         "object": "response.compaction",

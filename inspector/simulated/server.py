@@ -122,9 +122,9 @@ def _logged(state: SimulatedServerState) -> Middleware:
                 status = response.status if response is not None else 0
                 answer = body if isinstance(body, bytes) else b"".join(sent)
                 answer = b"" if request.method == "HEAD" else answer
-                asked = request[RAW] if RAW in request else await request.read() if request.can_read_body else b""
+                raw = request[RAW] if RAW in request else await request.read() if request.can_read_body else b""
                 path, headers = str(request.rel_url), open_headers(request)
-                state.log.add(request.method, path, headers, asked, status, answer)
+                state.log.add(request.method, path, headers, raw, status, answer)
 
     return log
 
@@ -139,19 +139,21 @@ async def _models(request: web.Request) -> web.StreamResponse:
 
 
 async def _gemini_models(state: SimulatedServerState, request: web.Request) -> web.StreamResponse:
-    """The model that the path names, else all."""
-    asked = request.match_info.get("model")
-    documents = [
-        {
-            "name": f"models/{name}",
-            "displayName": name,
-            "inputTokenLimit": state.window,
-            "outputTokenLimit": 8192,
-            "supportedGenerationMethods": ["generateContent", "countTokens"],
-        }
-        for name in ((asked,) if asked else MODELS)
-    ]
-    return json(documents[0] if asked else {"models": documents})
+    """Return the model that the path names, or all models."""
+    requested = request.match_info.get("model")
+    if requested:
+        return json(_gemini_model(requested, state.window))
+    return json({"models": [_gemini_model(name, state.window) for name in MODELS]})
+
+
+def _gemini_model(name: str, window: int) -> dict[str, Any]:
+    return {
+        "name": f"models/{name}",
+        "displayName": name,
+        "inputTokenLimit": window,
+        "outputTokenLimit": 8192,
+        "supportedGenerationMethods": ["generateContent", "countTokens"],
+    }
 
 
 async def _count(state: SimulatedServerState, api: SimulatedApi, request: web.Request) -> web.StreamResponse:
@@ -189,8 +191,8 @@ async def _compact(state: SimulatedServerState, api: ResponsesApi, request: web.
         raise RequestRefused(ApiError(404, "Invalid URL (POST /v1/responses/compact)"))
     call = api.read(body)
     api.check(call, state, fault)
-    said = SimulatedAnswer(compaction(call.buffer.messages, call.digest)["encrypted_content"])
-    answer = compacted(call, state.spend(api.dialect.name, call, said, key(request)))
+    spoken = SimulatedAnswer(compaction(call.buffer.messages, call.digest)["encrypted_content"])
+    answer = compacted(call, state.spend(api.dialect.name, call, spoken, key(request)))
     if fault.kind == "empty":
         answer["output"] = []
     return await whole(request, api, answer, fault)
@@ -229,11 +231,11 @@ async def converse(state: SimulatedServerState, openai: ResponsesApi, request: w
     if not state.websocket or not socket.can_prepare(request):
         return plain(_UPGRADE, 426)
     await socket.prepare(request)
-    one = _Connection(request, socket, state, openai.connected())
+    connection = _Connection(request, socket, state, openai.connected())
     async for frame in socket:
         if frame.type is not WSMsgType.TEXT:
             break
-        await one.answer(frame.data)
+        await connection.answer(frame.data)
     return socket
 
 
@@ -268,8 +270,8 @@ class _Connection:
 
     async def _create(self, body: Mapping[str, Any]) -> None:
         """Raises RequestRefused."""
-        asked = self._request.headers.get(HEADER) or self._request.query.get(QUERY) or ""
-        body, fault = faulted(body, asked, self._state)
+        faults = self._request.headers.get(HEADER) or self._request.query.get(QUERY) or ""
+        body, fault = faulted(body, faults, self._state)
         if await strikes_early(self._request, fault):
             await self._socket.send_str(GARBAGE)
         needed(body, "model")

@@ -40,8 +40,8 @@ class WireLog:
         self, method: str, path: str, headers: Mapping[str, str], received: bytes, status: int, sent: bytes
     ) -> None:
         """One exchange: both sides as they were on the wire, before any unpacking."""
-        told = {"method": method, "path": path, "headers": dict(headers), "status": status}
-        line = dumps({**told, "received": _bytes(received), "sent": _bytes(sent)}) + "\n"
+        document = {"method": method, "path": path, "headers": dict(headers), "status": status}
+        line = dumps({**document, "received": _bytes(received), "sent": _bytes(sent)}) + "\n"
         os.write(self._file, line.encode("utf-8", "replace"))
 
     def close(self) -> None:
@@ -80,13 +80,13 @@ class PromptCounts:
         """The prompt (system and tools), then one prefix more for each message. Never empty; the last is all of it."""
         prompt = call.buffer.prompt
         digest = sha256(repr((call.model, prompt)).encode("utf-8", "replace")).hexdigest()
-        found = [PromptPrefix(digest, self._count(digest, lambda: self._counted.weigh_prompt(prompt)))]
+        prefixes = [PromptPrefix(digest, self._count(digest, lambda: self._counted.weigh_prompt(prompt)))]
         for message in call.buffer.messages:
             own = sha256(repr((message.role, message.parts)).encode("utf-8", "replace")).hexdigest()
             tokens = self._count(own, lambda message=message: self._weigh(message))  # type: ignore[misc]
             digest = sha256(f"{digest} {own}".encode()).hexdigest()
-            found.append(PromptPrefix(digest, found[-1].tokens + tokens))
-        return found
+            prefixes.append(PromptPrefix(digest, prefixes[-1].tokens + tokens))
+        return prefixes
 
     def _weigh(self, message: Message) -> int:
         try:
@@ -117,18 +117,20 @@ class PromptCache:
         if not prefixes or prefixes[-1].tokens < SMALLEST:
             return 0, 0
         now = self._clock()
-        read = next((one.tokens for one in reversed(prefixes) if self._until.get(scope + one.digest, 0) > now), 0)
+        read = next(
+            (prefix.tokens for prefix in reversed(prefixes) if self._until.get(scope + prefix.digest, 0) > now), 0
+        )
         read = read if read >= SMALLEST else 0
-        for one in prefixes:
-            self._until.pop(scope + one.digest, None)
-            self._until[scope + one.digest] = now + self._ttl_s
+        for prefix in prefixes:
+            self._until.pop(scope + prefix.digest, None)
+            self._until[scope + prefix.digest] = now + self._ttl_s
         _forget(self._until)
         return read, prefixes[-1].tokens - read
 
 
-def _forget(known: dict[str, int] | dict[str, float]) -> None:
-    while len(known) > LARGEST:
-        del known[next(iter(known))]
+def _forget(cache: dict[str, int] | dict[str, float]) -> None:
+    while len(cache) > LARGEST:
+        del cache[next(iter(cache))]
 
 
 # -- all of it
@@ -195,7 +197,7 @@ class SimulatedServerState:
     def _scaled(self, tokens: int) -> int:
         return round(tokens * self.scale)
 
-    def spend(self, dialect: str, call: SimulatedCall, said: SimulatedAnswer, key: str) -> TokensSpent:
+    def spend(self, dialect: str, call: SimulatedCall, spoken: SimulatedAnswer, key: str) -> TokensSpent:
         """What a call costs. Fills the cache."""
         prefixes = self._counts.prefixes(call)
         prompt = prefixes[-1].tokens
@@ -207,4 +209,4 @@ class SimulatedServerState:
             read = read // STEP * STEP
             written = whole - read
         parts = [self._scaled(tokens) for tokens in (prompt - read - written, read, written)]
-        return TokensSpent(sum(parts), self._scaled(said.tokens), *parts[1:])
+        return TokensSpent(sum(parts), self._scaled(spoken.tokens), *parts[1:])

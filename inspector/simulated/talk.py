@@ -39,36 +39,36 @@ def speak(call: SimulatedCall) -> SimulatedAnswer:
     return _in_form(SimulatedAnswer(_chat(call.buffer.messages)), call)
 
 
-def _in_form(said: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
+def _in_form(spoken: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
     """Words in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
-    schema = None if said.calls else lower_types(answer_schema(call.body))
-    words = tuple(re.findall(r"[A-Za-z]{4,40}", said.text)) or ("simulated",)
-    return SimulatedAnswer(dumps(fill(schema, ArgumentSource(("README.md",), words, (), 0)))) if schema else said
+    schema = None if spoken.calls else lower_types(answer_schema(call.body))
+    words = tuple(re.findall(r"[A-Za-z]{4,40}", spoken.text)) or ("simulated",)
+    return SimulatedAnswer(dumps(fill(schema, ArgumentSource(("README.md",), words, (), 0)))) if schema else spoken
 
 
 def asks_for_summary(call: SimulatedCall) -> bool:
     """With tools only the newest user message can ask for one; a request without tools may ask by its system prompt."""
     last = call.buffer.messages[-1] if call.buffer.messages else None
-    asked = last.text if last is not None and last.role == "user" else ""
-    if _GOES_ON.match(asked):
+    request = last.text if last is not None and last.role == "user" else ""
+    if _GOES_ON.match(request):
         return False
     if not call.buffer.prompt.tools:
-        asked = f"{call.buffer.prompt.system or ''}\n{asked[:4_000]}\n{asked[-4_000:]}"
-        if all(header in asked for header in _HEADERS):
+        request = f"{call.buffer.prompt.system or ''}\n{request[:4_000]}\n{request[-4_000:]}"
+        if all(header in request for header in _HEADERS):
             return True
-    return bool(_ASKS.search(asked))
+    return bool(_ASKS.search(request))
 
 
 def _summary(call: SimulatedCall) -> str:
     """Of the conversation before the question; of the question itself where the client wrote all into it. In the tags
     that were asked for."""
-    said = [message for message in call.buffer.messages if message.role != "system"]
-    if len(said) > 1:
-        text = _told(Summarize("", "", source=tuple(said[:-1])), said[:-1])
+    messages = [message for message in call.buffer.messages if message.role != "system"]
+    if len(messages) > 1:
+        text = _told(Summarize("", "", source=tuple(messages[:-1])), messages[:-1])
     else:
-        text = _told(Summarize("", _USER.sub("User: ", said[0].text) if said else ""), said)
-    asked = f"{call.buffer.prompt.system or ''}\n{said[-1].text if said else ''}"
-    return next((f"<{tag}>\n{text}\n</{tag}>" for tag, mark in _TAGS.items() if mark in asked), text)
+        text = _told(Summarize("", _USER.sub("User: ", messages[0].text) if messages else ""), messages)
+    request = f"{call.buffer.prompt.system or ''}\n{messages[-1].text if messages else ''}"
+    return next((f"<{tag}>\n{text}\n</{tag}>" for tag, mark in _TAGS.items() if mark in request), text)
 
 
 _TAGS = {"summary": "<analysis>", "state_snapshot": "<state_snapshot>"}
@@ -81,8 +81,8 @@ def _told(need: Summarize, messages: Sequence[Message]) -> str:
 
 
 def _chat(messages: Sequence[Message]) -> str:
-    asked = [message.text for message in messages if message.role == "user" and message.text.strip()]
-    last = " ".join(asked[-1].split())[:200] if asked else "nothing"
+    requests = [message.text for message in messages if message.role == "user" and message.text.strip()]
+    last = " ".join(requests[-1].split())[:200] if requests else "nothing"
     return f"{LABEL} I have read {len(messages)} messages. The last thing you said was: {last}"
 
 

@@ -41,22 +41,22 @@ async def received(request: web.Request, state: SimulatedServerState) -> tuple[M
     body = dict(await parsed(request, state))
     if "model" in request.match_info:  # Gemini says in the path what the others say in the body
         body |= {"model": request.match_info["model"], "stream": ":stream" in request.path}
-    asked = request.headers.get(HEADER) or request.query.get(QUERY) or ""
-    return faulted(body, asked, state)
+    faults = request.headers.get(HEADER) or request.query.get(QUERY) or ""
+    return faulted(body, faults, state)
 
 
-def faulted(body: Mapping[str, Any], asked: str, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
+def faulted(body: Mapping[str, Any], names: str, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
     """The body with the model's true name; the fault asked for, else the model's, else the queue's.
 
     Raises RequestRefused.
     """
     model, of_model = split_model(str(body.get("model") or ""))
-    asked = asked or of_model
+    names = names or of_model
     try:
-        found = read_faults(asked)
+        faults = read_faults(names)
     except InspectorError as why:
         raise RequestRefused(ApiError(400, str(why), param="fault")) from None
-    fault = (found or [NONE])[0] if asked else state.faults.next()
+    fault = (faults or [NONE])[0] if names else state.faults.next()
     return ({**body, "model": model} if model else body), fault
 
 
@@ -123,13 +123,13 @@ async def _bytes(request: web.Request) -> bytes:
 
 def unpacked(raw: bytes, encoding: str) -> bytes:
     """A body out of its `content-encoding`s, never larger than a body may be. Raises RequestRefused."""
-    found = decoded(raw, encoding)
-    if len(found.data) > LARGEST_BODY or found.undecoded.startswith(TOO_LARGE):
+    body = decoded(raw, encoding)
+    if len(body.data) > LARGEST_BODY or body.undecoded.startswith(TOO_LARGE):
         raise RequestRefused(status_refusal(413))
-    if found.undecoded:
-        status = 415 if found.undecoded.endswith(NOT_KNOWN) else 400
-        raise RequestRefused(ApiError(status, f"The body cannot be unpacked: {found.undecoded}."))
-    return found.data
+    if body.undecoded:
+        status = 415 if body.undecoded.endswith(NOT_KNOWN) else 400
+        raise RequestRefused(ApiError(status, f"The body cannot be unpacked: {body.undecoded}."))
+    return body.data
 
 
 # -- on their way out

@@ -102,7 +102,7 @@ def test_the_command_prints_a_document_and_a_table(capsys: pytest.CaptureFixture
     assert main(["cost", str(SAMPLE)]) == 0
     text = capsys.readouterr().out
     assert f"total  ${document['total']:,.2f} = " in text
-    assert "cache misses: 3; " in text
+    assert "3 cache misses re-sent " in text
     assert main(["cost", str(SAMPLE), "--thread", "main", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["thread"] == "main"
     assert main(["cost", str(SAMPLE), "--thread", "nobody"]) == 1

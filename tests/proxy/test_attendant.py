@@ -12,7 +12,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from inspector.cli.proxy import Attendant, add_arguments, described, rule_of
+from inspector.cli.proxy import Attendant, add_arguments, hold_words, rule_of
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import loads
 from inspector.proxy.holds.holds import Holds
@@ -100,7 +100,7 @@ def test_by_nobody_it_waits(simulated: SimulatedServer, tmp_path: Path) -> None:
     with held_by(gate, simulated.url, tmp_path) as proxy:
         call = Later(lambda: ask(proxy.url))
         (hold,) = until(gate.list)
-        assert "it goes as it was in" in described(hold)
+        assert "forwarded unchanged in" in hold_words(hold)
         gate.release(hold.id)
         call.result()
 

@@ -16,7 +16,7 @@ from inspector.core.message import Message, Text
 from inspector.core.policies import instructions
 from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.clients import patience
-from inspector.proxy.holds.compacting import Compactor, Proposal, told
+from inspector.proxy.holds.compacting import Compactor, Proposal, proposal_words
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.holds.holds import Holds
 from inspector.simulated.server import SimulatedServer
@@ -123,7 +123,7 @@ def test_cuts_are_few_and_large(simulated: SimulatedServer, notes: list[str]) ->
     assert held > 20
     assert 5 <= cuts <= 0.4 * held, f"{cuts} cuts in {held} held requests"
     assert min(drops) > 600
-    assert any("it waits until more has come" in one for one in notes)
+    assert any("too little was added since" in note for note in notes)
 
 
 def test_the_prompt_shows_what_would_go(simulated: SimulatedServer, tmp_path: Path, notes: list[str]) -> None:
@@ -168,7 +168,7 @@ HOLD = HoldInfo(
 
 
 def test_what_a_provider_would_refuse_is_not_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told, and whoever is asked can still decide."""
+    """The proposal says so, and whoever is asked can still decide."""
     told_of = Buffer(
         (
             Message("a", "user", (Text("x " * 9_000),)),
@@ -181,7 +181,7 @@ def test_what_a_provider_would_refuse_is_not_proposed(monkeypatch: pytest.Monkey
     )
     found = Compactor("codex").propose(HOLD, told_of, lambda buffer: 5)
     assert found.after is None
-    assert "would leave a buffer that a provider refuses" in told(found, 10_000)
+    assert "would leave a buffer that a provider refuses" in proposal_words(found, 10_000)
 
 
 def _weighed(left: int) -> Callable[[Buffer], int]:

@@ -27,11 +27,11 @@ BEAT_S, DRAIN_S, KEEPER_S = 0.05, 0.3, 8.0
 _PIECE = 65_536
 
 
-def environment(mark: str, given: Mapping[str, str]) -> dict[str, str]:
+def environment(mark: str, inherited: Mapping[str, str]) -> dict[str, str]:
     """What a command gets to see of ours. Our own Python comes last on its path, for who has no other."""
-    kept = {name: value for name, value in given.items() if _ALLOWED.fullmatch(name)}
-    path = [one for one in (kept.get("PATH") or os.defpath).split(os.pathsep) if one]
-    return kept | {
+    allowed = {name: value for name, value in inherited.items() if _ALLOWED.fullmatch(name)}
+    path = [folder for folder in (allowed.get("PATH") or os.defpath).split(os.pathsep) if folder]
+    return allowed | {
         "PATH": os.pathsep.join([*path, str(Path(sys.executable).parent)]),
         "TERM": "dumb",
         "PAGER": "cat",
@@ -79,9 +79,9 @@ def run_command(
         reader.join(DRAIN_S)
     if ended == "time":
         ended = f"it ran for longer than {seconds:g} s"
-    told = output.text()
+    text = output.text()
     end = f"[ended: {ended}]" if ended else f"[exit code {process.returncode}]"
-    return f"{told}{'' if not told or told.endswith(chr(10)) else chr(10)}{end}", bool(ended or process.returncode)
+    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{end}", bool(ended or process.returncode)
 
 
 def _watch(
@@ -154,7 +154,7 @@ def end_all(group: int, mark: str) -> None:
 
 def _processes() -> list[int]:
     try:
-        return [int(one) for one in os.listdir("/proc") if one.isdecimal()]
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     except OSError:  # no such place on this system
         return []
 

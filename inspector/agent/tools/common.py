@@ -75,7 +75,7 @@ def plain(text: str) -> str:
 def shown(path: str | bytes) -> str:
     """A path on one line, whatever its name holds."""
     text = plain(os.fsdecode(path))
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Workspace:
 def _split(path: str, tops: Sequence[str], label: str) -> list[str]:
     """The steps of a path, from the workspace on."""
     if path.startswith("/"):
-        top = next((one for one in tops if path == one or path.startswith(one.rstrip("/") + "/")), None)
+        top = next((top for top in tops if path == top or path.startswith(top.rstrip("/") + "/")), None)
         if top is None:
             raise ToolError(f"{label} lies outside the workspace.")
         path = path[len(top) :]
@@ -183,19 +183,19 @@ class _Walk:
             if part == "..":
                 self._back()
                 continue
-            rest = [one for one in todo if one not in ("", ".")]
+            rest = [step for step in todo if step not in ("", ".")]
             try:
-                found = os.stat(part, dir_fd=self.stack[-1], follow_symlinks=False)
+                status = os.stat(part, dir_fd=self.stack[-1], follow_symlinks=False)
             except FileNotFoundError:
                 return self._nothing([part, *rest])
-            if stat.S_ISLNK(found.st_mode):
+            if stat.S_ISLNK(status.st_mode):
                 todo.extendleft(reversed(self._target(part)))
-            elif stat.S_ISDIR(found.st_mode):
+            elif stat.S_ISDIR(status.st_mode):
                 self._enter(part)
             elif rest:
                 raise ToolError(f"{shown(self.path)}: {self._label(part)} is no folder.")
             else:
-                return Location(self.stack[-1], part, self._label(part), found)
+                return Location(self.stack[-1], part, self._label(part), status)
         return Location(self.stack[-1], "", self._label() or ".", os.fstat(self.stack[-1]))
 
     def _nothing(self, parts: list[str]) -> Location:

@@ -54,9 +54,9 @@ def _wait(process: int, woken: int) -> int:
             return signal.SIGKILL
         if woken in ready:
             os.read(woken, 4096)
-            while (found := _reaped())[0]:
-                if found[0] == process:
-                    return found[1]
+            while (ended := _reaped())[0]:
+                if ended[0] == process:
+                    return ended[1]
 
 
 def _reaped() -> tuple[int, int]:
@@ -91,8 +91,8 @@ def _end_all() -> None:
 
 def _children() -> list[int]:
     with suppress(OSError):  # not every kernel tells it so
-        return [int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
-    return [int(one) for one in os.listdir("/proc") if one.isdecimal() and _parent(one) == os.getpid()]
+        return [int(process) for process in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
+    return [int(process) for process in os.listdir("/proc") if process.isdecimal() and _parent(process) == os.getpid()]
 
 
 def _parent(process: str) -> int:

@@ -60,17 +60,17 @@ def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
 
 def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> tuple[list[str], str]:
     """The lines, and why they end before the file does."""
-    taken, size = list[str](), 0
+    lines, size = list[str](), 0
     for number, line in enumerate(_lines(file, limits), 1):
         if file.tell() > limits.scan_bytes:
-            return taken, f"only the first {limits.scan_bytes:,} bytes of a file are looked at"
+            return lines, f"only the first {limits.scan_bytes:,} bytes of a file are looked at"
         if number < first:
             continue
         size += len(line)
-        if len(taken) == count or (size > limits.read_bytes and taken):
-            return taken, f"go on with offset={number}"
-        taken.append(line.decode("utf-8", "replace"))
-    return taken, ""
+        if len(lines) == count or (size > limits.read_bytes and lines):
+            return lines, f"go on with offset={number}"
+        lines.append(line.decode("utf-8", "replace"))
+    return lines, ""
 
 
 def _lines(file: IO[bytes], limits: ToolLimits) -> Iterator[bytes]:
@@ -171,33 +171,33 @@ def list_files(
         if place.found is None:
             raise ToolError(f"{place.shown}: there is no such folder.")
         if not place.is_folder:
-            found = place.found
-            return _line(TreeEntry(place.folder, place.name, place.shown, found.st_mode, found.st_size))
+            status = place.found
+            return _line(TreeEntry(place.folder, place.name, place.shown, status.st_mode, status.st_size))
         deep = arguments.get("recursive", True)
         try:
-            for one in tree(place.folder, prefix_of(place), bool(arguments.get("all")), deep, deadline):
+            for entry in tree(place.folder, prefix_of(place), bool(arguments.get("all")), deep, deadline):
                 if len(lines) == most:
                     lines.append(f"… and more: only the first {most:,} are shown. List a folder further in.")
                     break
-                lines.append(_line(one))
+                lines.append(_line(entry))
         except LookEnded as why:
             lines.append(f"… {why} before all was listed. List a folder further in.")
         return "\n".join(lines) or f"{place.shown} is empty."
 
 
-def _line(found: TreeEntry) -> str:
-    if stat.S_ISREG(found.mode):
-        return f"{found.path}  {found.size:,} bytes"
-    if stat.S_ISDIR(found.mode):
-        return f"{found.path}  (not looked into; ask with all=true)" if found.skipped else found.path
-    if stat.S_ISLNK(found.mode):
-        return f"{found.path} -> {_target(found)}"
-    return f"{found.path}  ({kind(found.mode)})"
+def _line(entry: TreeEntry) -> str:
+    if stat.S_ISREG(entry.mode):
+        return f"{entry.path}  {entry.size:,} bytes"
+    if stat.S_ISDIR(entry.mode):
+        return f"{entry.path}  (not looked into; ask with all=true)" if entry.skipped else entry.path
+    if stat.S_ISLNK(entry.mode):
+        return f"{entry.path} -> {_target(entry)}"
+    return f"{entry.path}  ({kind(entry.mode)})"
 
 
-def _target(found: TreeEntry) -> str:
+def _target(entry: TreeEntry) -> str:
     try:
-        return shown(os.readlink(found.name, dir_fd=found.folder))
+        return shown(os.readlink(entry.name, dir_fd=entry.folder))
     except OSError:
         return "?"
 
@@ -212,13 +212,13 @@ def search_files(
     """`path:line: text`, one line a match. Raises ToolError."""
     deadline = Deadline(monotonic() + limits.look_s, cancelled)
     most = min(arguments.get("limit") or limits.matches, limits.matches)
-    asked = {
+    query = {
         "pattern": arguments["pattern"],
         "ignore_case": bool(arguments.get("ignore_case")),
         "limit": most,
         "chars": limits.match_chars,
     }
-    with workspace.place(arguments.get("path") or ".") as place, _Matching(asked, deadline) as matching:
+    with workspace.place(arguments.get("path") or ".") as place, _Matching(query, deadline) as matching:
         if place.found is None:
             raise ToolError(f"{place.shown}: there is no such file or folder.")
         try:
@@ -237,19 +237,19 @@ def _texts(place: Location, glob: str, limits: ToolLimits, deadline: Deadline) -
             yield place.shown, file.read(limits.scan_bytes).decode("utf-8", "replace")
         return
     left = limits.search_bytes
-    for found in tree(place.folder, prefix_of(place), everything=False, deep=True, deadline=deadline):
-        if not stat.S_ISREG(found.mode) or (glob and not fnmatch(found.path, glob) and not fnmatch(found.name, glob)):
+    for entry in tree(place.folder, prefix_of(place), everything=False, deep=True, deadline=deadline):
+        if not stat.S_ISREG(entry.mode) or (glob and not fnmatch(entry.path, glob) and not fnmatch(entry.name, glob)):
             continue
-        text = _text(found, min(left, limits.scan_bytes))
+        text = _text(entry, min(left, limits.scan_bytes))
         left -= len(text)
-        yield found.path, text
+        yield entry.path, text
         if left <= 0:
             raise LookEnded(f"only the first {limits.search_bytes:,} bytes are searched; search a folder further in")
 
 
-def _text(found: TreeEntry, most: int) -> str:
+def _text(entry: TreeEntry, most: int) -> str:
     """Of a text file; empty for one that is binary or cannot be read."""
-    with suppress(OSError, ToolError), os.fdopen(open_file(found.folder, found.name, found.path), "rb") as file:
+    with suppress(OSError, ToolError), os.fdopen(open_file(entry.folder, entry.name, entry.path), "rb") as file:
         head = file.read(8_192)
         if b"\0" not in head:
             return (head + file.read(max(0, most - len(head)))).decode("utf-8", "replace")
@@ -259,7 +259,7 @@ def _text(found: TreeEntry, most: int) -> str:
 class _Matching:
     """The matcher's process: fed here, listened to on a thread, ended when the deadline says so."""
 
-    def __init__(self, asked: Mapping[str, Any], deadline: Deadline) -> None:
+    def __init__(self, query: Mapping[str, Any], deadline: Deadline) -> None:
         self.ended = ""
         self._clock = deadline
         self._rows: list[Any] = []
@@ -271,7 +271,7 @@ class _Matching:
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._listen, self._guard)]
         for thread in self._threads:
             thread.start()
-        self._send(asked)
+        self._send(query)
 
     def feed(self, path: str, text: str) -> bool:
         """Search this file too. False: no more is wanted."""
@@ -319,9 +319,9 @@ class _Matching:
         for row in self._rows:
             if "error" in row:
                 raise ToolError(f"The pattern is no regular expression (Python's): {row['error']}.")
-        found = [f"{row['path']}:{row['line']}: {row['text']}" for row in self._rows if "line" in row]
+        lines = [f"{row['path']}:{row['line']}: {row['text']}" for row in self._rows if "line" in row]
         if any("full" in row for row in self._rows):
-            found.append(f"… and more: only the first {most:,} matches are shown.")
+            lines.append(f"… and more: only the first {most:,} matches are shown.")
         elif self.ended:
-            found.append(f"… {self.ended} before all was searched; a simpler pattern or a folder further in helps.")
-        return "\n".join(found) or "No line matches."
+            lines.append(f"… {self.ended} before all was searched; a simpler pattern or a folder further in helps.")
+        return "\n".join(lines) or "No line matches."

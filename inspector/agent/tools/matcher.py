@@ -15,13 +15,13 @@ LINE_CHARS = 20_000
 
 def main() -> None:
     """Until the input ends or the limit is reached."""
-    asked = json.loads(sys.stdin.readline())
+    query = json.loads(sys.stdin.readline())
     try:
-        pattern = re.compile(asked["pattern"], re.IGNORECASE if asked["ignore_case"] else 0)
+        pattern = re.compile(query["pattern"], re.IGNORECASE if query["ignore_case"] else 0)
     except (re.error, OverflowError, RecursionError) as why:
         _say({"error": str(why)})
         return
-    left = asked["limit"]
+    left = query["limit"]
     for row in sys.stdin:
         file = json.loads(row)
         for number, line in enumerate(file["text"].split("\n"), 1):
@@ -32,7 +32,7 @@ def main() -> None:
                 _say({"full": True})
                 return
             left -= 1
-            _say({"path": file["path"], "line": number, "text": _around(line, match, asked["chars"])})
+            _say({"path": file["path"], "line": number, "text": _around(line, match, query["chars"])})
         _say({"done": True})
 
 

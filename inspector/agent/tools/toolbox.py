@@ -104,8 +104,8 @@ def schema(name: str) -> Mapping[str, Any] | None:
     """The schema of a tool's arguments; None where there is no such tool."""
     for tool in TOOLS:
         if tool.name == name and isinstance(tool.definition, Mapping):
-            found: Mapping[str, Any] = tool.definition["input_schema"]
-            return found
+            properties: Mapping[str, Any] = tool.definition["input_schema"]
+            return properties
     return None
 
 
@@ -118,36 +118,36 @@ _KINDS: Mapping[str, tuple[type, str]] = {
 
 def checked(call: ToolCall) -> dict[str, Any]:
     """The arguments that the schema knows; an optional one that is null counts as not given. Raises ToolError."""
-    wanted = schema(call.name)
-    if wanted is None:
+    rules = schema(call.name)
+    if rules is None:
         names = ", ".join(tool.name for tool in TOOLS)
         raise ToolError(f"There is no tool {plain(call.name)[:60]!r}. There are {names}.")
     if not isinstance(call.arguments, Mapping):
-        raise ToolError(f"{call.name} takes a JSON object: {_needs(wanted)}.")
-    found: dict[str, Any] = {}
-    for name, property_ in wanted["properties"].items():
+        raise ToolError(f"{call.name} takes a JSON object: {_needs(rules)}.")
+    arguments: dict[str, Any] = {}
+    for name, property_ in rules["properties"].items():
         value = call.arguments.get(name)
         if value is not None:
-            found[name] = _value(call.name, name, property_, value)
-        elif name in wanted["required"]:
-            raise ToolError(f"{call.name} lacks {name!r}. It needs {_needs(wanted)}.")
-    return found
+            arguments[name] = _value(call.name, name, property_, value)
+        elif name in rules["required"]:
+            raise ToolError(f"{call.name} lacks {name!r}. It needs {_needs(rules)}.")
+    return arguments
 
 
-def _value(tool: str, name: str, wanted: Mapping[str, Any], value: Any) -> Any:
-    kind, expected = _KINDS[wanted["type"]]
+def _value(tool: str, name: str, property_: Mapping[str, Any], value: Any) -> Any:
+    kind, expected = _KINDS[property_["type"]]
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) is not kind:
         raise ToolError(f"{tool}: {name!r} must be {expected}, not {type(value).__name__}.")
-    least = wanted.get("minimum")
+    least = property_.get("minimum")
     if least is not None and value < least:
         raise ToolError(f"{tool}: {name!r} must be at least {least}.")
     return value
 
 
-def _needs(wanted: Mapping[str, Any]) -> str:
-    required = [f"{name} ({_KINDS[wanted['properties'][name]['type']][1]})" for name in wanted["required"]]
+def _needs(rules: Mapping[str, Any]) -> str:
+    required = [f"{name} ({_KINDS[rules['properties'][name]['type']][1]})" for name in rules["required"]]
     return ", ".join(required) or "nothing; all its arguments are optional"
 
 
@@ -245,8 +245,10 @@ class Toolbox:
             case "search_files":
                 return search_files(workspace, limits, arguments, cancelled), False
             case "edit_file" | "write_file":
-                asked, self._asked = self._asked, None
-                change = asked[1] if asked is not None and asked[0] is call else self._change(call.name, arguments)
+                pending, self._asked = self._asked, None
+                change = (
+                    pending[1] if pending is not None and pending[0] is call else self._change(call.name, arguments)
+                )
                 put(workspace, arguments["path"], change)
                 return summary(change), False
             case "run_command":

@@ -73,10 +73,10 @@ def put(workspace: Workspace, path: str, change: Change) -> None:
 
 def _times(data: bytes, part: bytes) -> int:
     """How often `part` begins in `data`; places that overlap count, too."""
-    found, at = 0, data.find(part)
-    while at >= 0 and found < 1_000:
-        found, at = found + 1, data.find(part, at + 1)
-    return found
+    count, at = 0, data.find(part)
+    while at >= 0 and count < 1_000:
+        count, at = count + 1, data.find(part, at + 1)
+    return count
 
 
 def _writable(place: Location) -> None:
@@ -199,10 +199,10 @@ def _lines(data: bytes) -> list[str]:
     return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
-def _same_lines(one: Sequence[str], other: Sequence[str]) -> int:
+def _same_lines(first: Sequence[str], second: Sequence[str]) -> int:
     """How many lines are the same from the beginning on."""
-    least = min(len(one), len(other))
-    return next((n for n in range(least) if one[n] != other[n]), least)
+    least = min(len(first), len(second))
+    return next((n for n in range(least) if first[n] != second[n]), least)
 
 
 def _range(start: int, end: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from inspector.core.message import Message, ToolCall
+from inspector.core.message import Message, Part, ToolCall
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, compared, settled
@@ -20,7 +20,7 @@ from inspector.core.tokens.estimators import buffer_tokens
 
 TIER = "clear"
 INPUT_TOKENS, TOOL_USES = 100_000, 30
-"""Where the trigger lies by default. Tokens: the API's; tool uses: ours, the API has none."""
+"""Defaults of the trigger. The tokens are the API's; the tool uses are ours, since the API has no default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class EditingSettings(SimpleSettings):
 
     @property
     def limit(self) -> int:
-        """Tokens or tool uses."""
+        """The trigger's value, in tokens or tool uses."""
         if self.trigger_value is not None:
             return self.trigger_value
         return INPUT_TOKENS if self.trigger == "input_tokens" else TOOL_USES
@@ -44,7 +44,7 @@ class EditingSettings(SimpleSettings):
 
 @dataclass(frozen=True, slots=True)
 class _Clearing:
-    """What clearing would do: the new messages by their place, and the tokens it frees."""
+    """What clearing would do: the new messages by place, the tool uses cleared, the tokens freed."""
 
     messages: dict[int, Message]
     uses: int
@@ -70,43 +70,45 @@ class AnthropicEditing(SimplePolicy[EditingSettings]):
     def due(self, context: EditingContext) -> Verdicts:
         settings, messages = context.settings, context.messages
         by_tokens = settings.trigger == "input_tokens"
-        seen = self.tokens(context) if by_tokens else len(_results(messages))
-        reached = seen > settings.limit or bool(context.moment.overflow)
-        why = compared(seen, settings.limit, settings.trigger.replace("_", " "), seen > settings.limit, above=True)
-        clearing = _clearable(messages, settings)
+        count = self.tokens(context) if by_tokens else len(_results(messages))
+        is_above = count > settings.limit
+        is_reached = is_above or bool(context.moment.overflow)
+        why = compared(count, settings.limit, settings.trigger.replace("_", " "), is_above, above=True)
+        clearing = _plan_clearing(messages, settings)
         if not clearing.uses:
             why += " · nothing can be cleared"
         elif clearing.freed < settings.clear_at_least:
             why += f" · frees {clearing.freed:,}, less than {settings.clear_at_least:,}"
         else:
             why += f" · clears {clearing.uses:,}, frees {clearing.freed:,}"
-        worth = bool(clearing.uses) and clearing.freed >= settings.clear_at_least
-        return (Verdict(TIER, reached and worth, why, seen, settings.limit),)
+        is_worth = bool(clearing.uses) and clearing.freed >= settings.clear_at_least
+        return (Verdict(TIER, is_reached and is_worth, why, count, settings.limit),)
 
     def tier(self, name: str, context: EditingContext) -> Done[SimpleState]:
         yield from ()
         if name.lower() != TIER:
             raise self.unknown(name)
-        return _clear(context, _clearable(context.messages, context.settings))
+        return _clear(context, _plan_clearing(context.messages, context.settings))
 
 
 def _results(messages: Sequence[Message]) -> list[int]:
-    """Places of results that still hold what the tool said."""
-    return [
-        at
-        for at, message in enumerate(messages)
-        if message.role == "tool"
-        and message.mark != "placeholder"  # the quick answer
-        and (found := message.result)
-        and found.content != PLACEHOLDER
-    ]
+    """Return the places of results that were not cleared yet."""
+    return [at for at, message in enumerate(messages) if _holds_result(message)]
 
 
-def _clearable(messages: Sequence[Message], settings: EditingSettings) -> _Clearing:
-    old = _results(messages)
-    old = old[: max(0, len(old) - settings.keep)]
-    excluded = settings.exclude_tools
-    spared = {call.id for m in messages for call in m.calls if call.name in excluded} if old and excluded else ()
+def _holds_result(message: Message) -> bool:
+    if message.role != "tool" or message.mark == "placeholder":
+        return False
+    return message.result is not None and message.result.content != PLACEHOLDER
+
+
+def _plan_clearing(messages: Sequence[Message], settings: EditingSettings) -> _Clearing:
+    """Choose what to clear: all results but the newest, and with `clear_tool_inputs` their calls' arguments."""
+    results = _results(messages)
+    old = results[: max(0, len(results) - settings.keep)]
+    spared: set[str] = set()
+    if old and settings.exclude_tools:
+        spared = {call.id for message in messages for call in message.calls if call.name in settings.exclude_tools}
     new: dict[int, Message] = {}
     ids = set[str]()
     for at in old:
@@ -115,13 +117,24 @@ def _clearable(messages: Sequence[Message], settings: EditingSettings) -> _Clear
         if result.call_id not in spared:
             new[at] = clear_result(messages[at])
             ids.add(result.call_id)
-    if settings.clear_tool_inputs and ids:
-        for at, one in enumerate(messages):
-            if any(call.id in ids for call in one.calls):
-                bare = (replace(p, arguments={}) if isinstance(p, ToolCall) and p.id in ids else p for p in one.parts)
-                new[at] = replace(one, parts=tuple(bare))
+    if settings.clear_tool_inputs:
+        new |= _clear_arguments(messages, ids)
     before = buffer_tokens(CHARACTERS, (messages[at] for at in new))
     return _Clearing(new, len(ids), max(0, before - buffer_tokens(CHARACTERS, new.values())))
+
+
+def _clear_arguments(messages: Sequence[Message], ids: set[str]) -> dict[int, Message]:
+    """Return by place the messages with these calls, without the calls' arguments."""
+    cleared: dict[int, Message] = {}
+    for at, message in enumerate(messages):
+        if any(call.id in ids for call in message.calls):
+            parts = (_without_arguments(part, ids) for part in message.parts)
+            cleared[at] = replace(message, parts=tuple(parts))
+    return cleared
+
+
+def _without_arguments(part: Part, ids: set[str]) -> Part:
+    return replace(part, arguments={}) if isinstance(part, ToolCall) and part.id in ids else part
 
 
 def _clear(context: EditingContext, clearing: _Clearing) -> Outcome[SimpleState]:

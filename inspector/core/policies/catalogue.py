@@ -1,4 +1,4 @@
-"""The one list that names the policies. A policy is imported when it is first asked for: the window opens sooner."""
+"""The list of policies. A policy is imported when it is first needed, so that the window opens sooner."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -22,29 +22,28 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "none": "No compaction",
     }
 )
-"""Names as in `--policy`, and as people read them. A policy's module has its name, with underscores."""
+"""Title by the name that `--policy` takes. A policy's module has its name, with underscores."""
 DEFAULT_POLICY = "roku"
-"""The policy on every face unless somebody chooses another."""
+"""The policy of window and command line unless another is chosen."""
 _HARNESSES = MappingProxyType({"gemini-cli": "gemini", "openclaw": "pi"})
-"""Policy by the name of a format or a client, where it is another."""
+"""Policy by the name of a format or a client, if the names differ."""
 
 
 def harness_of(session: Session) -> str:
-    """The policy of the harness that wrote the session: what its own journal names, that of its client or its format;
-    Roku where there is none of it."""
+    """Return the policy of the harness that wrote the session, by its journal, client or format; else Roku."""
     client = session.main.client or session.format
-    found = session.policy or _HARNESSES.get(client, client)
-    return found if found in TITLES else DEFAULT_POLICY
+    name = session.policy or _HARNESSES.get(client, client)
+    return name if name in TITLES else DEFAULT_POLICY
 
 
 class _Policies(Mapping[str, Policy[Any, Any]]):
-    """By name, each imported on its first use."""
+    """The policies by name, each imported on its first use."""
 
     def __getitem__(self, name: str) -> Policy[Any, Any]:
         if name not in TITLES:
             raise KeyError(name)
-        found: Policy[Any, Any] = import_module(f"inspector.core.policies.{name.replace('-', '_')}").POLICY
-        return found
+        policy: Policy[Any, Any] = import_module(f"inspector.core.policies.{name.replace('-', '_')}").POLICY
+        return policy
 
     def __iter__(self) -> Iterator[str]:
         return iter(TITLES)

@@ -1,7 +1,7 @@
-"""Claude Code, as it was observed from outside: micro-compaction, automatic compaction, what it puts back after it.
+"""Claude Code, as observed from outside: micro-compaction, automatic compaction, and what it restores afterwards.
 
 Its source is not open. docs/policies.md says what was seen in recorded sessions, in which versions, what others report,
-and what is not known and therefore not here. `RULES` has it by version; the wording of the request is ours.
+and what is unknown and therefore missing here. `RULES` holds it by version; the wording of the request is ours.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,11 @@ from inspector.core.policies.settings import SettingPairs, setting, share_of
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.harnesses import u16
+from inspector.core.usage import Usage
 
 MICRO, AUTO = "micro", "auto"
 CLIENT = "Claude Code "
-"""How `Session.client` begins for its sessions; a version follows."""
+"""The beginning of `Session.client` for its sessions; a version follows."""
 SECTIONS = (
     "Primary Request and Intent",
     "Key Technical Concepts",
@@ -36,7 +37,7 @@ SECTIONS = (
     "Current Work",
     "Optional Next Step",
 )
-"""Of every recorded summary, numbered, in this order."""
+"""The sections of every recorded summary, numbered, in this order."""
 REQUEST = (
     "Answer with text only, call no tool. Write a detailed summary of the conversation so far: it replaces the "
     "conversation, and the work goes on from it alone. Keep names, paths, code and the user's own words exact. Use "
@@ -58,20 +59,20 @@ TOO_LARGE = "File {path} was read before the compaction; it is too large to be i
 READING = frozenset({"Read", "Edit", "MultiEdit", "Write"})
 SUMMARY_TOKENS = 20_000
 HALF = 2
-"""The lines lie at half of the window or above: how the client treats windows below 66,000 tokens is not known."""
+"""The lines are at half of the window or above: how the client treats windows below 66,000 tokens is unknown."""
 
 Version = tuple[int, ...]
 
 
 class VersionRules(NamedTuple):
-    """What differs between versions."""
+    """The rules in which versions differ."""
 
     room: int
     """Tokens left for the answer."""
     counts_since: bool
     """Does it count what came after the answer?"""
     output_as_filed: bool
-    """Did it go by the output that the file holds, even where that is a placeholder?"""
+    """Does it use the output that the file holds, even if that is a placeholder?"""
     micro: bool
     opening: str
     closing: str
@@ -83,13 +84,13 @@ RULES = {
     "2.1.21": VersionRules(20_000, True, False, False, COVERS, PLEASE),
     "2.1.43": VersionRules(20_000, True, False, False, COVERS, DIRECTLY),
 }
-"""By the version that each begins with. What was seen: 2.0.76 to 2.1.1; 2.1.7 to 2.1.20; 2.1.29 to 2.1.37; 2.1.217 on.
-Where between those a rule really changed is not known but for micro-compaction (2.1.5)."""
+"""By the version from which they hold. Seen were 2.0.76 to 2.1.1, 2.1.7 to 2.1.20, 2.1.29 to 2.1.37, and 2.1.217 on.
+When exactly a rule changed between those is unknown, except for micro-compaction (2.1.5)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCodeSettings(SimpleSettings):
-    """Claude Code's constants. What is None is as `RULES` has it for the version."""
+    """Claude Code's constants. None: as `RULES` says for the version."""
 
     rules: Literal["2.0.76", "2.1.5", "2.1.21", "2.1.43"] = setting(
         "2.1.43", "whose rules: those that begin with this version; a session of Claude Code brings its own"
@@ -116,12 +117,12 @@ class ClaudeCodeSettings(SimpleSettings):
 
     @property
     def by(self) -> VersionRules:
-        """What holds in the chosen version."""
+        """The rules of the chosen version."""
         return RULES[self.rules]
 
     @property
     def limit(self) -> int:
-        """Tokens from which on it compacts."""
+        """Tokens at which it compacts."""
         window = min(self.context_window_tokens, self.auto_compact_window or self.context_window_tokens)
         usable = window - (self.by.room if self.max_output_tokens is None else self.max_output_tokens)
         line = usable - self.buffer_tokens
@@ -132,7 +133,7 @@ class ClaudeCodeSettings(SimpleSettings):
 
     @property
     def micro_limit(self) -> int:
-        """Tokens from which on it clears."""
+        """Tokens at which it clears."""
         return max(self.limit - self.micro_margin, self.limit // HALF)
 
 
@@ -153,18 +154,22 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
 
     def of_client(self, client: str) -> SettingPairs:
         version = _numbers(client) if client.startswith(CLIENT) else ()
-        known = [name for name in RULES if _numbers(name) <= version] if version else []
-        return (("rules", known[-1] if known else "2.0.76"),) if version else ()
+        if not version:
+            return ()
+        older = [name for name in RULES if _numbers(name) <= version]
+        return (("rules", older[-1] if older else "2.0.76"),)
 
     def watermarks(self, settings: ClaudeCodeSettings) -> tuple[Watermark, ...]:
-        window, whose = settings.context_window_tokens, settings.window_from
+        window, window_from = settings.context_window_tokens, settings.window_from
         low, high = settings.micro_limit, settings.limit
-        micro = Watermark(f"{share_of(low, window, whose)} micro", low, "micro_margin", (MICRO,), fires_on=True)
-        auto = Watermark(f"{share_of(high, window, whose)} compact", high, "buffer_tokens", (AUTO,), fires_on=True)
+        micro = Watermark(f"{share_of(low, window, window_from)} micro", low, "micro_margin", (MICRO,), fires_on=True)
+        auto = Watermark(
+            f"{share_of(high, window, window_from)} compact", high, "buffer_tokens", (AUTO,), fires_on=True
+        )
         return (micro, auto) if settings.by.micro else (auto,)
 
     def due(self, context: ClaudeCodeContext) -> Verdicts:
-        settings, tokens = context.settings, self._counted(context)
+        settings, tokens = context.settings, self._count(context)
         least = settings.micro_limit
         auto = self.from_limit(AUTO, settings.limit, tokens, context)
         if not settings.by.micro:
@@ -181,13 +186,13 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
             case "micro":
                 return _micro(context)
             case "auto":
-                tokens = self._counted(context)
-                due = bool(context.moment.overflow) or tokens >= context.settings.limit
-                return (yield from _compact(context, AUTO if due else "manual", tokens))
+                tokens = self._count(context)
+                is_due = bool(context.moment.overflow) or tokens >= context.settings.limit
+                return (yield from _compact(context, AUTO if is_due else "manual", tokens))
         raise self.unknown(name)
 
     def before_call(self, context: ClaudeCodeContext) -> AllDone[SimpleState]:
-        settings, tokens = context.settings, self._counted(context)
+        settings, tokens = context.settings, self._count(context)
         done: tuple[Outcome[SimpleState], ...] = ()
         if settings.by.micro and tokens >= settings.micro_limit:
             micro = _micro(context)
@@ -197,33 +202,42 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
             return (*done, (yield from _compact(cut, AUTO, tokens)))
         return done
 
-    def _counted(self, context: ClaudeCodeContext) -> int:
-        """By the newest report whose answer still stands, else by the messages alone: prompt and tools are not in it.
-        As others where nobody looked for reports. O(what came since)."""
-        by, messages, reports = context.settings.by, context.messages, context.moment.reports
-        for report in reversed(reports or ()):
-            usage = report.usage
-            if usage is None or not usage.prompt:
-                continue
-            at = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].id == report.upto), None)
-            if at is None:
-                break
-            output = usage.output
-            if not (usage.output_is_final or by.output_as_filed):
-                newest_first = (messages[n] for n in range(at, -1, -1))
-                answer = takewhile(lambda message: message.role == "assistant", newest_first)
-                output = max(output, sum(map(client_tokens, answer)))
-            since = sum(map(client_tokens, messages[at + 1 :])) if by.counts_since else 0
-            return usage.prompt + output + since
+    def _count(self, context: ClaudeCodeContext) -> int:
+        """Return the client's own count: the newest report whose answer is still in the buffer, or messages alone.
+
+        Without a report, system prompt and tools do not count. If the reports are unknown, the count is that of
+        `SimplePolicy`. O(messages since the report).
+        """
+        rules, messages, reports = context.settings.by, context.messages, context.moment.reports
         if reports is None:
             return self.tokens(context)
-        return sum(map(client_tokens, messages))
+        usable = (report for report in reversed(reports) if report.usage is not None and report.usage.prompt)
+        report = next(usable, None)
+        at = None if report is None else _find_last(messages, report.upto)
+        if report is None or report.usage is None or at is None:
+            return sum(map(client_tokens, messages))
+        since = sum(map(client_tokens, messages[at + 1 :])) if rules.counts_since else 0
+        return report.usage.prompt + _count_output(report.usage, messages, at, rules) + since
+
+
+def _find_last(messages: Sequence[Message], id_: str) -> int | None:
+    """Return the place of the last message with that id; None if there is none."""
+    return next((n for n in range(len(messages) - 1, -1, -1) if messages[n].id == id_), None)
+
+
+def _count_output(usage: Usage, messages: Sequence[Message], at: int, rules: VersionRules) -> int:
+    """Return the output tokens of the answer that ends at `at`, estimated if the file holds a placeholder."""
+    if usage.output_is_final or rules.output_as_filed:
+        return usage.output
+    newest_first = (messages[n] for n in range(at, -1, -1))
+    answer = takewhile(lambda message: message.role == "assistant", newest_first)
+    return max(usage.output, sum(map(client_tokens, answer)))
 
 
 def _numbers(client: str) -> Version:
-    """The last version that the text names; of `Claude Code 2.1.36 to 2.1.37` the second."""
+    """Return the last version in the text: of `Claude Code 2.1.36 to 2.1.37` the second."""
     numbers = client.rpartition(" ")[2].split(".")
-    return tuple(map(int, numbers)) if all(one.isdecimal() and len(one) < 9 for one in numbers) else ()
+    return tuple(map(int, numbers)) if all(number.isdecimal() and len(number) < 9 for number in numbers) else ()
 
 
 def _micro(context: ClaudeCodeContext) -> Outcome[SimpleState]:
@@ -263,12 +277,12 @@ def _compact(context: ClaudeCodeContext, trigger: str, tokens: int) -> Done[Simp
 
 
 def _files(messages: Sequence[Message], settings: ClaudeCodeSettings) -> Conversation[list[Message]]:
-    """The files used last, each as a message of the client."""
+    """Return the files that were used last, each as a message of the client."""
     results = (message.result for message in messages if message.mark != "placeholder")
-    recorded = {one.call_id: one.content for one in results if one is not None and not one.is_error}
-    found: list[Message] = []
+    recorded = {result.call_id: result.content for result in results if result is not None and not result.is_error}
+    restored: list[Message] = []
     for path, call in used_last(messages, READING, ("file_path",)):
-        if len(found) >= settings.restore_files:
+        if len(restored) >= settings.restore_files:
             break
         try:
             answer: Answer = yield ReadFile(path, None, recorded.get(call.id) if call.name == "Read" else None)
@@ -276,9 +290,9 @@ def _files(messages: Sequence[Message], settings: ClaudeCodeSettings) -> Convers
             continue
         fits = u16(answer.text) <= settings.restore_file_tokens * 4
         text = f"File {path}:\n{answer.text}" if fits else TOO_LARGE.format(path=path)
-        put_back = inserted(f"claude-code-file{len(found)}", "user", text, messages)
-        found.append(replace(put_back, summary=False, mark="attachment"))
-    return found
+        put_back = inserted(f"claude-code-file{len(restored)}", "user", text, messages)
+        restored.append(replace(put_back, summary=False, mark="attachment"))
+    return restored
 
 
 POLICY = ClaudeCodePolicy()

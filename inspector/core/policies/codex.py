@@ -1,8 +1,9 @@
-"""Codex's local compaction (`compact.rs`, spec Part 3): a summary, and the newest user messages word for word.
+"""Codex's local compaction (`compact.rs`): a summary, and the newest user messages word for word.
 
-docs/policies.md says where that is silent and what is done here. Besides: *initial context* are messages of the system
-and those the client wrote in the user's name; several blocks of a user's text become one; the wording of the request is
-ours, the prefix of the summary Codex's; its effective window of 95 % only moves the figure that Codex shows.
+docs/policies.md says what its source leaves open and what is done here. Further: *initial context* means messages of
+the system and those that the client wrote in the user's name; several blocks of a user's text become one; the wording
+of the request is ours, the prefix of the summary is Codex's; its effective window of 95% only changes the figure that
+Codex shows.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ SNAPSHOT = "ghost_snapshot"
 
 @dataclass(frozen=True, slots=True)
 class CodexSettings(SimpleSettings):
-    """Codex's constants."""
+    """The settings of Codex, with its defaults."""
 
     model_auto_compact_token_limit: int | None = setting(
         None, "tokens at which it compacts; never more than 90% of the window", names=["auto_limit"], low=1
@@ -49,9 +50,11 @@ class CodexSettings(SimpleSettings):
 
     @property
     def limit(self) -> int:
-        """min(what the user set, 90% of the window)."""
+        """Tokens at which it compacts: the user's limit, but at most 90% of the window."""
         most = int(self.context_window_tokens * AUTO_SHARE)
-        return most if self.model_auto_compact_token_limit is None else min(most, self.model_auto_compact_token_limit)
+        if self.model_auto_compact_token_limit is None:
+            return most
+        return min(most, self.model_auto_compact_token_limit)
 
 
 CodexContext: TypeAlias = PolicyContext[CodexSettings, SimpleState]
@@ -87,31 +90,36 @@ def _compact(context: CodexContext) -> Done[SimpleState]:
     if not messages:
         return failed(TIER, context, "nothing_to_compact")
     try:
-        text, trimmed = yield from _summary(context)
+        text, trimmed = yield from _request_summary(context)
     except ContextWindowExceeded:
         return failed(TIER, context, "overflow_after_retries")
     except Failure:
         return failed(TIER, context, "provider_failure")
-    first = initial_context(messages)
-    users = newest_user_messages(messages, context.settings.user_message_tokens)
+    first = find_initial_context(messages)
+    users = choose_user_messages(messages, context.settings.user_message_tokens)
     summary = inserted("codex", "user", f"{PREFIX}\n{text or _last_words(messages)}", messages)
-    snapshots = [
-        message
-        for message in messages
-        if message.parts and all(isinstance(part, Opaque) and part.kind == SNAPSHOT for part in message.parts)
-    ]
+    snapshots = [message for message in messages if _is_snapshot(message)]
     after = buffer.with_messages([*first, *users, summary, *snapshots])
     stays = {message.id for message in after.messages}
-    changed: dict[str, FateName] = {m.id: "summarised" for m in messages if m.id not in stays}
-    changed |= {m.id: "cut" for m in users if m.id in stays}
+    changed: dict[str, FateName] = {message.id: "summarised" for message in messages if message.id not in stays}
+    changed |= {message.id: "cut" for message in users if message.id in stays}
     compacted = Event("ContextCompacted", {"step": context.moment.step, "trimmed_items": trimmed})
     uncalibrated = context.with_running(SimpleState(failures=context.running.failures))
     return settled(TIER, uncalibrated, after, [compacted, Event("Warning", WARNING)], changed)
 
 
-def _summary(context: CodexContext) -> Conversation[tuple[str, int]]:
-    """(text, messages left out). After every overflow the oldest goes, its call or result with it; in the end the
-    request is sent by itself."""
+def _is_snapshot(message: Message) -> bool:
+    """Does the message hold nothing but snapshots of the workspace?"""
+    kinds = {part.kind if isinstance(part, Opaque) else "" for part in message.parts}
+    return kinds == {SNAPSHOT}
+
+
+def _request_summary(context: CodexContext) -> Conversation[tuple[str, int]]:
+    """Return (summary, messages left out).
+
+    After every overflow the oldest message is left out, with the results of its calls; in the end only the request is
+    sent.
+    """
     history, trimmed = context.messages, 0
     text = f"{REQUEST}\n\n{context.moment.instructions}".strip()
     while True:
@@ -122,31 +130,38 @@ def _summary(context: CodexContext) -> Conversation[tuple[str, int]]:
             if not history:
                 raise
             calls = {call.id for call in history[0].calls}
-            shorter = tuple(m for m in history[1:] if not (m.result and m.result.call_id in calls))
+            shorter = tuple(message for message in history[1:] if not _answers(message, calls))
             trimmed += len(history) - len(shorter)
             history = shorter
 
 
+def _answers(message: Message, calls: set[str]) -> bool:
+    return message.result is not None and message.result.call_id in calls
+
+
 def _last_words(messages: Sequence[Message]) -> str:
-    """What Codex takes for the summary where the model wrote none: it looks for the last words of the model, and finds
-    those of the last answer. Empty where there are none; its "(no summary available)" is never reached."""
-    return next((message.text for message in reversed(messages) if message.role == "assistant" and message.text), "")
+    """Return what Codex takes for the summary if the model wrote none: the text of the last answer; empty without one.
+
+    Codex's own "(no summary available)" is never reached.
+    """
+    answers = (message.text for message in reversed(messages) if message.role == "assistant" and message.text)
+    return next(answers, "")
 
 
-def initial_context(messages: Sequence[Message]) -> list[Message]:
-    """What was not typed and stands before the first answer."""
-    found = []
+def find_initial_context(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages before the first answer that the user did not type."""
+    initial = []
     for message in messages:
         if message.role == "assistant":
             break
         if message.role == "system" or (message.role == "user" and message.mark and not message.summary):
-            found.append(message)
-    return found
+            initial.append(message)
+    return initial
 
 
-def newest_user_messages(messages: Sequence[Message], budget: int) -> list[Message]:
-    """What the user typed, newest first until `budget` tokens are spent, in the order of reading."""
-    found: list[Message] = []
+def choose_user_messages(messages: Sequence[Message], budget: int) -> list[Message]:
+    """Return the newest messages that the user typed, in reading order, with `budget` tokens in all."""
+    newest: list[Message] = []
     for message in reversed(messages):
         if budget <= 0:
             break
@@ -154,10 +169,10 @@ def newest_user_messages(messages: Sequence[Message], budget: int) -> list[Messa
             continue
         text = "".join(part.text for part in message.parts if isinstance(part, Text))
         tokens = _tokens(text)
-        kept = (Text(text if tokens <= budget else _cut(text, budget)),)  # nothing else of the message
-        found.append(message if message.parts == kept else replace(message, parts=kept))
+        parts = (Text(text if tokens <= budget else _cut(text, budget)),)  # other parts are dropped
+        newest.append(message if message.parts == parts else replace(message, parts=parts))
         budget -= tokens
-    return found[::-1]
+    return newest[::-1]
 
 
 def _tokens(text: str) -> int:
@@ -165,7 +180,7 @@ def _tokens(text: str) -> int:
 
 
 def _cut(text: str, budget: int) -> str:
-    """Its beginning and its end, together `budget` tokens."""
+    """Return the beginning and the end of the text, together `budget` tokens."""
     data = text.encode("utf-8", "replace")
     side = budget * 4 // 2
     head, tail = data[:side].decode("utf-8", "ignore"), data[len(data) - side :].decode("utf-8", "ignore")

@@ -1,4 +1,4 @@
-"""What a policy goes by at one place: the buffer, its settings, its running state, and what else it may know."""
+"""What a policy reads at one place: the buffer, its settings, its running state, and what else it may know."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -15,16 +15,16 @@ NO_INPUT = PolicyInput()
 
 @dataclass(frozen=True, slots=True)
 class PolicyContext(Generic[S, R]):
-    """Everything that a policy reads. `place.py` makes it for a place of a session; nothing else assembles one."""
+    """Everything that a policy reads. For a place of a session, `place.py` makes it."""
 
     buffer: Buffer
     settings: S
     running: R
     """The policy's running state: calibration, breaker, working summary."""
     moment: PolicyInput = NO_INPUT
-    """What it may know besides."""
+    """What it may know beside them."""
     window: int | None = None
-    """Tokens of the model's window; None where it is unknown."""
+    """Tokens of the model's window; None if unknown."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -32,28 +32,28 @@ class PolicyContext(Generic[S, R]):
         return self.buffer.messages
 
     def with_buffer(self, buffer: Buffer) -> "PolicyContext[S, R]":
-        """The same around another buffer."""
+        """Return the context with another buffer."""
         return replace(self, buffer=buffer)
 
     def with_messages(self, messages: tuple[Message, ...]) -> "PolicyContext[S, R]":
-        """The same around these messages."""
+        """Return the context with these messages in its buffer."""
         return replace(self, buffer=self.buffer.with_messages(messages))
 
     def with_running(self, running: R) -> "PolicyContext[S, R]":
-        """The same with another running state."""
+        """Return the context with another running state."""
         return replace(self, running=running)
 
     def with_moment(self, **changes: Any) -> "PolicyContext[S, R]":
-        """The same with other fields of `moment`."""
+        """Return the context with changed fields of `moment`."""
         return replace(self, moment=replace(self.moment, **changes))
 
     def after(self, *outcomes: Outcome[R]) -> "PolicyContext[S, R]":
-        """Where the last of these outcomes left buffer and running state; the same where there is none."""
+        """Return the context with buffer and running state of the last outcome; unchanged without one."""
         if not outcomes:
             return self
         last = outcomes[-1]
         return replace(self, buffer=last.buffer, running=last.running)
 
     def unchanged(self, tier: str) -> Outcome[R]:
-        """The outcome of a tier that did nothing."""
+        """Return the outcome of a tier that did nothing."""
         return Outcome(tier, self.buffer, self.running)

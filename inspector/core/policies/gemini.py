@@ -1,10 +1,10 @@
-"""Gemini CLI: from half of the window on the older part becomes a snapshot, which a second call checks (spec Part 3).
+"""Gemini CLI: above half of the window the older part becomes a snapshot, which a second call checks.
 
-docs/policies.md says where that is silent and what is done here. Besides: the share kept is of the characters of each
-content as JSON; where no user message (one of the client's among them) stands after the cut, everything goes if the
-model has just finished; responses are cut before the split, and only those of more characters than stay; the summariser
-reads the uncut messages unless they would not fit its window with 20,000 tokens to spare; sizes are characters over 4;
-the wording of the requests is ours.
+docs/policies.md says what its source leaves open and what is done here. Further: the share that is kept is one of the
+characters of each content as JSON; if no user message (or message of the client) follows the cut, everything is
+replaced if the model has just finished; responses are cut before the split, and only if that makes them shorter; the
+summariser reads the uncut messages unless they would not fit its window with 20,000 tokens to spare; sizes are
+characters over 4; the wording of the requests is ours.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ CHECK = (
 
 @dataclass(frozen=True, slots=True)
 class GeminiSettings(SimpleSettings):
-    """Gemini CLI's constants."""
+    """The constants of Gemini CLI."""
 
     compression_threshold: float = setting(0.5, "share of the window from which on it compresses", low=0, high=1)
     preserve: float = setting(0.3, "share of the characters that stays, newest first", low=0.01, high=0.99)
@@ -71,7 +71,7 @@ class GeminiSettings(SimpleSettings):
 
     @property
     def limit(self) -> int:
-        """Tokens from which on it compresses."""
+        """Tokens at which it compresses."""
         return ceil(self.compression_threshold * self.context_window_tokens)
 
 
@@ -100,15 +100,15 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
     def due(self, context: GeminiContext) -> Verdicts:
         settings, overflow, failures = context.settings, context.moment.overflow, context.running.failures
         tokens = self.tokens(context)
-        over = tokens >= settings.limit
-        why = compared(tokens, settings.limit, settings.share(settings.limit), over)
+        is_over = tokens >= settings.limit
+        why = compared(tokens, settings.limit, settings.share(settings.limit), is_over)
         if failures:
             why += " · a snapshot was larger than what it replaced: only responses are cut"
-        by_model = bool(overflow) or (over and not failures)
-        anything = bool(context.messages)
+        by_model = bool(overflow) or (is_over and not failures)
+        has_messages = bool(context.messages)
         return (
-            Verdict(TRUNCATE, anything and over and not by_model, why, tokens, settings.limit),
-            Verdict(COMPRESS, anything and by_model, overflow or why, tokens, settings.limit),
+            Verdict(TRUNCATE, has_messages and is_over and not by_model, why, tokens, settings.limit),
+            Verdict(COMPRESS, has_messages and by_model, overflow or why, tokens, settings.limit),
         )
 
     def tier(self, name: str, context: GeminiContext) -> Done[SimpleState]:
@@ -116,30 +116,31 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
             case "truncate":
                 return (yield from self._truncate(context))
             case "compress":
-                due = self.tokens(context) >= context.settings.limit and not context.running.failures
-                return (yield from self._compress(context, by_hand=not due))
+                is_due = self.tokens(context) >= context.settings.limit and not context.running.failures
+                return (yield from self._compress(context, is_forced=not is_due))
         raise self.unknown(name)
 
     def before_call(self, context: GeminiContext) -> AllDone[SimpleState]:
         overflow = context.moment.overflow
-        over = self.tokens(context) >= context.settings.limit
-        if not context.messages or not (over or overflow):
+        is_over = self.tokens(context) >= context.settings.limit
+        if not context.messages or not (is_over or overflow):
             return ()
         if context.running.failures and not overflow:
-            cut = yield from self._truncate(context)
-            return (cut,) if cut.changed else ()
-        return ((yield from self._compress(context, by_hand=bool(overflow))),)
+            outcome = yield from self._truncate(context)
+            return (outcome,) if outcome.changed else ()
+        return ((yield from self._compress(context, is_forced=bool(overflow))),)
 
-    def _compress(self, context: GeminiContext, *, by_hand: bool) -> Done[SimpleState]:
+    def _compress(self, context: GeminiContext, *, is_forced: bool) -> Done[SimpleState]:
+        """Replace the older part by a snapshot. A failure does not count if it was forced."""
         buffer, settings, running = context.buffer, context.settings, context.running
-        cut, changed = yield from _responses_cut(buffer.messages, settings, self._room(context))
-        split = split_point(cut, 1 - settings.preserve)
+        cut, changed = yield from _cut_responses(buffer.messages, settings, self._room(context))
+        split = find_split_point(cut, 1 - settings.preserve)
         if not split:
             return failed(COMPRESS, context, "nothing_to_compact")
         whole = buffer.messages[:split]
         fits = buffer_tokens(CHARACTERS, whole) < settings.context_window_tokens - SPARE_TOKENS
         try:
-            text = yield from _snapshot(whole if fits else cut[:split], context)
+            text = yield from _request_snapshot(whole if fits else cut[:split], context)
         except Failure:
             return failed(COMPRESS, context, "provider_failure", _event("COMPRESSION_FAILED", 0, 0))
         if not text:
@@ -150,15 +151,17 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         before_tokens, after_tokens = self.tokens(context), self.tokens(context.with_buffer(after))
         if after_tokens > before_tokens:
             events = _event("COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", before_tokens, after_tokens)
-            unlucky = replace(running, failures=running.failures + (not by_hand))
-            return failed(COMPRESS, context.with_running(unlucky), "inflated", events)
-        kept = {message.id for message in after.messages}
-        fates: dict[str, FateName] = {m.id: "cut" if m.id in kept else "summarised" for m in (*whole, *changed)}
-        calm = context.with_running(replace(running, failures=0))
-        return settled(COMPRESS, calm, after, _event("COMPRESSED", before_tokens, after_tokens), fates)
+            failures = running.failures if is_forced else running.failures + 1
+            return failed(COMPRESS, context.with_running(replace(running, failures=failures)), "inflated", events)
+        remaining = {message.id for message in after.messages}
+        fates: dict[str, FateName] = {}
+        for message in (*whole, *changed):
+            fates[message.id] = "cut" if message.id in remaining else "summarised"
+        succeeded = context.with_running(replace(running, failures=0))
+        return settled(COMPRESS, succeeded, after, _event("COMPRESSED", before_tokens, after_tokens), fates)
 
     def _truncate(self, context: GeminiContext) -> Done[SimpleState]:
-        messages, changed = yield from _responses_cut(context.messages, context.settings, self._room(context))
+        messages, changed = yield from _cut_responses(context.messages, context.settings, self._room(context))
         if not changed:
             return context.unchanged(TRUNCATE)
         fates: dict[str, FateName] = {message.id: "cut" for message in changed}
@@ -166,7 +169,7 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         return settled(TRUNCATE, context, context.buffer.with_messages(messages), events, fates)
 
     def _room(self, context: GeminiContext) -> int:
-        """Characters that a cut response may keep: never more than the rest of the window takes."""
+        """Return the characters that a cut response may keep: at most as many as fit into the rest of the window."""
         settings = context.settings
         rest = settings.context_window_tokens - self.tokens(context)
         return min(CHARS_PER_TOKEN * rest, settings.truncate_tool_output_threshold)
@@ -176,22 +179,26 @@ def _event(status: str, before: int, after: int) -> tuple[Event, ...]:
     return (Event("ChatCompressed", {"status": status, "tokens_before": before, "tokens_after": after}),)
 
 
-def _snapshot(messages: tuple[Message, ...], context: GeminiContext) -> Conversation[str]:
-    """Made, then checked."""
-    former = any(TAG in message.text for message in messages if message.summary)
-    text = f"{UPDATED if former else FRESH}\n{context.moment.instructions}".strip()
+def _request_snapshot(messages: tuple[Message, ...], context: GeminiContext) -> Conversation[str]:
+    """Ask for a snapshot, and then, if `verify` is set, for a check of it."""
+    has_former = any(TAG in message.text for message in messages if message.summary)
+    text = f"{UPDATED if has_former else FRESH}\n{context.moment.instructions}".strip()
     first: Answer = yield Summarize(INSTRUCTIONS, text, messages, source=messages)
     if not context.settings.verify:
         return first.text.strip()
-    said = (*messages, inserted("gemini-draft", "assistant", first.text, messages))
-    checked: Answer = yield Summarize(INSTRUCTIONS, CHECK, said, source=messages, purpose="verification")
+    with_draft = (*messages, inserted("gemini-draft", "assistant", first.text, messages))
+    checked: Answer = yield Summarize(INSTRUCTIONS, CHECK, with_draft, source=messages, purpose="verification")
     return (checked.text.strip() or first.text).strip()
 
 
-def _responses_cut(
+def _cut_responses(
     messages: tuple[Message, ...], settings: GeminiSettings, room: int
 ) -> Conversation[tuple[tuple[Message, ...], list[Message]]]:
-    """(messages with older responses cut, those that were cut). Newest first: what fits the budget stays whole."""
+    """Cut older responses; the newest stay whole as far as the budget goes.
+
+    Returns:
+        All messages, and those that were cut.
+    """
     spent, new, changed = 0, list(messages), list[Message]()
     for at in range(len(messages) - 1, -1, -1):
         result = messages[at].result
@@ -199,7 +206,7 @@ def _responses_cut(
             continue
         tokens = CHARACTERS.text(result.content)
         if spent + tokens > settings.tool_response_tokens:
-            shorter = yield from _cut(result, settings, room)
+            shorter = yield from _cut_response(result, settings, room)
             if shorter is not None:
                 new[at] = replace(messages[at], parts=(shorter, *messages[at].parts[1:]))
                 changed.append(new[at])
@@ -208,23 +215,25 @@ def _responses_cut(
     return tuple(new), changed
 
 
-def _cut(result: ToolResult, settings: GeminiSettings, room: int) -> Conversation[ToolResult | None]:
-    """The beginning and the end of a response; None where it is no longer than that, or cannot be saved."""
+def _cut_response(result: ToolResult, settings: GeminiSettings, room: int) -> Conversation[ToolResult | None]:
+    """Save a response and return its beginning and end; None if it is no longer than that, or cannot be saved."""
     if u16(result.content) <= room:
         return None
     try:
         saved: Answer = yield SaveText(result.content, "tool-response")
     except Failure:
         return None
-    text = head_and_tail(result.content, saved.text, room)
-    return None if settings.safe and len(text) >= len(result.content) else replace(result, content=text)
+    text = cut_middle_out(result.content, saved.text, room)
+    if settings.safe and len(text) >= len(result.content):
+        return None
+    return replace(result, content=text)
 
 
-def head_and_tail(text: str, path: str, room: int) -> str:
-    """formatTruncatedToolOutput: of `room` UTF-16 units a fifth from the beginning, the rest from the end.
+def cut_middle_out(text: str, path: str, room: int) -> str:
+    """formatTruncatedToolOutput: keep `room` UTF-16 units, a fifth of them from the beginning, the rest from the end.
 
-    Where the window has no room left at all (below 0) what stays is as odd as upstream's: JavaScript counts from the
-    other end, and so does Python.
+    If the window has no room left (`room` below 0), the result is as odd as Gemini CLI's: JavaScript counts negative
+    indices from the other end, and so does Python.
     """
     units = text.encode("utf-16-le", "surrogatepass")
     head = floor(room * HEAD_SHARE)
@@ -237,11 +246,11 @@ def head_and_tail(text: str, path: str, room: int) -> str:
     )
 
 
-def split_point(messages: Sequence[Message], share: float) -> int:
-    """How many messages go: up to the first content of the user after `share` of the characters; 0 = none can.
+def find_split_point(messages: Sequence[Message], share: float) -> int:
+    """Return how many messages are replaced: up to the first content of the user after `share` of the characters.
 
-    findCompressSplitPoint: it looks at contents, each weighed by the length of its JSON. What travelled together is one
-    content, and so are the responses of parallel calls.
+    findCompressSplitPoint reads contents, each weighed by the length of its JSON. Messages that were sent together are
+    one content, and so are the responses of parallel calls. 0: none can be replaced.
     """
     groups = wire_groups(messages)
     contents = write_contents([_without_thoughts(message) for message in messages])
@@ -254,12 +263,14 @@ def split_point(messages: Sequence[Message], share: float) -> int:
             last = at
         passed += size
         at += len(group)
-    is_over = bool(groups) and groups[-1][0].role == "assistant" and not any(message.calls for message in groups[-1])
-    return len(messages) if is_over else last
+    if not groups:
+        return last
+    has_finished = groups[-1][0].role == "assistant" and not any(message.calls for message in groups[-1])
+    return len(messages) if has_finished else last
 
 
 def _without_thoughts(message: Message) -> Message:
-    """As the history of the client has it: what was thought is shown and not kept, its signature stays."""
+    """Return the message as the client keeps it: without the text of thoughts, but with their signatures."""
     parts = tuple(part for part in message.parts if not (isinstance(part, Thinking) and part.text))
     return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 

@@ -1,10 +1,10 @@
 """What a policy is: a harness's way to compact, as settings, verdicts and tiers; and the turn of its agent.
 
-Settings are a frozen dataclass (the settings form and `--set` are built from its fields). Running state is a value
-that goes in and comes out. `due` explains every tier, fired or not, as data. A tier is a conversation (`core.needs`).
+Settings are a frozen dataclass; the settings form and `--set` are built from its fields. Running state is passed in and
+returned. `due` explains every tier, fired or not, as data. A tier is a conversation (`core.needs`).
 
-`Policy` is the base of all. `SimplePolicy` is enough for most: it knows the size of a buffer as most harnesses do, by
-what the provider reported last and an estimate of what came and went since.
+`Policy` is the base of all. `SimplePolicy` is enough for most: it measures a buffer as most harnesses do, by the last
+reported size and an estimate of what was added and removed since.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from inspector.core.policies.settings import (
     setting,
     window_setting,
 )
-from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, calls_of
+from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, list_calls
 from inspector.core.policies.verdict import (
     BreakerState,
     CallReport,
@@ -47,57 +47,59 @@ R = TypeVar("R")
 
 
 class Policy(Generic[S, R]):
-    """One harness. Stateless: all state goes in and comes out.
+    """One harness. Stateless: all state is passed in and returned.
 
-    A subclass has `name`, `title`, the types of its settings and its state, `measure`; and where it has `tiers`, also
+    A subclass has `name`, `title`, the types of its settings and its state, and `measure`; if it has `tiers`, also
     `watermarks`, `due`, `tier` and `before_call`.
     """
 
     name: str
     title: str
     source: str = ""
-    """The Python file that it was loaded from; empty for one that is known by its name."""
+    """The Python file that the policy was loaded from; empty for a policy that has a name."""
     tiers: Sequence[TierName] = ()
     settings_type: type[S]
     state_type: type[R]
     prompt_estimator: Estimator | None = None
-    """By what the harness counts its own system prompt and calibrates the whole: on a recorded session the part that
-    the transcript does not hold then takes part in its measure (`Prompt.unseen`). None: it counts messages alone, or
-    goes by what was reported."""
+    """What the harness counts its system prompt with and calibrates. On a recorded session its measure then includes
+    the tokens that are not in the file (`Prompt.unseen`). None: it counts messages alone, or uses reported sizes."""
     samples: int = MAX_SAMPLES
-    """How many of the newest reports it remembers, at most."""
+    """The largest number of reports that it remembers, newest first."""
     keeps_first = False
-    """It remembers the first report of a session, too."""
+    """It also remembers the first report of a session."""
     estimates_after_compaction = False
-    """After a compaction it goes by an estimate of the new buffer until the next report, not by what it has learned."""
+    """After a compaction it estimates the new buffer until the next report, instead of using what it has learned."""
     memory_setting: tuple[str, str] | None = None
-    """The setting, with its value, by which a tier has a summary made where none is at hand (`PolicyInput.summary`)."""
+    """(setting, value) with which a tier generates a summary if `PolicyInput.summary` is empty."""
 
     @property
     def reference(self) -> str:
-        """What names it on every face: its file, else its name."""
+        """What identifies the policy in window and commands: its file, else its name."""
         return self.source or self.name
 
     # settings and state
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:
-        """Settings from `KEY=VALUE` pairs, by the harness's own spelling or snake_case, case ignored.
+        """Return settings from `KEY=VALUE` pairs, by the harness's own spelling or snake_case, case ignored.
 
-        `window`: that of the session's model, which most harnesses follow. Raises InspectorError with a sentence for an
-        unknown key or a value outside its hard limits.
+        Args:
+            window: tokens of the session's model, which most harnesses use; None if unknown.
+
+        Raises:
+            InspectorError: for an unknown key or a value outside its hard limits.
         """
         return read_settings(self.settings_type(), values, window, follows=True)
 
     def of_client(self, client: str) -> SettingPairs:
-        """Settings that follow from the program that wrote the session, with its version (`Session.client`)."""
+        """Return the settings that follow from the program and version that wrote the session (`Session.client`)."""
         return ()
 
     def fresh(self, settings: S) -> R:
-        """Running state at the start of a session."""
+        """Return the running state at the start of a session."""
         return self.state_type()
 
     def load(self, settings: S, data: Json) -> R:
-        """Running state from its JSON; what is missing is as at the start. Raises InspectorError."""
+        """Return the running state from its JSON; missing fields are as at the start. Raises InspectorError."""
         if not isinstance(data, Mapping):
             raise InspectorError("The state file must hold a JSON object, as --save-state writes it.")
         try:
@@ -106,54 +108,54 @@ class Policy(Generic[S, R]):
             raise InspectorError(f"The state file cannot be read: {error}.") from None
 
     def parsed(self, data: Mapping[str, Any]) -> R:
-        """The state that the object holds. Raises TypeError, ValueError, AttributeError or KeyError."""
+        """Return the state from its JSON object. Raises TypeError, ValueError, AttributeError or KeyError."""
         start = asdict(self.state_type())  # type: ignore[call-overload]
-        found = {name: data.get(name, value) for name, value in start.items()}
-        wanted = {str: "a text", bool: "true or false"}
-        for name, value in found.items():
+        values = {name: data.get(name, value) for name, value in start.items()}
+        expected = {str: "a text", bool: "true or false"}
+        for name, value in values.items():
             if type(value) is not type(start[name]) or (isinstance(value, int) and value < 0):
-                raise ValueError(f"{name} must be {wanted.get(type(start[name]), 'a whole number')}")
-        return self.state_type(**found)
+                raise ValueError(f"{name} must be {expected.get(type(start[name]), 'a whole number')}")
+        return self.state_type(**values)
 
     def dump(self, running: R) -> dict[str, Any]:
-        """Running state as JSON, readable by `load`."""
+        """Return the running state as JSON that `load` reads."""
         return asdict(running)  # type: ignore[call-overload, no-any-return]
 
     def learn(self, running: R, settings: S, estimated: int, reported: int) -> R:
-        """Feed one (raw estimate, reported prompt tokens) pair to the calibration, where there is one."""
+        """Add a pair of raw estimate and reported prompt tokens to the calibration, if the policy has one."""
         return running
 
     def calibrated(self, running: R, settings: S, samples: Sequence[tuple[int, int]]) -> R:
-        """With the calibration that is learned from these (raw estimate, reported) pairs alone. Asked only where
-        `prompt_estimator` is given."""
+        """Return the state with a calibration from these (raw estimate, reported) pairs alone. Called only if the
+        policy has a `prompt_estimator`."""
         return running
 
     def breaker(self, context: PolicyContext[S, R]) -> BreakerState | None:
-        """The circuit breaker; None where the harness has none."""
+        """Return the circuit breaker; None if the harness has none."""
         return None
 
     # what is due
 
     def measure(self, context: PolicyContext[S, R]) -> tuple[int, int]:
-        """(raw estimate, calibrated estimate) of the buffer, by the policy's own estimator."""
+        """Return (raw estimate, calibrated estimate) of the buffer, by the policy's own estimator."""
         raise NotImplementedError
 
     def watermarks(self, settings: S) -> tuple[Watermark, ...]:
-        """The lines, lowest first."""
+        """Return the watermarks, lowest first."""
         return ()
 
     def due(self, context: PolicyContext[S, R]) -> Verdicts:
-        """A verdict for every tier, in the policy's order. Pure; changes nothing."""
+        """Return a verdict for every tier, in the policy's order. Changes nothing."""
         return ()
 
     def believed(self, context: PolicyContext[S, R], verdicts: Verdicts | None = None) -> int:
-        """The policy's own count of the buffer: the tokens that it compares with its lowest watermark.
+        """Return the policy's own count of the buffer: the tokens that it compares with its lowest watermark.
 
-        A tier without a watermark may have a limit as well, but of something else (how much of old outputs it would
-        clear). Where no tier compares the buffer with a watermark: the calibrated measure. O(messages).
+        Without a tier that compares the buffer with a watermark it is the calibrated measure. (A tier without a
+        watermark may have a limit of something else, such as the tokens of old outputs.) O(messages).
 
         Args:
-            verdicts: those of `due(context)`, where the caller has them.
+            verdicts: those of `due(context)`; None if the caller has none.
         """
         with_line = {tier for line in self.watermarks(context.settings) for tier in line.tiers}
         for verdict in self.due(context) if verdicts is None else verdicts:
@@ -164,27 +166,28 @@ class Policy(Generic[S, R]):
     # what is done
 
     def tier(self, name: str, context: PolicyContext[S, R]) -> Done[R]:
-        """Run one tier whether or not it is due. Raises InspectorError for an unknown name."""
+        """Run a tier, due or not. Raises InspectorError for an unknown name."""
         yield from ()
         raise self.unknown(name)
 
     def before_call(self, context: PolicyContext[S, R]) -> AllDone[R]:
-        """What the harness does right before a model call, in its own order; each outcome starts from the one before.
+        """Run what the harness runs before a model call, in its own order; each outcome starts from the previous one.
 
-        After an overflow (`context.moment.overflow`): what it does before it tries again.
+        After an overflow (`context.moment.overflow`), run what it does before it tries again.
         """
         yield from ()
         return ()
 
     def after_turn(self, context: PolicyContext[S, R]) -> AllDone[R]:
-        """What the harness does after a model call and its tools: by default nothing."""
+        """Run what the harness runs after a model call and its tools: by default nothing."""
         yield from ()
         return ()
 
     def run_due(self, context: PolicyContext[S, R]) -> AllDone[R]:
-        """Everything that is due on this buffer, before the call or after it, in the policy's own order.
+        """Run everything that is due on this buffer, before the call or after it, in the policy's own order.
 
-        Never empty: where nothing is due, an outcome that changed nothing says so.
+        Returns:
+            The outcomes; if nothing is due, one that changed nothing.
         """
         done = yield from self.before_call(context)
         if not context.moment.overflow:
@@ -194,19 +197,22 @@ class Policy(Generic[S, R]):
         return (context.unchanged(self.tiers[0].name if self.tiers else self.name),)
 
     def needs_overflow(self, tier: str) -> bool:
-        """Does this tier, run by hand, have to be told that the model refused the buffer (`moment.overflow`)?"""
+        """Does this tier, run manually, need an overflow (`moment.overflow`)?"""
         return any(each.needs_overflow and each.name.lower() == tier.lower() for each in self.tiers)
 
     def unknown(self, tier: str) -> InspectorError:
-        """The sentence for a tier that there is not."""
+        """Return the error for an unknown tier."""
         names = ", ".join(each.name for each in self.tiers) or "none"
         return InspectorError(f"{self.title} has no tier {tier!r}. It has {names}.")
 
     # a turn of the agent: a conversation like a tier, which also yields AskModel and RunTools
 
     def turn(self, turn: TurnContext[S, R]) -> Conversation[TurnResult[R]]:
-        """Compaction where it is due, the model, its tools, and what follows them. Never raises a Failure: it is the
-        result's `error`. A harness whose turn goes otherwise replaces one of the four steps below."""
+        """Compact if due, ask the model, run its tools, and what follows them.
+
+        A Failure is not raised but is the result's `error`. A harness with another kind of turn overrides one of the
+        four steps below.
+        """
         error = yield from self.prepare(turn)
         while not error:
             try:
@@ -225,7 +231,7 @@ class Policy(Generic[S, R]):
         return turn.ended(error=error)
 
     def prepare(self, turn: TurnContext[S, R]) -> Conversation[str]:
-        """Before the model is asked. The error that ends the turn; empty = go on."""
+        """Prepare the model call. Return the error that ends the turn; empty to continue."""
         yield from self.compact(turn)
         return ""
 
@@ -234,8 +240,11 @@ class Policy(Generic[S, R]):
         return isinstance(failure, ContextWindowExceeded)
 
     def recover(self, turn: TurnContext[S, R], error: str) -> Conversation[str]:
-        """The model refused the buffer: compact, once, and only where that changes the buffer is it asked again. The
-        error that ends the turn; empty = ask again."""
+        """Compact once, after the model refused the buffer.
+
+        Returns:
+            The error that ends the turn; empty to ask again, which only helps if the buffer has changed.
+        """
         if turn.now.moment.overflow:
             return f"context window exceeded again after compaction: {error}"
         before = turn.buffer.messages
@@ -244,7 +253,11 @@ class Policy(Generic[S, R]):
         return error if turn.buffer.messages == before else ""
 
     def accept(self, turn: TurnContext[S, R], answer: Answer) -> Conversation[Answer | None]:
-        """The answer is learned from and added. What its calls are run of; None = the model is asked again."""
+        """Learn from the answer and add it.
+
+        Returns:
+            The answer whose calls are run; None to ask the model again.
+        """
         yield from ()
         if answer.usage is not None:
             estimated, _ = self.measure(turn.now)
@@ -253,8 +266,8 @@ class Policy(Generic[S, R]):
         return answer
 
     def act(self, turn: TurnContext[S, R], answer: Answer) -> Conversation[None]:
-        """The calls are run, and then the tiers that fire after a turn."""
-        turn.add((yield from turn.run_tools(calls_of(answer))))
+        """Run the calls, and then the tiers that fire after a turn."""
+        turn.add((yield from turn.run_tools(list_calls(answer))))
         upto = next((message.id for message in reversed((*turn.buffer.messages[-1:], *answer.messages))), "")
         report = CallReport(upto, answer.usage, answer.finish, turn.now.moment.model)
         turn.update_moment(usage=answer.usage, finish=answer.finish, reports=(report,) if upto else ())
@@ -262,23 +275,23 @@ class Policy(Generic[S, R]):
         turn.apply(*(yield from self.after_turn(turn.now)))
 
     def compact(self, turn: TurnContext[S, R]) -> Conversation[None]:
-        """Whatever is due before a call."""
+        """Run whatever is due before a call."""
         self.announce(turn, [tier.name for tier in self.tiers if not tier.after_turn])
         turn.apply(*(yield from self.before_call(turn.now)))
 
     def announce(self, turn: TurnContext[S, R], tiers: Sequence[str]) -> None:
-        """Tell who watches which of these tiers are about to fire."""
+        """Announce to the turn's observer which of these tiers are about to fire."""
         if tiers:
             turn.announce(self.due, tiers)
 
 
 CHARACTERS = Pi()
-"""Four UTF-16 units a token, rounded up message by message: what the harnesses below count with, or nearly."""
+"""Four UTF-16 units a token, rounded up per message: the estimator of most harnesses, or close to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleSettings:
-    """What every harness has. Add fields of your own in a subclass, with `setting`."""
+    """The settings of every harness. Add further fields in a subclass, with `setting`."""
 
     context_window_tokens: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -289,7 +302,7 @@ class SimpleSettings:
         return self.mode == "safe"
 
     def share(self, limit: int) -> str:
-        """`60% of 200,000, the model's`, for verdicts."""
+        """Return `60% of 200,000, the model's`, for verdicts."""
         window = self.context_window_tokens
         return f"{per_cent(limit / window)} of {describe_window(window, self.window_from)}"
 
@@ -305,10 +318,12 @@ class SimpleState:
     first_reported: int = 0
 
     def tokens(self, raw: int) -> int:
-        """What a buffer measures that is estimated so. What the file lacks is added; an estimator that counts too much
-        is scaled down. A buffer that became smaller lies on the line from the first report to the last: the first tells
-        what the file lacks, which stays; what was missing beyond that was the estimator's error and went with what it
-        was made on."""
+        """Return the size of a buffer with the estimate `raw`, by the reports.
+
+        The tokens that the file lacks are added; an estimator that counts too much is scaled down. A buffer that became
+        smaller is on the line from the first report to the last: the first report shows what the file lacks, and the
+        rest of the difference is the estimator's error, which shrinks with the buffer.
+        """
         estimated, reported = self.estimated, self.reported
         if raw < estimated and self.first_estimated < estimated and 0 < self.first_reported < reported:
             grown = (reported - self.first_reported) / (estimated - self.first_estimated)
@@ -322,8 +337,10 @@ Simple = TypeVar("Simple", bound=SimpleSettings)
 
 
 class SimplePolicy(Policy[Simple, SimpleState]):
-    """A harness that goes by what was reported last, and runs its tiers one after the other where they are due. A
-    subclass has `name`, `title`, `settings_type`, and where it has `tiers`, also `watermarks`, `due` and `tier`."""
+    """A harness that uses the last reported size, and runs its tiers in order if they are due.
+
+    A subclass has `name`, `title`, `settings_type`; if it has `tiers`, also `watermarks`, `due` and `tier`.
+    """
 
     state_type = SimpleState
     samples = 1
@@ -333,16 +350,18 @@ class SimplePolicy(Policy[Simple, SimpleState]):
         if estimated <= 0 or reported <= 0:
             return running
         first = running.first_estimated, running.first_reported
-        return SimpleState(estimated, reported, running.failures, *(first if first[1] else (estimated, reported)))
+        if not running.first_reported:
+            first = estimated, reported
+        return SimpleState(estimated, reported, running.failures, *first)
 
     def measure(self, context: PolicyContext[Simple, SimpleState]) -> tuple[int, int]:
-        """By characters, and the reports (`SimpleState.tokens`)."""
+        """Measure by characters, corrected by the reports (`SimpleState.tokens`)."""
         buffer = context.buffer
         raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(buffer.prompt.system or "")
         return raw, context.running.tokens(raw)
 
     def tokens(self, context: PolicyContext[Simple, SimpleState]) -> int:
-        """What watermarks are compared with."""
+        """Return the size that is compared with watermarks."""
         return self.measure(context)[1]
 
     def before_call(self, context: PolicyContext[Simple, SimpleState]) -> AllDone[SimpleState]:
@@ -361,15 +380,15 @@ class SimplePolicy(Policy[Simple, SimpleState]):
         return done
 
     def from_limit(self, tier: str, limit: int, tokens: int, context: PolicyContext[Simple, SimpleState]) -> Verdict:
-        """Of a tier that fires from its limit on, and where the model refused the buffer."""
-        reached, overflow = tokens >= limit, context.moment.overflow
-        due = (reached or bool(overflow)) and bool(context.messages)
-        why = overflow or compared(tokens, limit, context.settings.share(limit), reached)
-        return Verdict(tier, due, why, tokens, limit)
+        """Return the verdict of a tier that fires on its limit and above, and after an overflow."""
+        is_reached, overflow = tokens >= limit, context.moment.overflow
+        is_due = (is_reached or bool(overflow)) and bool(context.messages)
+        why = overflow or compared(tokens, limit, context.settings.share(limit), is_reached)
+        return Verdict(tier, is_due, why, tokens, limit)
 
 
 def compared(tokens: int, limit: int, of: str, reached: bool, *, above: bool = False) -> str:
-    """`118,402 of 120,000 (60% of 200,000): 1,598 to go`. `above`: it fires above the limit, not on it."""
+    """Return `118,402 of 120,000 (60% of 200,000): 1,598 to go`. `above`: the tier fires above the limit, not on it."""
     if reached:
         return f"{tokens:,} of {limit:,} ({of}): {tokens - limit:,} over"
     return f"{tokens:,} of {limit:,} ({of}): {limit - tokens + above:,} to go"
@@ -382,7 +401,7 @@ def settled(
     events: Sequence[Event],
     changed: Mapping[str, FateName],
 ) -> Outcome[SimpleState]:
-    """An outcome that changed the buffer. In safe mode calls and results are paired up, and what grew is not done."""
+    """Return an outcome that changed the buffer. Safe mode pairs calls with results, and refuses a larger buffer."""
     before, running = context.buffer, context.running
     if not context.settings.safe:
         return Outcome(tier, after, running, tuple(events), changed=changed)
@@ -395,5 +414,5 @@ def settled(
 def failed(
     tier: str, context: PolicyContext[Simple, SimpleState], error: str, events: Sequence[Event] = ()
 ) -> Outcome[SimpleState]:
-    """An outcome that left the buffer as it was."""
+    """Return an outcome that left the buffer unchanged."""
     return Outcome(tier, context.buffer, context.running, tuple(events), succeeded=False, error=error)

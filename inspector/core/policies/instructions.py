@@ -1,8 +1,8 @@
-"""What a policy may touch of a buffer that a proxy forwards: the client's instructions among the messages stay.
+"""Keep the client's instructions among the messages of a buffer that a proxy forwards, whatever the policy does.
 
-They are what other clients send as the system prompt: items of the system, and what the client wrote in the user's name
-before the first answer (AGENTS.md, reminders). Window, commands and proxy act on such a buffer through `acting`, so
-that they show and send the same.
+Such instructions are what other clients send as the system prompt: messages of the system, and what the client wrote in
+the user's name before the first answer (AGENTS.md, reminders). Window, commands and proxy use `acting` for such a
+buffer, so that they show and send the same.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ AnyContext = PolicyContext[Any, Any]
 
 
 def acting(policy: Policy[Any, Any], context: AnyContext) -> Policy[Any, Any]:
-    """The policy as it acts on this buffer: it leaves the instructions where they are, if the buffer's sender does."""
+    """Return the policy as it acts on this buffer: it keeps the instructions in place if the client does."""
     if isinstance(policy, InstructionKeeper) or not context.moment.keeps_instructions:
         return policy
     return InstructionKeeper(policy)
 
 
 class InstructionKeeper(Policy[Any, Any]):
-    """A policy that is given the instructions as part of the system prompt, and whose outcomes get them back."""
+    """A policy that sees the instructions as part of the system prompt, and whose outcomes contain them again."""
 
     def __init__(self, inner: Policy[Any, Any]) -> None:
         self._inner = inner
@@ -89,58 +89,73 @@ class InstructionKeeper(Policy[Any, Any]):
         return self._completed(context, (yield from self._inner.run_due(self._bare(context))))
 
     def _bare(self, context: AnyContext) -> AnyContext:
-        """The context without the instructions. What a harness that counts its prompt measures does not change."""
-        bare, by = without_instructions(context.buffer), self.prompt_estimator
-        if by is None or bare is context.buffer:
+        """Return the context without the instructions. The measure of a harness that counts its prompt stays equal."""
+        bare, estimator = without_instructions(context.buffer), self.prompt_estimator
+        if estimator is None or bare is context.buffer:
             return context.with_buffer(bare)
-        whole = buffer_tokens(by, context.messages, context.buffer.prompt)
-        lacking = whole - buffer_tokens(by, bare.messages, bare.prompt)
-        prompt = replace(bare.prompt, unseen=bare.prompt.unseen + lacking)
+        whole_tokens = buffer_tokens(estimator, context.messages, context.buffer.prompt)
+        missing_tokens = whole_tokens - buffer_tokens(estimator, bare.messages, bare.prompt)
+        prompt = replace(bare.prompt, unseen=bare.prompt.unseen + missing_tokens)
         return context.with_buffer(Buffer(bare.messages, prompt))
 
     def _completed(self, context: AnyContext, outcomes: Sequence[Outcome[Any]]) -> tuple[Outcome[Any], ...]:
-        """The outcomes with the instructions in their buffers; a buffer that did not change is that of the context."""
-        bare, found = without_instructions(context.buffer).messages, list[Outcome[Any]]()
+        """Return the outcomes with the instructions in their buffers; an unchanged buffer is that of the context."""
+        bare = without_instructions(context.buffer).messages
+        completed: list[Outcome[Any]] = []
         for outcome in outcomes:
             is_changed = outcome.buffer.messages != bare
             buffer = with_instructions(context.buffer, outcome.buffer) if is_changed else context.buffer
-            found.append(replace(outcome, buffer=buffer))
-        return tuple(found)
+            completed.append(replace(outcome, buffer=buffer))
+        return tuple(completed)
 
 
 def without_instructions(buffer: Buffer) -> Buffer:
-    """What a policy may touch, under a system prompt that holds the rest."""
+    """Return the messages that a policy may change, with the instructions moved into the system prompt."""
     instructions = _instructions(buffer.messages)
     if not instructions:
         return buffer
-    texts = [buffer.prompt.system or "", *(message.text for message in buffer.messages if message.id in instructions)]
-    prompt = replace(buffer.prompt, system="\n\n".join(text for text in texts if text))
-    return Buffer(tuple(message for message in buffer.messages if message.id not in instructions), prompt)
+    texts = [buffer.prompt.system or ""]
+    texts += [message.text for message in buffer.messages if message.id in instructions]
+    rest = tuple(message for message in buffer.messages if message.id not in instructions)
+    prompt = replace(buffer.prompt, system="\n\n".join(filter(None, texts)))
+    return Buffer(rest, prompt)
 
 
 def with_instructions(before: Buffer, after: Buffer) -> Buffer:
-    """What a policy made of `without_instructions(before)`, as it is sent: each instruction after the same message as
-    before. Where all before it is gone it follows what was put in their place, so that nothing else comes to begin the
-    conversation.
+    """Return `after`, made from `without_instructions(before)`, with each instruction after the same message as before.
+
+    If all messages before an instruction were removed, it follows their replacement, so that the conversation still
+    begins with the same message.
     """
     instructions = _instructions(before.messages)
     if not instructions:
         return after
-    old, stay = {message.id for message in before.messages}, {message.id for message in after.messages}
-    front: list[Message] = []
-    behind: dict[str, list[Message]] = {}
-    place, is_first = "", True
-    for message in before.messages:
-        if message.id in instructions:
-            (front if is_first else behind.setdefault(place, [])).append(message)
-            continue
-        is_first = False
-        place = message.id if message.id in stay else place
-    new = tuple(takewhile(lambda message: message.id not in old, after.messages))
-    woven = list[Message]()
+    old_ids = {message.id for message in before.messages}
+    leading, following = _anchor_instructions(before, instructions, {message.id for message in after.messages})
+    new = tuple(takewhile(lambda message: message.id not in old_ids, after.messages))
+    merged: list[Message] = []
     for message in after.messages[len(new) :]:
-        woven += [message, *behind.get(message.id, ())]
-    return Buffer((*front, *new, *behind.get("", ()), *woven), before.prompt)
+        merged.append(message)
+        merged += following.get(message.id, ())
+    return Buffer((*leading, *new, *following.get("", ()), *merged), before.prompt)
+
+
+def _anchor_instructions(
+    before: Buffer, instructions: set[str], remaining: set[str]
+) -> tuple[list[Message], dict[str, list[Message]]]:
+    """Return (instructions in front of everything, the others by the id of the remaining message that they follow)."""
+    leading: list[Message] = []
+    following: dict[str, list[Message]] = {}
+    anchor, is_leading = "", True
+    for message in before.messages:
+        if message.id not in instructions:
+            is_leading = False
+            anchor = message.id if message.id in remaining else anchor
+        elif is_leading:
+            leading.append(message)
+        else:
+            following.setdefault(anchor, []).append(message)
+    return leading, following
 
 
 def _instructions(messages: Sequence[Message]) -> set[str]:
@@ -150,7 +165,7 @@ def _instructions(messages: Sequence[Message]) -> set[str]:
 
 
 def _is_by_client(message: Message) -> bool:
-    """Did the client write all of it in the user's name?"""
+    """Did the client write the whole message in the user's name?"""
     if message.role != "user" or not message.parts:
         return False
     if not all(isinstance(part, Text) for part in message.parts):

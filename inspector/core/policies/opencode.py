@@ -1,10 +1,10 @@
-"""opencode: old tool outputs are pruned; then a summary, with a tail of the newest turns (spec Part 3).
+"""opencode: old tool outputs are pruned; then a summary, with a tail of the newest turns.
 
-docs/policies.md says where that is silent and what is done here. Besides: what the client wrote in the user's name
-belongs to the turn before it; pruning is checked after every call, opencode checks when the agent has come to rest (two
-newest turns are protected, so it prunes once a turn here as well); the tail is measured by characters over 4, pruning
-by those of the output alone; the wording of the request is ours. Before the summary stands a user message, after the
-tail one that says to go on.
+docs/policies.md says what its source leaves open and what is done here. Further: what the client wrote in the user's
+name belongs to the turn before it; pruning is checked after every call, while opencode checks when the agent has
+finished (two newest turns are protected, so it prunes once a turn here as well); the tail is measured by characters
+over 4, pruning by those of the output alone; the wording of the request is ours. A user message precedes the summary,
+and one that asks to continue follows the tail.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ UPDATE = "There is an earlier summary. Write it anew with what came since: what 
 
 @dataclass(frozen=True, slots=True)
 class OpencodeSettings(SimpleSettings):
-    """opencode's constants."""
+    """The constants of opencode."""
 
     max_output_tokens: int = setting(32_000, "the model's output budget; at most a quarter of the window", low=0)
     reserved: int = setting(20_000, "tokens kept free besides; at most the output budget", low=0)
@@ -53,13 +53,13 @@ class OpencodeSettings(SimpleSettings):
 
     @property
     def usable(self) -> int:
-        """Context less output budget less min(20,000, output budget). Reached, it compacts."""
+        """Tokens at which it compacts: the window less the output budget less min(20,000, output budget)."""
         output = min(self.max_output_tokens, self.context_window_tokens // 4)
         return max(1, self.context_window_tokens - output - min(self.reserved, output))
 
     @property
     def tail_tokens(self) -> int:
-        """25% of `usable`, between 2,000 and 15,000."""
+        """Tokens of the tail: 25% of `usable`, between 2,000 and 15,000."""
         return min(self.tail_max, max(self.tail_min, int(self.usable * self.tail_share)))
 
 
@@ -83,7 +83,7 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
 
     def due(self, context: OpencodeContext) -> Verdicts:
         settings = context.settings
-        places, freed = prunable(context.messages, settings)
+        places, freed = find_prunable(context.messages, settings)
         more = settings.prune and freed > settings.prune_minimum
         prune = f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
         return (
@@ -94,20 +94,20 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
     def tier(self, name: str, context: OpencodeContext) -> Done[SimpleState]:
         match name.lower():
             case "prune":
-                return _prune(context, prunable(context.messages, context.settings)[0])
+                return _prune(context, find_prunable(context.messages, context.settings)[0])
             case "compact":
                 return (yield from _compact(context))
         raise self.unknown(name)
 
     def before_call(self, context: OpencodeContext) -> AllDone[SimpleState]:
-        """Without a look at what could be pruned, which takes longer than all else."""
+        """Compact if due. What could be pruned is not computed here, because that takes longest."""
         if not context.moment.overflow and self.tokens(context) < context.settings.usable:
             return ()
         return ((yield from _compact(context)),)
 
 
-def prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tuple[list[int], int]:
-    """Places of the outputs that pruning would clear, and their tokens. O(messages)."""
+def find_prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tuple[list[int], int]:
+    """Return the places of the outputs that pruning would clear, and their tokens. O(messages)."""
     names = {call.id: call.name for message in messages for call in message.calls}
     places: list[int] = []
     turns = seen = freed = 0
@@ -144,14 +144,14 @@ def _prune(context: OpencodeContext, places: Sequence[int]) -> Outcome[SimpleSta
 
 def _compact(context: OpencodeContext) -> Done[SimpleState]:
     messages, overflow = context.messages, context.moment.overflow
-    head, tail = _replayed(messages) if overflow else ((), ())
+    head, tail = _split_before_prompt(messages) if overflow else ((), ())
     if not head:
-        start = tail_start(messages, context.settings.tail_tokens)
+        start = find_tail_start(messages, context.settings.tail_tokens)
         head, tail = messages[:start], messages[start:]
     if not head:
         return failed(COMPACT, context, "nothing_to_compact")
     try:
-        text = yield from _summary(head, context.moment.instructions)
+        text = yield from _request_summary(head, context.moment.instructions)
     except Failure:
         return failed(COMPACT, context, "provider_failure")
     if not text.strip():
@@ -161,24 +161,26 @@ def _compact(context: OpencodeContext) -> Done[SimpleState]:
     if not (overflow and tail):
         new.append(inserted("opencode-go-on", "user", GO_ON, head))
     stays = {message.id for message in tail}
-    changed: dict[str, FateName] = {m.id: "summarised" for m in messages if m.id not in stays}
+    changed: dict[str, FateName] = {message.id: "summarised" for message in messages if message.id not in stays}
     events = (Event("session.compacted", {"step": context.moment.step, "tail_messages": len(tail)}),)
     return settled(COMPACT, context, context.buffer.with_messages(new), events, changed)
 
 
-def _replayed(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-    """After an overflow: what stood before the user's last message is summarised, that message is sent again. What
-    came after it is dropped. Nothing where the user spoke only once."""
+def _split_before_prompt(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+    """Return (messages to summarise, the user's last message) for a compaction after an overflow.
+
+    That message is sent again, and what follows it is dropped. Both are empty if the user wrote only one message.
+    """
     turns = [at for at, message in enumerate(messages) if message.from_user]
     if len(turns) < 2:
         return (), ()
     return messages[: turns[-1]], (messages[turns[-1]],)
 
 
-def _summary(head: Sequence[Message], instructions: str) -> Conversation[str]:
+def _request_summary(head: Sequence[Message], instructions: str) -> Conversation[str]:
     former = next((message for message in reversed(head) if message.summary and message.role == "assistant"), None)
     fresh = [message for message in head if not message.summary]
-    text = "\n\n".join(line for message in fresh for line in _lines(message))
+    text = "\n\n".join(line for message in fresh for line in _describe_parts(message))
     if former is not None:
         text = UPDATE.format(summary=former.text) + text
     request = f"{INSTRUCTIONS}\n{instructions}".strip()
@@ -186,10 +188,11 @@ def _summary(head: Sequence[Message], instructions: str) -> Conversation[str]:
     return answer.text
 
 
-def tail_start(messages: Sequence[Message], budget: int) -> int:
-    """Where the tail begins: whole turns from the newest back while they fit, then as much of the next as fits.
+def find_tail_start(messages: Sequence[Message], budget: int) -> int:
+    """Return where the tail begins: the newest turns that fit the budget, then as much of the next one as fits.
 
-    The number of messages where there is no tail.
+    Returns:
+        The number of messages if there is no tail.
     """
     sizes = [0] * (len(messages) + 1)  # tokens from each place to the end
     for at in range(len(messages) - 1, -1, -1):
@@ -204,13 +207,16 @@ def tail_start(messages: Sequence[Message], budget: int) -> int:
     return start if start > 0 else len(messages)
 
 
-def _lines(message: Message) -> Iterator[str]:
-    """A line a part, for the summariser: results cut; thinking and what only the provider reads left out."""
-    who = "User" if message.role == "user" else "System" if message.role == "system" else "Assistant"
+_SPEAKERS = {"user": "User", "system": "System"}
+
+
+def _describe_parts(message: Message) -> Iterator[str]:
+    """Yield a line for each part, for the summariser: results cut, without thinking and opaque parts."""
+    speaker = _SPEAKERS.get(message.role, "Assistant")
     for part in message.parts:
         match part:
             case Text(text=text) if text:
-                yield f"[{who}]: {text}"
+                yield f"[{speaker}]: {text}"
             case ToolCall():
                 yield f"[Tool call]: {part.name}({dumps(part.arguments)})"
             case ToolResult(content=text):

@@ -1,7 +1,7 @@
-"""A policy at a place of a session: the one file that puts a `PolicyContext` together.
+"""A policy at a place of a session: the only file that makes a `PolicyContext`.
 
-Every face asks here (window, commands, sweep, replay, proxy, agent): which settings hold, which buffer the harness has,
-what it would have learned by then, what it may know, and what it believes the size of the buffer to be.
+Window, commands, sweep, replay, proxy and agent ask here which settings hold, which buffer the harness has, what it
+would have learned by then, what it may know, and what its own count of the buffer is.
 """
 
 from dataclasses import dataclass, replace
@@ -15,24 +15,24 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.instructions import acting
 from inspector.core.policies.settings import SettingPairs, has_setting, window_pairs
 from inspector.core.policies.verdict import CallReport, PolicyInput
-from inspector.core.session import Filed, PolicyState, Thread
+from inspector.core.session import Filed, PolicyState, Request, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
 from inspector.core.usage import cache_ttl
 
 FAILED = ("error", "aborted")
-"""How a call ends that has no answer to build on."""
+"""Finish reasons of a call without a usable answer."""
 FORCED = "forced by hand"
-"""What a tier that needs an overflow is told where there was none."""
+"""The overflow that a tier is given which needs one but is run manually."""
 NO_WINDOW = Window(None, "unknown")
 _LOOK = 64
-"""Calls to look back for usage."""
+"""How many calls to look back for usage."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """What somebody chose for a policy. Everything else in a `PolicyContext` follows from the place in the session."""
+    """What the user chose for a policy. The rest of a `PolicyContext` follows from the place in the session."""
 
     settings: SettingPairs = ()
     """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
@@ -41,30 +41,30 @@ class PolicyChoice:
     summary: str = ""
     """Session memory for L2."""
     recorded: bool = False
-    """Instead of `summary`: the newest summary that the session itself had recorded by the place."""
+    """Use the newest summary that the session itself had recorded by the place, instead of `summary`."""
     instructions: str = ""
     """What a manual compaction should keep."""
 
 
 def preset(policy: Policy[Any, Any], window: Window, client: str = "") -> SettingPairs:
-    """Settings that hold before those that somebody chooses: by the client that wrote the session (`Session.client`),
-    and the user's word on the model's window, which holds for every policy."""
+    """Return the settings that hold unless overridden: those of the client that wrote the session (`Session.client`),
+    and the model's window if the user gave it, which holds for every policy."""
     return (*policy.of_client(client), *window_pairs(window.tokens if window.source == "user" else None))
 
 
 def settings_for(policy: Policy[Any, Any], pairs: SettingPairs, window: Window, client: str = "") -> Any:
-    """The policy's settings: preset, then `pairs`. Raises InspectorError."""
+    """Return the policy's settings: the preset ones, overridden by `pairs`. Raises InspectorError."""
     return _parsed(policy, (*preset(policy, window, client), *pairs), window.tokens)
 
 
 @lru_cache(maxsize=64)
 def _parsed(policy: Policy[Any, Any], pairs: SettingPairs, window: int | None) -> Any:
-    """Cached: each panel asks, at each step of the playhead."""
+    """Parse the settings. Cached, because every panel asks at each step of the playhead."""
     return policy.settings(pairs, window)
 
 
 def own_pairs(policy: Policy[Any, Any], pairs: SettingPairs) -> SettingPairs:
-    """Those of the pairs whose name is a setting of the policy: `--set` is given to several."""
+    """Return the pairs that name a setting of the policy: `--set` may be for several policies."""
     settings = policy.settings()
     return tuple(pair for pair in pairs if has_setting(settings, pair[0]))
 
@@ -78,11 +78,11 @@ def context_at(
     client: str = "",
     tier: str = "",
 ) -> PolicyContext[Any, Any]:
-    """What the policy goes by before request `at` (`len(requests)` = after the last one). O(messages).
+    """Return what the policy reads before request `at` (`len(requests)`: after the last one). O(messages).
 
     Args:
         client: the program that wrote the session (`Session.client`).
-        tier: the tier that is to be run by hand.
+        tier: the tier that is run manually; empty for none.
 
     Raises:
         InspectorError: for an impossible setting.
@@ -96,7 +96,7 @@ def context_at(
 def chosen_moment(
     policy: Policy[Any, Any], choice: PolicyChoice, thread: Thread, at: int, tier: str = ""
 ) -> PolicyInput:
-    """What the policy may know before request `at`, what the user chose included. `tier`: as in `context_at`."""
+    """Return what the policy may know before request `at`, with the user's choices. `tier` as in `context_at`."""
     return moment_at(
         thread,
         at,
@@ -108,50 +108,56 @@ def chosen_moment(
 
 
 def summary_at(choice: PolicyChoice, thread: Thread, at: int) -> str:
-    """The session memory for L2: what the user typed, or the newest summary that the session had recorded by then."""
+    """Return the session memory for L2: the user's text, or the newest summary that the session had recorded."""
     return recorded_summary(thread, at) if choice.recorded else choice.summary
 
 
 def moment_at(thread: Thread, at: int, **more: Any) -> PolicyInput:
-    """Before request `at` is sent (`len(requests)` = after the last one). `more`: what the user chose."""
-    last = thread.requests[at - 1] if 0 < at <= len(thread.requests) else None
-    model = thread.requests[at].model if at < len(thread.requests) else ""
-    return PolicyInput(
-        step=at,
-        model=model or thread.model,
-        usage=last.usage if last else None,
-        finish=last.finish if last else "",
-        agent="" if thread.id == "main" else thread.id,
+    """Return what a policy may know before request `at` (`len(requests)`: after the last one).
+
+    Args:
+        more: fields that the user chose.
+    """
+    requests = thread.requests
+    last = requests[at - 1] if 0 < at <= len(requests) else None
+    model = requests[at].model if at < len(requests) else ""
+    newest_first = range(at - 1, max(0, at - _LOOK) - 1, -1)
+    ttl = cache_ttl(requests[n].usage for n in newest_first)
+    agent = "" if thread.id == "main" else thread.id
+    moment = PolicyInput(step=at, model=model or thread.model, agent=agent, cache_ttl_s=ttl, **more)
+    if last is not None:
+        moment = replace(moment, usage=last.usage, finish=last.finish)
+    return replace(
+        moment,
         reports=reports_at(thread, at),
         filed=filed_at(thread, at),
         keeps_instructions=thread.keeps_instructions,
-        cache_ttl_s=cache_ttl(thread.requests[n].usage for n in range(at - 1, max(0, at - _LOOK) - 1, -1)),
-        **more,
     )
 
 
 def filed_at(thread: Thread, at: int) -> Filed:
-    """What the file tells beside the messages of request `at`. O(compactions)."""
-    kept = {one.summary.id: one.kept for one in thread.compactions if one.summary is not None}
-    return Filed(thread.records, thread.trailing if at >= len(thread.requests) else (), kept)
+    """Return what the file holds beside the messages of request `at`. O(compactions)."""
+    kept_counts = {
+        compaction.summary.id: compaction.kept for compaction in thread.compactions if compaction.summary is not None
+    }
+    return Filed(thread.records, thread.trailing if at >= len(thread.requests) else (), kept_counts)
 
 
 def reports_at(thread: Thread, at: int) -> tuple[CallReport, ...]:
-    """What `PolicyInput.reports` says before request `at`. Looks at few calls where usage is recorded at all."""
-    compacted = (one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request <= at)
-    found: list[CallReport] = []
-    for n in range(at - 1, max(0, at - _LOOK, *compacted) - 1, -1):
+    """Return `PolicyInput.reports` before request `at`. Reads few calls if usage is recorded at all."""
+    reports: list[CallReport] = []
+    for n in range(at - 1, max(0, at - _LOOK, *_summaries_until(thread, at)) - 1, -1):
         request = thread.requests[n]
         upto = _last_of_answer(request.view, thread.place(n + 1).view)
         if upto:
-            found.append(CallReport(upto, request.usage, request.finish, request.model))
+            reports.append(CallReport(upto, request.usage, request.finish, request.model))
             if request.usage is not None and request.finish not in FAILED:
                 break
-    return tuple(reversed(found))
+    return tuple(reversed(reports))
 
 
 def _last_of_answer(sent: View, after: View) -> str:
-    """Id of the last message of the answer to `sent`; empty where the buffer after it does not stand on `sent`."""
+    """Return the id of the last message of the answer to `sent`; empty if `after` does not continue `sent`."""
     length = len(sent)
     if len(after) < length:
         return ""
@@ -163,11 +169,10 @@ def _last_of_answer(sent: View, after: View) -> str:
 
 
 def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
-    """The buffer of request `at` (`len(requests)` = after the last record) as the harness has it.
+    """Return the buffer of request `at` (`len(requests)`: after the last record) as the harness has it.
 
-    A harness that counts its prompt knows what the transcript does not hold of it: there the unseen part takes part, in
-    the harness's own tokens. Where it ran the session itself, and the file records its state, it had the buffer as it
-    is recorded.
+    A harness that counts its prompt knows the tokens that are not in the file, so they count, in the harness's own
+    tokens. If it ran the session itself and the file records its state, it had the buffer as recorded.
     """
     buffer = thread.place(at).buffer()
     if policy.prompt_estimator is None or recorded_state(policy, thread, at) is not None:
@@ -192,10 +197,10 @@ def recorded_state(policy: Policy[Any, Any], thread: Thread, at: int) -> PolicyS
 
 
 def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> Any:
-    """Running state of a session that came to `at` as recorded: what the file records of it, else the calibration of
-    the calls before it.
+    """Return the running state at `at` of a session as recorded: the recorded state, else a calibration by the calls
+    before it.
 
-    Looks at the last calls only: older samples have left the calibration by then.
+    Only the last calls are read: older samples no longer count in the calibration.
     """
     recorded = recorded_state(policy, thread, at)
     if recorded is not None:
@@ -206,30 +211,41 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
         return policy.calibrated(running, settings, samples)
     if policy.learn(running, settings, 100, 200) is running:
         return running
-    first = max(0, at - MAX_SAMPLES)
-    if policy.estimates_after_compaction:
-        summaries = (one.before_request for one in thread.compactions if one.kind == "summary")
-        first = max(first, *(place for place in summaries if place <= at), 0)
-    told = [request for request in thread.requests[first:at] if request.usage is not None][-policy.samples :]
-    if told and policy.keeps_first:
-        told = [next(request for request in thread.requests if request.usage is not None), *told]
     moment = PolicyInput(keeps_instructions=thread.keeps_instructions)
-    for request in told:
+    for request in _requests_to_learn(policy, thread, at):
         sent = PolicyContext(request.buffer(), settings, running, moment)
         raw, _ = acting(policy, sent).measure(sent)
         running = policy.learn(running, settings, raw, request.usage.prompt if request.usage else 0)
     return running
 
 
+def _requests_to_learn(policy: Policy[Any, Any], thread: Thread, at: int) -> list[Request]:
+    """Return the requests with usage before `at` that the policy would have learned from, oldest first."""
+    first = max(0, at - MAX_SAMPLES)
+    if policy.estimates_after_compaction:
+        first = max(first, *_summaries_until(thread, at), 0)
+    reported = [request for request in thread.requests[first:at] if request.usage is not None][-policy.samples :]
+    if reported and policy.keeps_first:
+        oldest = next(request for request in thread.requests if request.usage is not None)
+        return [oldest, *reported]
+    return reported
+
+
+def _summaries_until(thread: Thread, at: int) -> list[int]:
+    """Return the requests before which a summary was recorded, up to `at`."""
+    summaries = (compaction.before_request for compaction in thread.compactions if compaction.kind == "summary")
+    return [place for place in summaries if place <= at]
+
+
 def believed_at(
     policy: Policy[Any, Any], settings: Any, thread: Thread, at: int, pressures: Pressures | None = None
 ) -> int:
-    """Tokens that the policy would measure before request `at`, by its own formula: what decides which tier fires.
+    """Return the policy's own count before request `at`, in tokens, which decides which tier fires.
 
     O(1) for a harness that calibrates an estimator, O(messages) for the others.
 
     Args:
-        pressures: of the thread, by any estimator, where the caller has them.
+        pressures: of the thread, by any estimator; None if the caller has none.
     """
     recorded = recorded_state(policy, thread, at)
     if policy.prompt_estimator is not None and recorded is not None and recorded.believed is not None:
@@ -244,15 +260,15 @@ def believed_at(
 
 
 def counts_by_itself(policy: Policy[Any, Any], thread: Thread, at: int) -> bool:
-    """Does it go by an estimate of its own before request `at`: a compaction was recorded, and no report since?"""
+    """Does the policy estimate before request `at`, because nothing was reported since a recorded compaction?"""
     if not policy.estimates_after_compaction:
         return False
-    places = [one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request <= at]
+    places = _summaries_until(thread, at)
     return bool(places) and all(request.usage is None for request in thread.requests[max(places) : at])
 
 
 def recorded_summary(thread: Thread, at: int) -> str:
-    """The newest summary that the session itself recorded before request `at`; empty where there is none."""
+    """Return the newest summary that the session recorded before request `at`; empty if there is none."""
     for compaction in reversed(thread.compactions):
         if compaction.before_request <= at and compaction.summary is not None:
             return compaction.summary.text

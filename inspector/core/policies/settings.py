@@ -1,13 +1,13 @@
-"""Settings as `KEY=VALUE`: read into the fields of a frozen dataclass, by any spelling the harness uses.
+"""Settings as `KEY=VALUE`, read into the fields of a frozen dataclass by any spelling that the harness uses.
 
-A field's metadata may hold `names` (further spellings), `low`, `high` (inclusive limits), `word` (taken instead of a
-number) and `derived` (worked out from the others, nobody sets it).
+A field's metadata may hold `names` (further spellings), `low` and `high` (inclusive limits), `word` (accepted instead
+of a number) and `derived` (computed from the others, cannot be set).
 
-The window is a setting like the others: a number, or `model`, which is the window of the session's model. A harness
-that asks its model for the window has `model` for its default; one with a window of its own keeps that.
+The window is a setting like the others: a number, or `model` for the window of the session's model. The default is
+`model` for a harness that asks its model for the window, else the harness's own window.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
@@ -17,18 +17,18 @@ from inspector.core.words import per_cent
 
 
 class UnknownSetting(InspectorError):
-    """The policy has no setting of that name. The sentence names those that it has."""
+    """The policy has no setting of that name. The message lists the ones that it has."""
 
 
 S = TypeVar("S")
 SettingPairs: TypeAlias = tuple[tuple[str, str], ...]
-"""What somebody set, as it was written: name and value. Which values all settings have follows with the window."""
+"""(name, value) of the settings that were chosen, as written. The values of the others depend on the window."""
 WindowFrom: TypeAlias = Literal["own", "model", "unknown", "set"]
-"""Whose window it is: the policy's own; the model's; its own, because the model's is not known; as somebody set it."""
+"""Where the window comes from: the policy, the model, the policy because the model's is unknown, or a setting."""
 MODEL = "model"
-"""What is written instead of a number where the window of the session's model is meant."""
+"""The value of a window setting that means the window of the session's model."""
 DERIVED = MappingProxyType({"derived": True})
-"""Metadata of a field that is worked out."""
+"""Metadata of a field that is computed."""
 WHOSE = {
     "own": "its own",
     "model": "the model's",
@@ -41,44 +41,49 @@ _WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false":
 def setting(
     default: Any, what: str, *, names: Sequence[str] = (), low: float | None = None, high: float | None = None
 ) -> Any:
-    """A dataclass field with its meaning, its further names and its hard limits (inclusive)."""
+    """Return a dataclass field with its meaning, its further names and its hard limits (inclusive)."""
     return field(default=default, metadata={"what": what, "names": tuple(names), "low": low, "high": high})
 
 
 def window_setting(default: int, *, low: int = 1, high: int | None = None) -> Any:
-    """The field of the window. Its dataclass has another one, `window_from`, that says whose it is."""
+    """Return the field of the window. The dataclass needs another field `window_from` that says where it comes from."""
     names = ("window", "context_window_tokens", "context_window")
     what = f"the window; {MODEL} = that of the session's model"
     return field(default=default, metadata={"what": what, "names": names, "low": low, "high": high, "word": MODEL})
 
 
 def settable_fields(settings: object) -> tuple[Field[Any], ...]:
-    """The fields that somebody may set."""
-    return tuple(one for one in fields(settings) if not one.metadata.get("derived"))  # type: ignore[arg-type]
+    """Return the fields that can be set."""
+    return tuple(option for option in fields(settings) if not option.metadata.get("derived"))  # type: ignore[arg-type]
 
 
 _FIRST = ("window", "ratio", "retain")
 
 
 def form_fields(settings: object) -> list[Field[Any]]:
-    """The same as a form lists them: what one plays with comes first."""
-    return sorted(settable_fields(settings), key=lambda one: not any(word in one.name for word in _FIRST))
+    """Return the fields in the order of a form: the settings that are changed most come first."""
+    return sorted(settable_fields(settings), key=lambda option: not any(word in option.name for word in _FIRST))
 
 
 def has_setting(settings: object, key: str) -> bool:
-    """Is this a name of one of the settings, in any spelling?"""
-    return plain_name(key) in _names(settings)
+    """Is this the name of a setting, in any spelling?"""
+    return plain_name(key) in _spellings(settings)
 
 
 def window_pairs(window: int | None) -> SettingPairs:
-    """The window that the user says the model has, as a setting: it holds for every policy, but for `--set`."""
+    """Return the user's window of the model as a setting, which holds for every policy unless `--set` overrides it."""
     return () if window is None else (("window", str(window)),)
 
 
 def read_settings(start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool) -> S:
-    """`start` with the window it is to have and the given values. Raises InspectorError.
+    """Return `start` with the right window and the given values.
 
-    `window` = that of the session's model, where it is known; `follows`: it is taken unless the values say otherwise.
+    Args:
+        window: tokens of the session's model; None if unknown.
+        follows: use that window unless the values set another.
+
+    Raises:
+        InspectorError: for an unknown name or an impossible value.
     """
     return apply_pairs(*take_window(start, values, window, follows=follows))
 
@@ -86,94 +91,107 @@ def read_settings(start: S, values: Iterable[tuple[str, str]], window: int | Non
 def take_window(
     start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
 ) -> tuple[S, SettingPairs]:
-    """As `read`, but of the values only the window is taken; the others are handed back."""
-    by_name, values = _names(start), tuple(values)
-    name = by_name["window"]
-    wanted = [text for key, text in values if by_name.get(plain_name(key)) == name] or [MODEL] * follows
-    others = tuple(pair for pair in values if by_name.get(plain_name(pair[0])) != name)
-    if not wanted:
+    """Return `start` with the right window, and the values that do not set it. Arguments as in `read_settings`."""
+    by_spelling, values = _spellings(start), tuple(values)
+    name = by_spelling["window"]
+    windows = [text for key, text in values if by_spelling.get(plain_name(key)) == name]
+    others = tuple(pair for pair in values if by_spelling.get(plain_name(pair[0])) != name)
+    if not windows and not follows:
         return start, others
-    if plain_name(wanted[-1]) != MODEL:
-        found = apply_pairs(start, ((name, wanted[-1]),))
-        same = not follows and getattr(found, name) == getattr(start, name)
-        whose: WindowFrom = "own" if same else "set"
+    chosen = windows[-1] if windows else MODEL
+    if plain_name(chosen) != MODEL:
+        settings = apply_pairs(start, ((name, chosen),))
+        is_same = not follows and getattr(settings, name) == getattr(start, name)
+        window_from: WindowFrom = "own" if is_same else "set"
+    elif window is None:
+        settings, window_from = start, "unknown"
     else:
-        found = start if window is None else replace(start, **{name: window})  # type: ignore[type-var]
-        whose = "unknown" if window is None else "model"
-    return replace(found, window_from=whose), others  # type: ignore[type-var]
+        settings, window_from = replace(start, **{name: window}), "model"  # type: ignore[type-var]
+    return replace(settings, window_from=window_from), others  # type: ignore[type-var]
 
 
-def share_of(tokens: int, window: int, whose: WindowFrom) -> str:
-    """`75%` for the label of a line. Of a window that is not the gauge's a share says nothing: `48k`."""
-    if whose == "own":
+def share_of(tokens: int, window: int, window_from: WindowFrom) -> str:
+    """Return the label of a line: `75%`, or `48k` if the window is not the gauge's, so that a share would mislead."""
+    if window_from == "own":
         return f"{tokens:,}" if tokens < 1_000 else f"{tokens / 1_000:.0f}k"
     return per_cent(tokens / window)
 
 
-def describe_window(tokens: int, whose: WindowFrom) -> str:
-    """Which window, and why: `64,000, its own`."""
-    return f"{tokens:,}, {WHOSE[whose]}"
+def describe_window(tokens: int, window_from: WindowFrom) -> str:
+    """Return the window and where it comes from: `64,000, its own`."""
+    return f"{tokens:,}, {WHOSE[window_from]}"
 
 
 def apply_pairs(settings: S, values: Iterable[tuple[str, str]]) -> S:
-    """`settings` with the given values. Raises InspectorError for an unknown name or an impossible value."""
-    by_name = _names(settings)
+    """Return `settings` with the given values. Raises InspectorError for an unknown name or an impossible value."""
+    by_spelling = _spellings(settings)
     hints = get_type_hints(type(settings))
-    words = {one.name: one.metadata["word"] for one in settable_fields(settings) if "word" in one.metadata}
+    words = {option.name: option.metadata.get("word", "") for option in settable_fields(settings)}
     for key, text in values:
-        name = by_name.get(plain_name(key))
+        name = by_spelling.get(plain_name(key))
         if name is None:
-            known = ", ".join(one.name for one in settable_fields(settings))
-            raise UnknownSetting(f"There is no setting {key!r}. Known: {known}.")
-        settings = replace(settings, **{name: _value(key, text, hints[name], words.get(name, ""))})  # type: ignore[type-var]
+            names = ", ".join(option.name for option in settable_fields(settings))
+            raise UnknownSetting(f"There is no setting {key!r}. Known: {names}.")
+        value = _parse_value(key, text, hints[name], words[name])
+        settings = replace(settings, **{name: value})  # type: ignore[type-var]
     return check_limits(settings)
 
 
 def check_limits(settings: S) -> S:
-    """The settings, if every value lies within its field's limits. Raises InspectorError."""
-    for one in fields(settings):  # type: ignore[arg-type]
-        value, low, high = getattr(settings, one.name), one.metadata.get("low"), one.metadata.get("high")
+    """Return the settings if every value is within its field's limits. Raises InspectorError."""
+    for option in fields(settings):  # type: ignore[arg-type]
+        value, low, high = getattr(settings, option.name), option.metadata.get("low"), option.metadata.get("high")
         if not isinstance(value, int | float):
             continue
         if (low is not None and value < low) or (high is not None and value > high) or value != value:
             bounds = f"at least {low:,}" if high is None else f"between {low or 0:,} and {high:,}"
-            raise InspectorError(f"{one.name} must be {bounds}, not {value:,}.")
+            raise InspectorError(f"{option.name} must be {bounds}, not {value:,}.")
     return settings
 
 
-def _names(settings: object) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in settable_fields(settings):
-        for name in (one.name, *one.metadata.get("names", ())):
-            found[plain_name(name)] = one.name
-    return found
+def _spellings(settings: object) -> dict[str, str]:
+    """Return the field's name by each of its spellings."""
+    by_spelling: dict[str, str] = {}
+    for option in settable_fields(settings):
+        for name in (option.name, *option.metadata.get("names", ())):
+            by_spelling[plain_name(name)] = option.name
+    return by_spelling
 
 
 def plain_name(name: str) -> str:
-    """Any spelling of a name in one."""
+    """Return a name without case and separators: the same for all its spellings."""
     return "".join(char for char in name.lower() if char.isalnum())
 
 
-def _value(key: str, text: str, hint: Any, word: str) -> Any:
+def _parse_value(key: str, text: str, hint: Any, word: str) -> Any:
+    """Return the text as the type of its field. `word` is also accepted by that field."""
     if get_origin(hint) is Literal:
-        for choice in get_args(hint):
-            if plain_name(str(choice)) == plain_name(text):
-                return choice
-        raise InspectorError(f"{key} must be one of {', '.join(map(str, get_args(hint)))}, not {text!r}.")
+        return _parse_choice(key, text, get_args(hint))
+    if get_origin(hint) is tuple:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
     kinds = set(get_args(hint)) or {hint}
     if type(None) in kinds and kinds & {int, float} and text.strip().lower() in {"", "none", "null"}:
         return None
-    try:
-        if bool in kinds:
-            return _WORDS[text.strip().lower()]
-        if int in kinds:
-            return int(text.replace("_", "").replace(",", ""))
-        if float in kinds:
-            return float(text)
-    except (ValueError, KeyError):
-        wanted = "a yes or no" if bool in kinds else "a whole number" if int in kinds else "a number"
-        wanted += f" or {word!r}" if word else ""
-        raise InspectorError(f"{key} takes {wanted}, not {text!r}.") from None
-    if get_origin(hint) is tuple:
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+    for kind, (parse, what) in _PARSERS.items():
+        if kind in kinds:
+            try:
+                return parse(text)
+            except (ValueError, KeyError):
+                expected = f"{what} or {word!r}" if word else what
+                raise InspectorError(f"{key} takes {expected}, not {text!r}.") from None
     return text
+
+
+def _parse_choice(key: str, text: str, choices: Sequence[Any]) -> Any:
+    for choice in choices:
+        if plain_name(str(choice)) == plain_name(text):
+            return choice
+    raise InspectorError(f"{key} must be one of {', '.join(map(str, choices))}, not {text!r}.")
+
+
+_PARSERS: Mapping[type, tuple[Callable[[str], Any], str]] = {
+    bool: (lambda text: _WORDS[text.strip().lower()], "a yes or no"),
+    int: (lambda text: int(text.replace("_", "").replace(",", "")), "a whole number"),
+    float: (float, "a number"),
+}
+"""What reads a text as a value of the type, and what a person calls such a value. The first type that fits counts."""

@@ -1,8 +1,8 @@
-"""One turn of an agent while it runs: its buffer, what its policy did, who watches it, and how it ended.
+"""One turn of an agent while it runs: its buffer, what its policy did, its observer, and how it ended.
 
-Whoever runs the agent may watch: they are called, synchronously, before a tier fires, before an outcome is taken over,
-before the model is asked and before tools are run. They may look at the turn, put another buffer and running state into
-it, or raise, which ends the turn there. `Policy.turn` (`harness.py`) says what happens in which order.
+The observer is called, synchronously, before a tier fires, before an outcome is applied, before the model is asked and
+before tools are run. It may read the turn, replace its buffer and running state, or raise, which ends the turn.
+`Policy.turn` (`harness.py`) defines the order of the steps.
 """
 
 from collections.abc import Callable, Container, Iterable
@@ -19,14 +19,14 @@ from inspector.core.policies.verdict import Verdict
 S = TypeVar("S")
 R = TypeVar("R")
 Done: TypeAlias = Conversation[Outcome[R]]
-"""A tier at work."""
+"""A tier that is running."""
 AllDone: TypeAlias = Conversation[tuple[Outcome[R], ...]]
-"""Several tiers, one after the other; each outcome starts from the one before."""
+"""Several tiers in sequence; each outcome starts from the previous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnResult(Generic[R]):
-    """How a turn ended. `error` is empty unless it failed; then `buffer` is what stood when it did."""
+    """How a turn ended. `error` is empty unless it failed; then `buffer` is the buffer at that moment."""
 
     buffer: Buffer
     running: R
@@ -35,35 +35,35 @@ class TurnResult(Generic[R]):
     answer: Answer | None = None
     error: str = ""
     done: bool = False
-    """The model has stopped: no turn follows by itself."""
+    """The model has stopped calling tools, so no turn follows automatically."""
 
 
 class TurnObserver(Protocol):
-    """Who watches a turn."""
+    """Receives the steps of a turn as they happen."""
 
     def before_tier(self, turn: "TurnContext[Any, Any]", verdict: Verdict) -> None:
-        """This tier is about to fire. With another buffer in the turn it may not, after all."""
+        """Called when this tier is about to fire. If the observer changes the buffer, it may not fire after all."""
         ...
 
     def outcome(self, turn: "TurnContext[Any, Any]", outcome: Outcome[Any]) -> None:
-        """A tier has ended; the turn still holds what was before it."""
+        """Called when a tier has ended; the turn still holds the buffer before it."""
         ...
 
     def before_call(self, turn: "TurnContext[Any, Any]") -> None:
-        """The model is about to be asked: what the turn holds after this call is what is sent."""
+        """Called before the model is asked. The buffer that the turn holds afterwards is sent."""
         ...
 
     def before_tools(self, turn: "TurnContext[Any, Any]", calls: tuple[ToolCall, ...]) -> None:
-        """The answer stands in the turn; its calls are about to be run."""
+        """Called before the answer's calls are run. The turn already holds the answer."""
         ...
 
 
 class TurnContext(Generic[S, R]):
-    """A turn on its way."""
+    """A turn while it runs: the policy's context, its events and outcomes."""
 
     def __init__(self, start: PolicyContext[S, R], observer: TurnObserver | None = None) -> None:
         self.now = start
-        """What the policy goes by at this point of the turn."""
+        """What the policy reads at this point of the turn."""
         self.events: list[Event] = []
         self.outcomes: list[Outcome[R]] = []
         self._observer = observer
@@ -87,11 +87,11 @@ class TurnContext(Generic[S, R]):
         self.now = self.now.with_running(running)
 
     def update_moment(self, **changes: Any) -> None:
-        """Let the policy know this from here on (fields of `PolicyInput`)."""
+        """Change what the policy may know from here on (fields of `PolicyInput`)."""
         self.now = self.now.with_moment(**changes)
 
     def announce(self, due: Callable[[PolicyContext[S, R]], Iterable[Verdict]], tiers: Container[str]) -> None:
-        """Some of `tiers` are about to run where they are due. Costs nothing where nobody watches."""
+        """Announce to the observer each of `tiers` that is due. Without an observer nothing is computed."""
         announced = set[str]()
         while self._observer is not None:
             due_now = [verdict for verdict in due(self.now) if verdict.due and verdict.tier in tiers]
@@ -102,7 +102,7 @@ class TurnContext(Generic[S, R]):
             self._observer.before_tier(self, new[0])
 
     def apply(self, *outcomes: Outcome[R]) -> None:
-        """Tiers have ended, each began where the one before it ended."""
+        """Apply the outcomes of tiers, each of which began where the previous one ended."""
         for outcome in outcomes:
             if self._observer is not None:
                 self._observer.outcome(self, outcome)
@@ -111,13 +111,13 @@ class TurnContext(Generic[S, R]):
             self.outcomes.append(outcome)
 
     def ask(self, max_tokens: int | None, stream: bool = True) -> Conversation[Answer]:
-        """The model's answer to the buffer. Not added yet. `buffer` is then still what was really sent."""
+        """Ask the model. The answer is not added yet, so `buffer` is still what was sent."""
         if self._observer is not None:
             self._observer.before_call(self)
         return (yield AskModel(self.buffer, max_tokens, stream))
 
     def run_tools(self, calls: tuple[ToolCall, ...]) -> Conversation[tuple[Message, ...]]:
-        """The results of the calls, none without a call. Not added yet."""
+        """Run the calls and return their results, which are not added yet."""
         if not calls:
             return ()
         if self._observer is not None:
@@ -125,19 +125,19 @@ class TurnContext(Generic[S, R]):
         return (yield RunTools(calls)).messages
 
     def add(self, messages: Iterable[Message]) -> None:
-        """New messages at the end of the buffer."""
+        """Add messages at the end of the buffer."""
         self.buffer = self.buffer.with_messages((*self.buffer.messages, *messages))
 
     def log(self, name: str, **fields: object) -> None:
-        """An event that belongs to no tier."""
+        """Add an event that belongs to no tier."""
         self.events.append(Event(name, fields))  # type: ignore[arg-type]
 
     def ended(self, answer: Answer | None = None, error: str = "") -> TurnResult[R]:
-        """The turn is over. An answer that calls nothing is the last."""
-        stopped = answer is not None and not calls_of(answer)
-        return TurnResult(self.buffer, self.running, tuple(self.events), tuple(self.outcomes), answer, error, stopped)
+        """Return the result of the turn. An answer without calls is the last of the run."""
+        is_last = answer is not None and not list_calls(answer)
+        return TurnResult(self.buffer, self.running, tuple(self.events), tuple(self.outcomes), answer, error, is_last)
 
 
-def calls_of(answer: Answer) -> tuple[ToolCall, ...]:
-    """The tool calls of an answer, in order."""
+def list_calls(answer: Answer) -> tuple[ToolCall, ...]:
+    """Return the tool calls of an answer, in order."""
     return tuple(call for message in answer.messages for call in message.calls)

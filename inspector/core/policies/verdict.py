@@ -1,4 +1,4 @@
-"""What a policy is told, and what it says: its input; its tiers, verdicts, watermarks and circuit breaker."""
+"""The input of a policy beside the buffer, and its output: tiers, verdicts, watermarks and circuit breaker."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -9,10 +9,10 @@ from inspector.core.usage import MINUTES, Usage
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """What the provider reported for a call before, and how far into the buffer that speaks."""
+    """What the provider reported for an earlier call, and which part of the buffer it covers."""
 
     upto: str
-    """Id of the last message of its answer; where it left none, of the last message that was sent."""
+    """Id of the last message of its answer; without an answer, of the last message that was sent."""
     usage: Usage | None = None
     finish: str = ""
     model: str = ""
@@ -26,34 +26,34 @@ class PolicyInput:
     """Number of the turn, as it appears in events."""
     model: str = ""
     usage: Usage | None = None
-    """What the provider reported for the call just before, where it did."""
+    """What the provider reported for the previous call; None if nothing."""
     finish: str = ""
-    """How that call ended, in the provider's word."""
+    """How that call ended, in the provider's own word."""
     reports: tuple[CallReport, ...] | None = None
     """The newest calls since the latest recorded compaction, oldest first, back to one that reported usage and did not
-    fail. None = nobody looked: `usage` and `finish` are then those of the newest answer in the buffer."""
+    fail. None if unknown: then `usage` and `finish` are those of the newest answer in the buffer."""
     summary: str = ""
-    """A session memory summary that is at hand (Roku L2)."""
+    """An existing session memory summary (Roku L2)."""
     remote: bool = False
     """The provider can compact remotely."""
     instructions: str = ""
     """What the user wants kept (manual compaction)."""
     overflow: str = ""
-    """What the model said when it refused the buffer as too long; empty where it did not."""
+    """What the model said when it refused the buffer as too long; empty if it did not."""
     router: bool = True
-    """There is a model to call at all."""
+    """There is a model to call."""
     max_tokens: int | None = None
     """Output tokens that the next call asks for."""
     output_ceiling: int | None = None
-    """The most the model can be asked for, where known."""
+    """The most output tokens that the model accepts; None if unknown."""
     output_cap: bool = True
     """The provider lets the client set the output budget."""
     agent: str = ""
     """The sub-agent whose buffer it is; empty for the main agent."""
     idle_s: float | None = None
-    """Seconds since the last successful call, where known."""
+    """Seconds since the last successful call; None if unknown."""
     filed: Filed = NOTHING_FILED
-    """What the session's file tells beside the messages."""
+    """What the session's file holds beside the messages."""
     cache_ttl_s: int = MINUTES
     """How long the provider keeps what the session writes to its cache."""
     keeps_instructions: bool = False
@@ -62,7 +62,7 @@ class PolicyInput:
 
 @dataclass(frozen=True, slots=True)
 class TierName:
-    """A tier as the user meets it."""
+    """A tier as the user sees it."""
 
     name: str
     title: str
@@ -72,7 +72,7 @@ class TierName:
     after_turn: bool = False
     """It fires after a turn, not before a call."""
     needs_overflow: bool = False
-    """It fires only where the model refused the buffer (`PolicyInput.overflow`)."""
+    """It fires only if the model refused the buffer (`PolicyInput.overflow`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +83,30 @@ class Verdict:
     due: bool
     why: str
     tokens: int | None = None
-    """What was compared ..."""
+    """The size that was compared."""
     limit: int | None = None
-    """... with this watermark."""
+    """The watermark that it was compared with."""
 
 
 Verdicts: TypeAlias = tuple[Verdict, ...]
 
 
 def compare_to_limit(tokens: int, limit: int, of: str, *, fires_on: bool = False) -> str:
-    """`118,402 ≤ 120,000 (60% of 200,000): 1,599 to go`. `fires_on`: on the limit (>=), not above it (>)."""
+    """Return `118,402 ≤ 120,000 (60% of 200,000): 1,599 to go`.
+
+    Args:
+        of: what the limit is, for the brackets.
+        fires_on: the tier fires on the limit (>=), not only above it (>).
+    """
+    over, under = ("≥", "<") if fires_on else (">", "≤")
     if tokens > limit or (fires_on and tokens == limit):
-        return f"{tokens:,} {'≥' if fires_on else '>'} {limit:,} ({of}): {tokens - limit:,} over"
-    return f"{tokens:,} {'<' if fires_on else '≤'} {limit:,} ({of}): {limit - tokens + (not fires_on):,} to go"
+        return f"{tokens:,} {over} {limit:,} ({of}): {tokens - limit:,} over"
+    return f"{tokens:,} {under} {limit:,} ({of}): {limit - tokens + (not fires_on):,} to go"
 
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A line on the gauge and the timeline: `tokens` = where it lies, `setting` = the field that moves it."""
+    """A line on the gauge and the timeline, at `tokens`; `setting` is the field that moves it."""
 
     label: str
     tokens: int
@@ -115,11 +121,11 @@ class Watermark:
         return self.tokens if self.fires_on else self.tokens + 1
 
     def fires(self, tokens: int) -> bool:
-        """Does a buffer that the policy measures like this fire the line's tiers?"""
+        """Does a buffer of that size, by the policy's own count, fire the line's tiers?"""
         return tokens >= self.least
 
     def to_go(self, tokens: int) -> int:
-        """Tokens until it does; 0 or less = over by so many."""
+        """Return the tokens until it does; 0 or negative if it is over the line."""
         return self.tokens - tokens + (not self.fires_on and tokens <= self.tokens)
 
 

@@ -88,7 +88,7 @@ def _listening(record: Path, told: Callable[[], None]) -> SpanReceiver:
     except OSError as why:
         raise InspectorError(f"{record.parent} cannot be made: {why.strerror or why}.") from None
     try:
-        made = SpanReceiver(record, told=told)
+        made = SpanReceiver(record, on_change=told)
     except InspectorError:  # somebody else listens there
-        made = SpanReceiver(record, port=0, told=told)
+        made = SpanReceiver(record, port=0, on_change=told)
     return made.start()

@@ -77,8 +77,8 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
         headers.pop("x-codex-turn-metadata", None)
     prompt = where.dialect.prompt(body)
     key = key_of(headers, body, pending.tag, (prompt.system or "")[:4000])
-    said, model = read_items(dialect, own), body.get("model")
-    signs = read_signs(body, headers, prompt, said, said[::-1], len(said))
+    messages, model = read_items(dialect, own), body.get("model")
+    signs = read_signs(body, headers, prompt, messages, messages[::-1], len(messages))
     return ModelCall(
         dialect,
         model if isinstance(model, str) else where.model,

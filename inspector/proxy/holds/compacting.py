@@ -1,20 +1,20 @@
-"""What a policy would do about a held request, done without a person: what is due, by the extractive summariser."""
+"""What a policy would do about a held request without asking: what is due, with the extractive summariser."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from inspector.core.answering import Answerer, offline, rehearsed
 from inspector.core.buffer import Buffer
 from inspector.core.needs import drive
-from inspector.core.outcome import FateName, fates
+from inspector.core.outcome import Fate, FateName, fates
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.instructions import acting, without_instructions
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.estimators import prompt_tokens
 from inspector.core.validity import check
-from inspector.core.words import per_cent
+from inspector.core.words import per_cent, plural
 from inspector.extensions.policies import find_policy
 from inspector.proxy.holds.hold import HoldInfo
 
@@ -25,14 +25,14 @@ def has_turn(buffer: Buffer) -> bool:
 
 
 GROWN = 0.1
-"""Share of the window by which a conversation grows before it is cut again without being asked ..."""
+"""Share of the window by which a conversation must grow before it is cut again automatically."""
 WORTH = 0.1
-"""... and of what could be cut, that a cut takes away at least: each one makes the provider's cache begin anew."""
+"""Smallest share of what could be cut that makes a cut worthwhile: each one invalidates the provider's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What would go on in place of a held request. Sizes are what its provider would report."""
+    """What would be forwarded instead of a held request. Sizes are what its provider would report."""
 
     before: Buffer
     tokens_before: int
@@ -40,17 +40,17 @@ class Proposal:
     """None: nothing is changed, and `why` says why not."""
     tokens_after: int = 0
     gone: tuple[str, ...] = ()
-    """What becomes of the messages that do not stay: `8 results cleared`."""
+    """What happens to the messages that do not stay: `8 results cleared`."""
     why: str = ""
     running: Any = None
     is_small: bool = False
-    """It takes away so little that it is not made without being asked."""
+    """It removes too little to be made automatically."""
 
 
 class Compactor:
-    """One policy over all conversations of a proxy; each has a running state of its own.
+    """One policy over all conversations of a proxy, with a running state for each.
 
-    Raises InspectorError for a policy or a setting that there is not.
+    Raises InspectorError for an unknown policy or setting.
     """
 
     def __init__(self, name: str, pairs: Sequence[tuple[str, str]] = (), answer: Answerer = offline) -> None:
@@ -68,11 +68,11 @@ class Compactor:
         weigh: Callable[[Buffer], int],
         context: PolicyContext[Any, Any] | None = None,
     ) -> Proposal:
-        """What is due on a held buffer. Instructions among the messages stay, and nothing goes before there is a turn.
+        """Return what is due on a held buffer. Instructions among the messages stay; the first turn is never cut.
 
         Args:
-            weigh: tokens of the request with that buffer in it.
-            context: what the policy goes by where the recording is read; None = what the gate knows by itself.
+            weigh: returns the tokens of the request with that buffer in it.
+            context: what the policy reads, by the recording; None for what the gate knows.
         """
         tokens = hold.tokens if hold.tokens is not None else weigh(buffer)
         if not has_turn(buffer):
@@ -84,21 +84,23 @@ class Compactor:
         if last.buffer.messages == buffer.messages or not last.buffer.messages:
             return Proposal(buffer, tokens, why="nothing is due", running=last.running)
         after = buffer.with_messages(last.buffer.messages)
-        worse = {broken.rule for broken in check(after)} - {broken.rule for broken in check(buffer)}
-        if worse:
-            why = f"{self._policy.title} would leave a buffer that a provider refuses ({', '.join(sorted(worse))})"
+        new_problems = {problem.rule for problem in check(after)} - {problem.rule for problem in check(buffer)}
+        if new_problems:
+            rules = ", ".join(sorted(new_problems))
+            why = f"{self._policy.title} would leave a buffer that a provider refuses ({rules})"
             return Proposal(buffer, tokens, why=why)
         changed = {key: fate for outcome in outcomes for key, fate in outcome.changed.items()}
-        gone = _gone((fate.name, fate.before or fate.after) for fate in fates(buffer, replace(last, changed=changed)))
-        made = Proposal(buffer, tokens, after, weigh(after), gone, running=last.running)
+        gone = _count_fates(fates(buffer, replace(last, changed=changed)))
+        proposal = Proposal(buffer, tokens, after, weigh(after), gone, running=last.running)
         touchable = {message.id for message in without_instructions(buffer).messages}
         rest = [message for message in buffer.messages if message.id not in touchable]
-        why = self._too_small(hold, made, tokens - weigh(buffer.with_messages(rest)))
-        return replace(made, why=why, is_small=bool(why))
+        why = self._too_small(hold, proposal, tokens - weigh(buffer.with_messages(rest)))
+        return replace(proposal, why=why, is_small=bool(why))
 
     def _learned(self, hold: HoldInfo, buffer: Buffer, tokens: int) -> PolicyContext[Any, Any]:
-        """The buffer as the harness has it, and what it would believe: that the whole weighs `tokens`. One that counts
-        its prompt counts the tools of the body with it.
+        """Return the context with the buffer as the harness has it, calibrated so that the whole has `tokens` tokens.
+
+        A harness that counts its prompt counts the tools of the body with it.
         """
         by = self._policy
         settings = by.settings(self._pairs, hold.window)
@@ -116,41 +118,45 @@ class Compactor:
         self._running[hold.thread] = running
         return context.with_running(running)
 
-    def _too_small(self, hold: HoldInfo, made: Proposal, could: int) -> str:
-        """Why the cut is not made by itself: it frees little of what `could` go, or comes too soon after the last one.
-        A full window cannot wait. Empty: it is made."""
-        freed = made.tokens_before - made.tokens_after
-        if hold.window and made.tokens_before >= hold.window:
+    def _too_small(self, hold: HoldInfo, proposal: Proposal, could: int) -> str:
+        """Say why a cut is not made automatically: it frees little of what `could` go, or comes too soon after the
+        last one. Empty: it is made. A full window cannot wait."""
+        freed = proposal.tokens_before - proposal.tokens_after
+        if hold.window and proposal.tokens_before >= hold.window:
             return "" if freed > 0 else "it would free nothing"
         if freed < max(1, WORTH * could):
             return f"it would free {freed:,} tokens only"
         left = self._left.get(hold.thread)
         if left is not None:  # less than was left: the client has compacted since
-            left = self._left[hold.thread] = min(left, made.tokens_before)
-        if left is not None and made.tokens_before - left < GROWN * (hold.window or left):
-            return f"the last cut left {left:,} tokens: it waits until more has come since"
+            left = self._left[hold.thread] = min(left, proposal.tokens_before)
+        if left is not None and proposal.tokens_before - left < GROWN * (hold.window or left):
+            return f"the last cut left {left:,} tokens, and too little was added since"
         return ""
 
     def keep(self, hold: HoldInfo, proposal: Proposal) -> None:
-        """What was proposed goes on: the policy goes on from there with that conversation."""
+        """Note that the proposal was forwarded: the policy continues from it in that conversation."""
         self._running[hold.thread] = proposal.running
         if proposal.after is not None:
             self._left[hold.thread] = proposal.tokens_after
 
 
-def _gone(found: Any) -> tuple[str, ...]:
-    """What becomes of how many messages, by who wrote them."""
-    counted = Counter((fate, _KINDS[message.role]) for fate, message in found if fate != "kept")
+def _count_fates(all_fates: Iterable[Fate]) -> tuple[str, ...]:
+    """Return how many messages of which kind have which fate, without those that stay: `8 results cleared`."""
+    counts: Counter[tuple[FateName, str]] = Counter()
+    for fate in all_fates:
+        message = fate.before or fate.after
+        if fate.name != "kept" and message is not None:
+            counts[fate.name, _KINDS[message.role]] += 1
     order = get_args(FateName)
-    told = sorted(counted.items(), key=lambda one: (order.index(one[0][0]), one[0][1]))
-    return tuple(f"{count} {kind if count > 1 else kind.removesuffix('s')} {fate}" for (fate, kind), count in told)
+    rows = sorted(counts.items(), key=lambda row: (order.index(row[0][0]), row[0][1]))
+    return tuple(f"{plural(count, kind)} {fate}" for (fate, kind), count in rows)
 
 
-_KINDS = {"user": "user messages", "assistant": "answers", "tool": "results", "system": "instructions"}
+_KINDS = {"user": "user message", "assistant": "answer", "tool": "result", "system": "instruction"}
 
 
-def told(proposal: Proposal, window: int | None) -> str:
-    """A proposal in one sentence: sizes before and after, and what goes."""
+def proposal_words(proposal: Proposal, window: int | None) -> str:
+    """Describe a proposal in one sentence: the sizes before and after, and what is removed."""
     if proposal.after is None:
         return f"{proposal.why}; it stays at {_size(proposal.before, proposal.tokens_before, window)}"
     before = _size(proposal.before, proposal.tokens_before, window)
@@ -160,4 +166,4 @@ def told(proposal: Proposal, window: int | None) -> str:
 
 def _size(buffer: Buffer, tokens: int, window: int | None) -> str:
     share = f" ({per_cent(tokens / window)} of the window)" if window else ""
-    return f"{len(buffer.messages)} messages, {tokens:,} tokens{share}"
+    return f"{plural(len(buffer.messages), 'message')}, {plural(tokens, 'token')}{share}"

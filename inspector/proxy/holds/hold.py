@@ -30,9 +30,9 @@ class Rule:
 
     def document(self) -> dict[str, Any]:
         """As a recording knows it: the window that it counts by, and when requests are held (nothing for never)."""
-        told = asdict(self)
-        window = told.pop("window")
-        return ({} if window is None else {"window": window}) | ({} if self.kind == "off" else {"hold": told})
+        document = asdict(self)
+        window = document.pop("window")
+        return ({} if window is None else {"window": window}) | ({} if self.kind == "off" else {"hold": document})
 
     @property
     def marks(self) -> tuple[float, ...]:

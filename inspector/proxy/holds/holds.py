@@ -57,7 +57,7 @@ class Holds(Gate):
     def list(self) -> tuple[HoldInfo, ...]:
         """All that wait for a decision, oldest first: what was decided is kept for a client that may ask again."""
         held = tuple(self._held.values())
-        return tuple(one.shown for one in held if not (one.shown.is_gone and one.decided.done()))
+        return tuple(hold.shown for hold in held if not (hold.shown.is_gone and hold.decided.done()))
 
     def buffer(self, id: int) -> Buffer:  # noqa: A002
         """What the model would read of a held request. Raises InspectorError where it is held no longer."""
@@ -68,13 +68,13 @@ class Holds(Gate):
         it is held no longer."""
         request = self._find(id).request
         counted = self._memory.counts(replace(buffer, prompt=request.buffer.prompt))
-        found = self._memory.predicted(request.call, request.state, counted)
-        return counted.tokens if found is None else found.tokens
+        prediction = self._memory.predicted(request.call, request.state, counted)
+        return counted.tokens if prediction is None else prediction.tokens
 
-    def subscribe(self, told: HoldListener) -> Callable[[], None]:
+    def subscribe(self, listener: HoldListener) -> Callable[[], None]:
         """Be called at every change, mostly on the proxy's thread. Returns what ends it."""
-        self._listeners.append(told)
-        return lambda: self._listeners.remove(told)
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def set_rule(self, rule: Rule) -> None:
         """Hold by another rule from here on. What waits goes on waiting."""
@@ -91,10 +91,10 @@ class Holds(Gate):
             held.shown = replace(held.shown, window=window)
         self._tell()
 
-    def hold_next(self, wanted: bool = True) -> None:
+    def hold_next(self, is_on: bool = True) -> None:
         """Hold the next request, whatever the rule says."""
-        self.is_next = wanted
-        self._in_use = self._in_use or wanted
+        self.is_next = is_on
+        self._in_use = self._in_use or is_on
         self._tell()
 
     def release(self, id: int, buffer: Buffer | None = None, original: Buffer | None = None) -> None:  # noqa: A002
@@ -121,9 +121,9 @@ class Holds(Gate):
         return held
 
     def _tell(self) -> None:
-        shown = self.list()
-        for told in tuple(self._listeners):
-            told(shown)
+        infos = self.list()
+        for listener in tuple(self._listeners):
+            listener(infos)
 
     def _decide(self, held: HeldRequest, choice: HoldDecision) -> None:
         def settle() -> None:
@@ -248,10 +248,10 @@ class Holds(Gate):
         agents may well have been given the same task.
         """
         is_again = call.key.strong or bool(digits_of(call.headers.get("x-stainless-retry-count", "")))
-        for one in self._held.values():
-            held = one.request.call
-            if (held.thread, held.digest) == (call.thread, call.digest) and (is_again or one.shown.is_gone):
-                return one
+        for request in self._held.values():
+            held = request.request.call
+            if (held.thread, held.digest) == (call.thread, call.digest) and (is_again or request.shown.is_gone):
+                return request
         return None
 
     def _take_over(self, held: HeldRequest, request: GateRequest) -> None:
@@ -358,9 +358,10 @@ class Holds(Gate):
 
 def _body_with(call: ModelCall, items: Sequence[Any] | None) -> bytes | None:
     """The body that makes the model read `items`; None where that is the body that came. Raises CannotRewrite."""
-    came = [*(call.held or ()), *call.own]
+    received_items = [*(call.held or ()), *call.own]
     if items is None or (
-        len(items) == len(came) and all(one is other or one == other for one, other in zip(items, came, strict=True))
+        len(items) == len(received_items)
+        and all(old is new or old == new for old, new in zip(items, received_items, strict=True))
     ):
         return None
     if call.goes_on:
@@ -389,6 +390,6 @@ def _changed(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> Hold
     recipes = plan(call.dialect, items, (original or held.request.buffer).messages, buffer.messages)
     if recipes == tuple(Ref((n,)) for n in range(len(items))):
         return HoldRelease()
-    made = [carry_out(recipe, items) for recipe in recipes]
-    _body_with(call, made)  # raises where it cannot be sent
-    return HoldRelease(made, cut_of(call.dialect, items, recipes))
+    cuts = [carry_out(recipe, items) for recipe in recipes]
+    _body_with(call, cuts)  # raises where it cannot be sent
+    return HoldRelease(cuts, cut_of(call.dialect, items, recipes))

@@ -56,8 +56,8 @@ class TokenCount:
 
     def goes_on_with(self, other: "TokenCount", answer: "TokenCount") -> bool:
         """Does the answer follow where the other ends, which it extends?"""
-        said, at = answer.marks[1:], len(other.marks)
-        return bool(said) and self.marks[at : at + len(said)] == said
+        marks, at = answer.marks[1:], len(other.marks)
+        return bool(marks) and self.marks[at : at + len(marks)] == marks
 
 
 NOTHING = TokenCount(0, (), ())
@@ -72,19 +72,22 @@ class TokenCounter:
 
     def __call__(self, buffer: Buffer) -> TokenCount:
         prompt = buffer.prompt
-        marks = [_mark((prompt.system, prompt.tools)), *(_mark((one.role, one.parts)) for one in buffer.messages)]
+        marks = [
+            _mark((prompt.system, prompt.tools)),
+            *(_mark((message.role, message.parts)) for message in buffer.messages),
+        ]
         with self._lock:
-            known = {mark: self._known[mark] for mark in marks if mark in self._known}
-        told = zip(marks[1:], buffer.messages, strict=True)
-        new = {mark: weight(_COUNTER, one) for mark, one in told if mark not in known}
-        if marks[0] not in known:
+            weights = {mark: self._known[mark] for mark in marks if mark in self._known}
+        pairs = zip(marks[1:], buffer.messages, strict=True)
+        new = {mark: weight(_COUNTER, message) for mark, message in pairs if mark not in weights}
+        if marks[0] not in weights:
             new[marks[0]] = _prompt(prompt)
         with self._lock:
             self._known |= new
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
-        known |= new
-        sizes = tuple(_COUNTER.tokens(known[mark]) for mark in marks)
+        weights |= new
+        sizes = tuple(_COUNTER.tokens(weights[mark]) for mark in marks)
         return TokenCount(sum(sizes), tuple(marks), sizes)
 
 
@@ -95,8 +98,8 @@ def _prompt(prompt: Prompt) -> int:
         return (len(prompt.system or "") + len(repr(prompt.tools))) // 4
 
 
-def _mark(said: Any) -> bytes:
-    return blake2b(repr(said).encode("utf-8", "replace"), digest_size=16).digest()
+def _mark(value: Any) -> bytes:
+    return blake2b(repr(value).encode("utf-8", "replace"), digest_size=16).digest()
 
 
 class SizeLearner:
@@ -142,8 +145,8 @@ class SizeLearner:
 
     def _weighed(self, counted: TokenCount) -> float:
         """Tokens of the provider, as the rows that are known have weighed."""
-        slope, known = self.slope(), self._factors
-        return sum(size * known.get(mark, slope) for mark, size in zip(counted.marks, counted.sizes, strict=True))
+        slope, factors = self.slope(), self._factors
+        return sum(size * factors.get(mark, slope) for mark, size in zip(counted.marks, counted.sizes, strict=True))
 
     def goes_on_in(self, counted: TokenCount) -> bool:
         """Does that one begin with the last one that was answered?"""
@@ -155,20 +158,20 @@ class SizeLearner:
             return self._learner.slope()
         return self._reported / self._last.tokens
 
-    def predict(self, counted: TokenCount, model: str, known: float | None = None) -> Prediction:
+    def predict(self, counted: TokenCount, model: str, factor: float | None = None) -> Prediction:
         """What the provider will report. `known`: its factor, as other conversations with the model have it.
 
         Before it has said anything what is counted is all there is; how far it may be from that, the family tells.
         """
         last = self._last if self._model == model else None
         if last is None:
-            tokens = round((known or 1.0) * counted.tokens)
-            family = tokens if known else round(prior(_COUNTER.name, model) * counted.tokens)
+            tokens = round((factor or 1.0) * counted.tokens)
+            family = tokens if factor else round(prior(_COUNTER.name, model) * counted.tokens)
             return Prediction(tokens, min(tokens, family), max(tokens, family))
         added = self._added(counted)
-        found = self._learner.predict(added) if added.extends and self._grown >= _KNOWN else None
-        if found is not None:
-            return found
+        prediction = self._learner.predict(added) if added.extends and self._grown >= _KNOWN else None
+        if prediction is not None:
+            return prediction
         change = self._weighed(counted) - self._weighed(last)
         tokens, room = max(0, round(self._reported + change)), round(abs(change) * self._learner.spread())
         return Prediction(tokens, max(0, tokens - room), tokens + room)
@@ -245,12 +248,12 @@ class GateRequest:
     counted: TokenCount
 
 
-def keep(known: "OrderedDict[K, V]", key: K, value: V, most: int) -> None:
+def keep(cache: "OrderedDict[K, V]", key: K, value: V, most: int) -> None:
     """As the latest of them; the oldest of very many is forgotten."""
-    known[key] = value
-    known.move_to_end(key)
-    if len(known) > most:
-        known.popitem(last=False)
+    cache[key] = value
+    cache.move_to_end(key)
+    if len(cache) > most:
+        cache.popitem(last=False)
 
 
 class Memory:
@@ -279,9 +282,9 @@ class Memory:
         agents = self._agents.get(call.thread) or []
         keep(self._agents, call.thread, agents, _THREADS)
         system = call.prompt.system or ""
-        number = next((n for n, one in enumerate(agents) if one[0] == system), None)
+        number = next((n for n, agent in enumerate(agents) if agent[0] == system), None)
         if number is None:
-            number = next((n for n, one in enumerate(agents) if one[1] == connection), None)
+            number = next((n for n, agent in enumerate(agents) if agent[1] == connection), None)
         if number is None:
             number = 0 if call.side else len(agents)
         if not call.side:  # a title has a prompt of its own
@@ -290,9 +293,9 @@ class Memory:
 
     def state(self, thread: ThreadKey) -> ConversationState:
         """The conversation's. The oldest of very many is forgotten."""
-        found = self._states.get(thread) or ConversationState()
-        keep(self._states, thread, found, _THREADS)
-        return found
+        state = self._states.get(thread) or ConversationState()
+        keep(self._states, thread, state, _THREADS)
+        return state
 
     def predicted(self, call: ModelCall, state: ConversationState, counted: TokenCount) -> Prediction | None:
         """What its provider will report for a buffer of that conversation. Where it continues from what nobody saw,
@@ -330,18 +333,18 @@ class Memory:
             return reply, self.counts(Buffer(read_items(under.call.dialect, reply.wire)))
 
         async with self._in_order:
-            reply, said = await asyncio.to_thread(read)
+            reply, items = await asyncio.to_thread(read)
         call = under.call
         if reply.failure:
             return
         if reply.usage is not None and reply.usage.prompt and under.counted.tokens and call.items is not None:
-            self._learn(under, reply.usage, said)
+            self._learn(under, reply.usage, items)
         elif reply.usage is not None and not call.side:
             self.state(call.thread).usage = reply.usage
         is_stored = call.goes_on or call.body.get("type") == "response.create" or call.body.get("store") is not False
         if reply.id and call.dialect == "openai-responses" and is_stored and call.items is not None:
-            wanted = under.items if under.items is not None else call.items
-            chain = ResponseChain([*call.items, *reply.wire], [*wanted, *reply.wire])
+            expected = under.items if under.items is not None else call.items
+            chain = ResponseChain([*call.items, *reply.wire], [*expected, *reply.wire])
             keep(self.chains, reply.id, chain, _CHAINS)
 
     def _learn(self, under: GateRequest, usage: Usage, answer: TokenCount) -> None:

@@ -64,7 +64,7 @@ class KnownSecrets:
     def learn_head(self, headers: Iterable[tuple[str, str]], path: str = "", *, is_answer: bool = False) -> None:
         """Keep in mind what is redacted in this head. Of an answer's only what is a key by its name."""
         keys, others = list[str](), list[str]()
-        for name, value in sorted(taken_from_head(headers, path), key=lambda taken: "cookie" not in taken[0].lower()):
+        for name, value in sorted(taken_from_head(headers, path), key=lambda secret: "cookie" not in secret[0].lower()):
             if is_secret(name):
                 words = _key_words(name, value) if not _NO_KEY.search(name) else ()
                 keys += (word for word in words if _IS_KEY.fullmatch(word))
@@ -79,15 +79,15 @@ class KnownSecrets:
         if words:
             self._keep(self._keys, words)
 
-    def _keep(self, known: dict[str, tuple[str, ...]], words: list[str]) -> None:
+    def _keep(self, words_by_key: dict[str, tuple[str, ...]], words: list[str]) -> None:
         with self._lock:
             for word in words:
-                spellings = known.pop(word, None)
-                known[word] = spellings or tuple(_spellings(word))
+                spellings = words_by_key.pop(word, None)
+                words_by_key[word] = spellings or tuple(_spellings(word))
                 if spellings is None:
                     self._finder = None
-            while len(known) > max(_KEPT, min(len(words), _MOST)):
-                del known[next(iter(known))]
+            while len(words_by_key) > max(_KEPT, min(len(words), _MOST)):
+                del words_by_key[next(iter(words_by_key))]
 
     def line(self, document: dict[str, Any]) -> str:
         """The document as a line of JSON, without them."""
@@ -109,13 +109,13 @@ class KnownSecrets:
 class _KeyFinder:
     """Finds keys in texts; `known` is each with its spellings."""
 
-    def __init__(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        self._words = tuple(known)
-        self._spellings = sorted({word for spellings in known.values() for word in spellings}, key=len, reverse=True)
+    def __init__(self, initial: Mapping[str, tuple[str, ...]]) -> None:
+        self._words = tuple(initial)
+        self._spellings = sorted({word for spellings in initial.values() for word in spellings}, key=len, reverse=True)
         """The longest first: a short one may be a part of them."""
-        self._reach = _LONGEST_SIGN * max(map(len, known), default=0)
+        self._reach = _LONGEST_SIGN * max(map(len, initial), default=0)
         """Characters that the longest of them may take, escaped as often as it may be."""
-        signs = "".join(known)
+        signs = "".join(initial)
         self._signs = ["%", "&", "\\/", "\\u00" if signs.isascii() else "\\u"]
         """Of which one is in every text in which a sign of a key is escaped."""
         self._signs += [f"\\{sign}" for sign in "\"'" if sign in signs]
@@ -179,10 +179,10 @@ def _key_words(name: str, value: str) -> Iterator[str]:
         yield value
     for word in words:
         yield word
-        said = word.partition("=")[2].strip('"')
-        if said.strip("="):
-            yield said
-        for part in (said or word).split("/") if is_secret(name) else ():
+        value = word.partition("=")[2].strip('"')
+        if value.strip("="):
+            yield value
+        for part in (value or word).split("/") if is_secret(name) else ():
             if len(part) >= 16 and part != word:
                 yield part
         if name.lower() == "sec-websocket-protocol":

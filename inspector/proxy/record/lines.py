@@ -137,7 +137,7 @@ def shape_of(body: Mapping[str, Any]) -> BodyShape:
 
 def _value_shape(value: Any) -> ValueShape:
     is_list = isinstance(value, list) and bool(value)
-    written = [dumps(one).encode() for one in (value if is_list else (value,))]
+    written = [dumps(item).encode() for item in (value if is_list else (value,))]
     digests = (blake2b(data, digest_size=16).digest() for data in written)
     return ValueShape(is_list, tuple(digests), tuple(map(len, written)))
 
@@ -147,14 +147,14 @@ def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
     first: dict[str, int] = {}
     saved = 0
     for key, value in shape.items():
-        there = earlier.get(key)
-        if there is None or there.is_list != value.is_list:
+        former = earlier.get(key)
+        if former is None or former.is_list != value.is_list:
             continue
-        pairs = zip(value.digests, there.digests, strict=False)
-        count = next((n for n, (one, other) in enumerate(pairs) if one != other), None)
+        pairs = zip(value.digests, former.digests, strict=False)
+        count = next((n for n, (old, new) in enumerate(pairs) if old != new), None)
         if count is None:
-            count = min(len(value.digests), len(there.digests))
-        if count == len(value.digests) == len(there.digests):
+            count = min(len(value.digests), len(former.digests))
+        if count == len(value.digests) == len(former.digests):
             same.append(key)
         elif count and value.is_list:
             first[key] = count
@@ -239,7 +239,9 @@ def response_document(record: ResponseRecord) -> dict[str, Any]:
     }
     body, ended, error = record.body, record.ended, record.error
     if record.has_frames:
-        frames = {"left_out": body.left_out} if body.left_out else {"frames": [_frame(one) for one in body.pieces()]}
+        frames = (
+            {"left_out": body.left_out} if body.left_out else {"frames": [_frame(piece) for piece in body.pieces()]}
+        )
         fields: dict[str, Any] = {"size": body.size} | frames
     else:
         fields = _body_fields(body, record.headers)
@@ -250,22 +252,22 @@ def response_document(record: ResponseRecord) -> dict[str, Any]:
 
 
 def _frame(data: bytes) -> Any:
-    told = _parsed(data, "application/json", "")
-    return told["body"] if "body" in told else told.get("text", told)
+    value = _parsed(data, "application/json", "")
+    return value["body"] if "body" in value else value.get("text", value)
 
 
 def _body_fields(body: CapturedBody, headers: Pairs) -> dict[str, Any]:
     """Size, digest and content of a body."""
-    found = {name.lower(): value for name, value in reversed(headers)}
-    encoding = found.get("content-encoding", "")
-    told: dict[str, Any] = {"size": body.size}
+    by_name = {name.lower(): value for name, value in reversed(headers)}
+    encoding = by_name.get("content-encoding", "")
+    document: dict[str, Any] = {"size": body.size}
     if body.left_out:
-        return told | {"left_out": body.left_out}
+        return document | {"left_out": body.left_out}
     data = body.join()
-    told["sha256"] = sha256(data).hexdigest()
+    document["sha256"] = sha256(data).hexdigest()
     if encoding and encoding.lower() != "identity":
-        told["encoding"] = encoding
-    return told | _parsed(data, found.get("content-type", ""), encoding)
+        document["encoding"] = encoding
+    return document | _parsed(data, by_name.get("content-type", ""), encoding)
 
 
 MOST_VALUES = 250_000

@@ -66,9 +66,9 @@ class CapturedBody:
     @classmethod
     def of(cls, pieces: Iterable[bytes], size: int, left_out: str) -> "CapturedBody":
         """One that passed elsewhere."""
-        made = cls(Budget())
-        made._pieces, made.size, made.left_out = list(pieces), size, left_out
-        return made
+        body = cls(Budget())
+        body._pieces, body.size, body.left_out = list(pieces), size, left_out
+        return body
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         pieces = [PickleBuffer(piece) if len(piece) >= _LARGE_PIECE else piece for piece in self._pieces]
@@ -132,8 +132,8 @@ class RequestHead:
 
     def header(self, name: str) -> str:
         """The first header of that name (any case); empty where there is none."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), "")
+        key = name.lower()
+        return next((value for header, value in self.headers if header.lower() == key), "")
 
 
 @dataclass(frozen=True, slots=True)

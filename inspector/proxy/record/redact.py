@@ -67,8 +67,8 @@ def _taken_from_path(path: str) -> Iterator[tuple[str, str]]:
             for spelled in {held, unquote_plus(held), held.partition("#")[0]} - {""}:
                 yield name if mark else "key", spelled
     parts = place.split("/")
-    for part, shown in zip(parts, _redacted_parts(parts), strict=True):
-        if part != shown:
+    for part, redacted in zip(parts, _redacted_parts(parts), strict=True):
+        if part != redacted:
             for spelled in {part, unquote(part), part.rpartition("=")[2], part.partition("#")[0]} - {""}:
                 yield "key", spelled
 

@@ -243,26 +243,26 @@ def redact_values(value: Any) -> list[tuple[str, str]]:
     Returns:
         The name and the text of each value that was taken out because of its name.
     """
-    taken: list[tuple[str, str]] = []
+    secrets: list[tuple[str, str]] = []
     holders = [value]
     while holders:
         holder = holders.pop()
         if isinstance(holder, dict):
-            _redact_object(holder, taken)
+            _redact_object(holder, secrets)
             holders += holder.values()
         elif isinstance(holder, list):
-            _redact_list(holder, taken)
+            _redact_list(holder, secrets)
             holders += holder
-    return taken
+    return secrets
 
 
-def _redact_object(fields: dict[str, Any], taken: list[tuple[str, str]]) -> None:
-    _redact_attribute(fields, taken)
+def _redact_object(fields: dict[str, Any], secrets: list[tuple[str, str]]) -> None:
+    _redact_attribute(fields, secrets)
     for name, value in fields.items():
         if isinstance(value, str):
-            fields[name] = _redacted_field(name, value, taken)
+            fields[name] = _redacted_field(name, value, secrets)
         elif isinstance(value, list) and is_secret_name(name):
-            fields[name] = [_redacted_field(name, item, taken) if isinstance(item, str) else item for item in value]
+            fields[name] = [_redacted_field(name, item, secrets) if isinstance(item, str) else item for item in value]
     for name in [name for name in fields if _redacted_name(name) != name]:
         fields[_redacted_name(name)] = fields.pop(name)
 
@@ -272,28 +272,28 @@ def _redacted_name(name: str) -> str:
     return redacted_text(name)
 
 
-def _redacted_field(name: str, value: str, taken: list[tuple[str, str]]) -> str:
+def _redacted_field(name: str, value: str, secrets: list[tuple[str, str]]) -> str:
     if not (is_secret_name(name) and _is_value(_Key(name, value, ""))):
         return redacted_text(value)
-    taken.append((name, value))
+    secrets.append((name, value))
     return REDACTED
 
 
-def _redact_attribute(fields: dict[str, Any], taken: list[tuple[str, str]]) -> None:
+def _redact_attribute(fields: dict[str, Any], secrets: list[tuple[str, str]]) -> None:
     """Redact an attribute of a span (`{"key": ..., "value": {...}}`), a header or a variable (`{"name": ..., ...}`)."""
     value = fields.get("value")
     key, name = fields.get("key"), fields.get("name")
     if isinstance(value, dict) and isinstance(key, str) and is_secret_attribute(key):
-        taken += [(key, text) for text in texts_in(value)]
+        secrets += [(key, text) for text in texts_in(value)]
         fields["value"] = {"stringValue": REDACTED}
     elif isinstance(value, str) and isinstance(name or key, str):
-        fields["value"] = _redacted_field(str(name or key), value, taken)
+        fields["value"] = _redacted_field(str(name or key), value, secrets)
 
 
-def _redact_list(items: list[Any], taken: list[tuple[str, str]]) -> None:
+def _redact_list(items: list[Any], secrets: list[tuple[str, str]]) -> None:
     match items:
         case [str(name), str(value)] if ("-" in name or name.istitle()) and is_secret_name(name):
-            items[1] = _redacted_field(name, value, taken)  # a header and its value
+            items[1] = _redacted_field(name, value, secrets)  # a header and its value
         case _:
             for at, item in enumerate(items):
                 if isinstance(item, str):

@@ -42,10 +42,10 @@ def received(file: BinaryIO) -> Record | int | None:
     """What was sent next, a number for a question; None at the end (also in the middle of one)."""
     try:
         pieces = [file.read(size) for size in pickle.load(file)]
-        found: Record | int = pickle.load(file, buffers=pieces)
+        record: Record | int = pickle.load(file, buffers=pieces)
     except (EOFError, pickle.UnpicklingError):
         return None
-    return found
+    return record
 
 
 class Replies:

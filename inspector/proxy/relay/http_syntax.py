@@ -205,20 +205,20 @@ async def read_head(link: TcpLink) -> bytes | None:
 def request_head(raw: bytes) -> Http1Request:
     """Raises BadMessage."""
     start, *lines = raw[: -len(END)].split(b"\r\n")
-    found = _REQUEST.fullmatch(start)
-    if found is None:
+    match = _REQUEST.fullmatch(start)
+    if match is None:
         raise BadMessage(400, "the request line is not HTTP/1.1")
-    method, target, version = found[1].decode(), found[2].decode("latin-1"), found[3].decode()
+    method, target, version = match[1].decode(), match[2].decode("latin-1"), match[3].decode()
     return Http1Request(tuple(map(_pair, lines)), version, method, target, tuple(lines))
 
 
 def status_head(raw: bytes) -> Http1Response:
     """Raises BadMessage."""
     start, *lines = raw[: -len(END)].split(b"\r\n")
-    found = _STATUS.fullmatch(start)
-    if found is None:
+    match = _STATUS.fullmatch(start)
+    if match is None:
         raise BadMessage(502, "the provider's answer is not HTTP/1.1")
-    return Http1Response(tuple(map(_pair, lines)), found[1].decode(), int(found[2]), raw)
+    return Http1Response(tuple(map(_pair, lines)), match[1].decode(), int(match[2]), raw)
 
 
 def _pair(line: bytes) -> tuple[str, str]:
@@ -250,11 +250,11 @@ def status_framing(answer: Http1Response, method: str) -> Framing:
     coded = answer.tokens("transfer-encoding")
     if coded:
         return Chunked(strict=False) if coded[-1] == "chunked" else Length(None)
-    told = {one.strip(_BLANK) for value in answer.all("content-length") for one in value.split(",")}
-    if not told:
+    lengths = {length.strip(_BLANK) for value in answer.all("content-length") for length in value.split(",")}
+    if not lengths:
         return Length(None)
-    length = digits_of(told.pop())
-    if told or length is None:
+    length = digits_of(lengths.pop())
+    if lengths or length is None:
         raise BadMessage(502, "Content-Length is not one number")
     return Length(length)
 

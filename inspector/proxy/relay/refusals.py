@@ -39,9 +39,9 @@ def error_body(path: str, status: int, sentence: str) -> bytes:
 
 def whole(status: int, body: bytes, headers: Pairs, *, persists: bool, has_body: bool = True) -> bytes:
     """An HTTP/1.1 response of ours."""
-    kept = [(name, value) for name, value in headers if name.lower() not in ("content-length", "connection")]
-    kept += [("content-length", str(len(body))), ("connection", "keep-alive" if persists else "close")]
-    return start(status, kept) + (body if has_body else b"")
+    sent_headers = [(name, value) for name, value in headers if name.lower() not in ("content-length", "connection")]
+    sent_headers += [("content-length", str(len(body))), ("connection", "keep-alive" if persists else "close")]
+    return start(status, sent_headers) + (body if has_body else b"")
 
 
 def start(status: int, headers: list[tuple[str, str]] | Pairs) -> bytes:
@@ -53,13 +53,13 @@ def start(status: int, headers: list[tuple[str, str]] | Pairs) -> bytes:
 
 def late_error(path: str, status: int, body: bytes) -> bytes:
     """An error for a client whose answer was begun as a stream: an event in its dialect, with the error inside."""
-    told = value_in(body)
-    if not isinstance(told, dict):
-        told = error_document(path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}.")
+    value = value_in(body)
+    if not isinstance(value, dict):
+        value = error_document(path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}.")
     if dialect_of(path) == "anthropic":
-        return b"event: error\ndata: " + dumps(told).encode() + b"\n\n"
+        return b"event: error\ndata: " + dumps(value).encode() + b"\n\n"
     if "/responses" in path.partition("?")[0]:
-        error = told.get("error")
+        error = value.get("error")
         failed = {"type": "response.failed", "response": {"object": "response", "status": "failed", "error": error}}
         return b"event: response.failed\ndata: " + dumps(failed).encode() + b"\n\n"
-    return b"data: " + dumps(told).encode() + b"\n\n"
+    return b"data: " + dumps(value).encode() + b"\n\n"

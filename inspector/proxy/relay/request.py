@@ -161,9 +161,9 @@ class AdmittedRequest(PendingRequest):
         if self.begun:
             return
         self.begun = True
-        kept = [(name, value) for name, value in headers if name.lower() not in _OURS]
-        kept += [("transfer-encoding", "chunked")] if self._has_chunks else []
-        self.link.write(start(status, [*kept, ("connection", "keep-alive" if self.persists else "close")]))
+        sent_headers = [(name, value) for name, value in headers if name.lower() not in _OURS]
+        sent_headers += [("transfer-encoding", "chunked")] if self._has_chunks else []
+        self.link.write(start(status, [*sent_headers, ("connection", "keep-alive" if self.persists else "close")]))
         await self.link.drain()
 
     async def send(self, data: bytes) -> None:
@@ -174,14 +174,14 @@ class AdmittedRequest(PendingRequest):
     async def follow(self, status: int, encoding: str, pieces: AsyncIterator[bytes]) -> None:
         """The provider's answer after what was begun: unpacked, in chunks of ours; an error as its dialect has it."""
         waits = status >= 400 or encoding.lower() not in ("", "identity")
-        kept: list[bytes] = []
+        buffered: list[bytes] = []
         async for data in pieces:
             self.log.down.add(data)
             if waits:
-                kept.append(data)
+                buffered.append(data)
             else:
                 await self.send(data)
-        body = decoded(b"".join(kept), encoding).data
+        body = decoded(b"".join(buffered), encoding).data
         await self.send(late_error(self.path, status, body) if status >= 400 else body)
 
     def end_mark(self) -> bytes:

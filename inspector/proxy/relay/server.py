@@ -37,11 +37,11 @@ _JSON = (("content-type", "application/json"),)
 
 def split_tag(target: str) -> tuple[str, str]:
     """(tag, target without it): `/s/T/v1/messages` is `/v1/messages` of the launch T."""
-    found = _TAG.fullmatch(target)
-    if found is None:
+    match = _TAG.fullmatch(target)
+    if match is None:
         return "", target
-    rest = found[2]
-    return found[1], rest if rest.startswith("/") else "/" + rest
+    rest = match[2]
+    return match[1], rest if rest.startswith("/") else "/" + rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,8 @@ class BadFrames(ValueError):
 
 def frame_readers(extensions: str) -> "tuple[FrameReader, FrameReader]":
     """For what the client sends and the server, by the Sec-WebSocket-Extensions of the answer."""
-    for one in extensions.split(","):
-        name, *parameters = [word.strip().lower().partition("=")[0] for word in one.split(";")]
+    for extension in extensions.split(","):
+        name, *parameters = [word.strip().lower().partition("=")[0] for word in extension.split(";")]
         if name == "permessage-deflate":
             client, server = (f"{side}_no_context_takeover" not in parameters for side in ("client", "server"))
             return FrameReader(True, client), FrameReader(True, server)
@@ -76,8 +76,8 @@ class FrameReader:
     def feed(self, data: bytes) -> Iterator[WebSocketMessage]:
         """Messages in order; control frames may come between the frames of a message."""
         self._waiting += data
-        while (found := self._frame()) is not None:
-            first, payload, raw = found
+        while (frame := self._frame()) is not None:
+            first, payload, raw = frame
             kind, is_last = first & 0x0F, bool(first & 0x80)
             if kind >= CLOSE:
                 yield WebSocketMessage(kind, payload, raw)
@@ -282,16 +282,16 @@ class WebSocketTunnel(Tunnel):
         """The messages that are whole with `data`. What is not understood passes all the same, unrecorded."""
         if frames is None:
             return []
-        found: list[WebSocketMessage] = []
+        messages: list[WebSocketMessage] = []
         try:
-            found.extend(frames.feed(data))
+            messages.extend(frames.feed(data))
         except BadFrames:
-            found.append(WebSocketMessage(UNKNOWN, b"", frames.rest()))
+            messages.append(WebSocketMessage(UNKNOWN, b"", frames.rest()))
             if frames is self._from_client:
                 self._from_client = None
             else:
                 self._from_server = None
-        return found
+        return messages
 
     # -- to the client
 

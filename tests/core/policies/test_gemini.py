@@ -57,7 +57,7 @@ def test_gemini_keeps_the_newest_and_asks_twice() -> None:
     ],
 )
 def test_gemini_cuts_before_a_user_message(messages: tuple[Message, ...], split: int) -> None:
-    assert gemini.split_point(messages, 0.7) == split
+    assert gemini.find_split_point(messages, 0.7) == split
 
 
 INFLATED = ("s", "s" * 5_000)
@@ -149,7 +149,7 @@ def test_gemini_cuts_the_middle_out_of_older_responses() -> None:
     ],
 )
 def test_gemini_head_and_tail(text: str, room: int, first: str, last: str, omitted: str) -> None:
-    cut = gemini.head_and_tail(text, "f", room)
+    cut = gemini.cut_middle_out(text, "f", room)
     assert cut.partition("\n")[2] == f"{first}\n\n... [{omitted} characters omitted] ...\n\n{last}"
 
 
@@ -195,4 +195,4 @@ def test_gemini_splits_where_its_client_does(seed: int) -> None:
     messages = [replace(message, id=f"{at}.{n}") for at, unit in enumerate(units) for n, message in enumerate(unit)]
     share = random.choice([0.3, 0.5, 0.7])
     split = upstream_split(contents, share)
-    assert gemini.split_point(messages, share) == sum(len(unit) for unit in units[:split])
+    assert gemini.find_split_point(messages, share) == sum(len(unit) for unit in units[:split])

@@ -18,11 +18,11 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.learn_claude_code import POLICY
 from inspector.core.policies.learn_claude_code.layers import (
     PLACEHOLDER,
-    should_compact,
-    sizes,
+    is_worth_compacting,
+    measure_list,
 )
 from inspector.core.policies.learn_claude_code.settings import LearnState
-from inspector.core.policies.learn_claude_code.wire import list_tokens, text_tokens, wire_tokens
+from inspector.core.policies.learn_claude_code.wire import count_list_tokens, text_tokens, wire_tokens
 from tests.core.policies.build import Script, assistant, buffer, result, texts, user
 from tests.core.policies.learning import DEFAULT, IMAGE, World, m, ran, run
 
@@ -61,8 +61,8 @@ def test_text_estimate(text: str, expected: int) -> None:
 
 
 def test_l_es_3() -> None:
-    assert list_tokens([user("中" * 1000)]) == 1507
-    assert list_tokens([user("")]) == 31 // 4
+    assert count_list_tokens([user("中" * 1000)]) == 1507
+    assert count_list_tokens([user("")]) == 31 // 4
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_l_es_3() -> None:
 )
 def test_should_compact(messages: list[Message], due: bool, savings: int) -> None:
     start = buffer(*(replace(one, id=f"m{n}") for n, one in enumerate(messages)))
-    assert should_compact(start.messages, DEFAULT) is due
-    assert sizes(start.messages, DEFAULT)[1] == savings
+    assert is_worth_compacting(start.messages, DEFAULT) is due
+    assert measure_list(start.messages, DEFAULT)[1] == savings
     verdict = POLICY.due(PolicyContext(start, DEFAULT, LearnState()))[1]
     assert verdict.due is due
     world = World("SUM")
@@ -89,8 +89,8 @@ def test_should_compact(messages: list[Message], due: bool, savings: int) -> Non
 
 
 def test_verdicts_say_why() -> None:
-    def why(*sizes: int) -> str:
-        return POLICY.due(PolicyContext(buffer(*map(m, sizes)), DEFAULT, LearnState()))[1].why
+    def why(*tokens: int) -> str:
+        return POLICY.due(PolicyContext(buffer(*map(m, tokens)), DEFAULT, LearnState()))[1].why
 
     own = " · the window is its own"
     assert why(170_616) == "170,616 ≤ 170,616 (200,000 − 16,384 − 13,000): 1 to go" + own
@@ -105,9 +105,9 @@ def test_results_that_travel_together_count_as_one() -> None:
     results = [{"type": "tool_result", "tool_use_id": f"c{i}", "content": "x" * 100} for i in range(3)]
     together = read_messages("user", results, id="w")
     assert len(wire_groups(together)) == 1
-    assert list_tokens(together) == len(json.dumps({"role": "user", "content": results})) // 4
+    assert count_list_tokens(together) == len(json.dumps({"role": "user", "content": results})) // 4
     neighbours = [result(f"c{i}", "x" * 100) for i in range(3)]
-    assert list_tokens(neighbours) == list_tokens(together)
+    assert count_list_tokens(neighbours) == count_list_tokens(together)
 
 
 _PARTS = st.sampled_from(

@@ -18,7 +18,7 @@ from inspector.core.policies.learn_claude_code.layers import (
     INSTRUCTIONS,
 )
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
-from inspector.core.policies.learn_claude_code.wire import list_tokens
+from inspector.core.policies.learn_claude_code.wire import count_list_tokens
 from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import assistant, buffer, result, user
 from tests.core.policies.learning import DEFAULT, FAIL, IMAGE, SAFE, World, ran, run
@@ -42,8 +42,8 @@ def test_auto() -> None:
     assert outcome.events[0].name == "compacted"
     assert outcome.events[0].fields == {
         "layer": "auto",
-        "tokens_before": list_tokens(start.messages),
-        "tokens_after": list_tokens(outcome.buffer.messages),
+        "tokens_before": count_list_tokens(start.messages),
+        "tokens_after": count_list_tokens(outcome.buffer.messages),
         "transcript_path": "transcript.jsonl",
     }
     assert outcome.changed == {one.id: "summarised" for one in start.messages[:4]}

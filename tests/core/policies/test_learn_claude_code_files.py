@@ -14,7 +14,7 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.learn_claude_code import POLICY
 from inspector.core.policies.learn_claude_code.layers import (
     handle_tool_output,
-    should_compact,
+    is_worth_compacting,
 )
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
 from tests.core.policies.build import AgentLoop, assistant, buffer, play_loop, result, texts, user
@@ -133,7 +133,7 @@ def play(start: Buffer, world: World, settings: LearnSettings = DEFAULT, agent: 
 
 
 def test_l_sa_1() -> None:
-    assert not should_compact([user("x" * 900_000)], DEFAULT)
+    assert not is_worth_compacting([user("x" * 900_000)], DEFAULT)
     world = World(answers=(say("sub done"),))
     assert play(buffer(user("x" * 900_000)), world, agent="task").text == "sub done"
     assert "SaveTranscript" not in world.kinds

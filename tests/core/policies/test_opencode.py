@@ -41,7 +41,7 @@ def turns(*sizes: int, tool: str = "Read") -> Buffer:
 )
 def test_opencode_prunes(sizes: tuple[int, ...], places: list[int]) -> None:
     before, settings = turns(*sizes), opencode.POLICY.settings()
-    found, freed = opencode.prunable(before.messages, settings)
+    found, freed = opencode.find_prunable(before.messages, settings)
     due = freed > settings.prune_minimum
     assert (sorted(found) if due else []) == places
     done = drive(opencode.POLICY.after_turn(PolicyContext(before, settings, SimpleState())), Script())
@@ -52,9 +52,9 @@ def test_opencode_prunes(sizes: tuple[int, ...], places: list[int]) -> None:
 
 def test_opencode_never_prunes_a_skill_nor_an_error() -> None:
     settings = opencode.POLICY.settings()
-    assert not opencode.prunable(turns(90_000, 90_000, 9, 9, tool="skill").messages, settings)[0]
+    assert not opencode.find_prunable(turns(90_000, 90_000, 9, 9, tool="skill").messages, settings)[0]
     failed = [result(m.result.call_id, m.result.content, True) if m.result else m for m in turns(90_000, 9, 9).messages]
-    assert not opencode.prunable(failed, settings)[0]
+    assert not opencode.find_prunable(failed, settings)[0]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_opencode_never_prunes_a_skill_nor_an_error() -> None:
     ],
 )
 def test_opencode_tail(sizes: tuple[int, ...], budget: int, start: int) -> None:
-    assert opencode.tail_start(turns(*sizes).messages, budget) == start
+    assert opencode.find_tail_start(turns(*sizes).messages, budget) == start
 
 
 def test_opencode_splits_a_turn_that_does_not_fit() -> None:
@@ -75,7 +75,7 @@ def test_opencode_splits_a_turn_that_does_not_fit() -> None:
         user("one"), assistant("a"), user("two"), assistant("", ("c1", "R", {})), result("c1", "x" * 4000),
         assistant("", ("c2", "R", {})), result("c2", "y" * 40), assistant("end"),
     )  # fmt: skip
-    assert opencode.tail_start(before.messages, 100) == 5
+    assert opencode.find_tail_start(before.messages, 100) == 5
     after = run(opencode.POLICY, "compact", before, Script("S"), tail_max=100, tail_min=1, tail_share=1)
     assert texts(after.buffer.messages) == [opencode.QUESTION, "S", "", "y" * 40, "end", opencode.GO_ON]
     assert after.changed[before.messages[2].id] == "summarised"

@@ -15,7 +15,7 @@ from inspector.core.needs import (
 )
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.messages import half_split, tail_split
+from inspector.core.policies.roku.messages import find_half_split, find_tail_split
 from inspector.core.policies.roku.settings import RokuSettings, RokuState, StepRecord, raw_tokens
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
@@ -58,12 +58,12 @@ def seg9() -> Buffer:
     ],
 )
 def test_segments(start: Buffer, half: int, tail: int) -> None:
-    assert half_split(start.messages, RokuSettings()) == half
-    assert tail_split(start.messages, RokuSettings()) == tail
+    assert find_half_split(start.messages, RokuSettings()) == half
+    assert find_tail_split(start.messages, RokuSettings()) == tail
 
 
 def test_r_seg_9_safe() -> None:
-    assert half_split(seg9().messages, RokuSettings(mode="safe")) == 2
+    assert find_half_split(seg9().messages, RokuSettings(mode="safe")) == 2
 
 
 def test_r_seg_8_nothing_to_compact() -> None:

@@ -12,7 +12,7 @@ from inspector.core.needs import (
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.messages import cut, digest
+from inspector.core.policies.roku.messages import cut_to_bytes, write_digest
 from inspector.core.policies.roku.settings import RokuState, raw_tokens
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.calibration import Calibration
@@ -160,7 +160,7 @@ def test_r_l1_8_digest() -> None:
         user("a" * 121), assistant("", ("1", "Read", {})), result("1", "e" * 101, error=True),
         assistant("ok"), result("2", ""),
     ]  # fmt: skip
-    assert digest(messages).split("\n") == [
+    assert write_digest(messages).split("\n") == [
         "[5 messages compacted]",
         f"User: {'a' * 120}…",
         "  → tool_use: Read",
@@ -171,9 +171,9 @@ def test_r_l1_8_digest() -> None:
 
 
 def test_r_l1_9_cut() -> None:
-    assert cut("中" * 50, 120) == "中" * 40 + "…"
-    assert cut("a" * 120, 120) == "a" * 120
-    assert cut("中" * 41, 121) == "中" * 40 + "…"
+    assert cut_to_bytes("中" * 50, 120) == "中" * 40 + "…"
+    assert cut_to_bytes("a" * 120, 120) == "a" * 120
+    assert cut_to_bytes("中" * 41, 121) == "中" * 40 + "…"
 
 
 def test_r_l1_10() -> None:

@@ -19,7 +19,7 @@ from inspector.core.needs import (
 )
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.messages import boundary, joined_summary, mechanical_text, split_records
+from inspector.core.policies.roku.messages import join_summaries, make_boundary, split_records, write_mechanical_summary
 from inspector.core.policies.roku.settings import Breaker, Detector, RokuSettings, RokuState, StepRecord, raw_tokens
 from inspector.core.policies.turn import TurnContext, TurnResult
 from inspector.core.policies.verdict import PolicyInput
@@ -211,7 +211,7 @@ def test_r_brk_8_history_failure_does_not_count() -> None:
 
 def test_r_his_3_text() -> None:
     removed = [StepRecord(1, "Read", "look at file", "tool", True, "done"), StepRecord(2, None, "r")]
-    assert mechanical_text(removed) == (
+    assert write_mechanical_summary(removed) == (
         "[Compact summary — 2 steps discarded]\n"
         "Step 1: Read — look at file — ok: done\n"
         "Step 2: unknown — r — no observation"
@@ -230,7 +230,7 @@ def test_r_his_3_text() -> None:
 )
 def test_working_summary(new: str, old: str, limit: int, unit: str, expected: str) -> None:
     settings = POLICY.settings([("working_summary_max_chars", str(limit)), ("unit", unit)])
-    assert joined_summary(new, old, settings) == expected
+    assert join_summaries(new, old, settings) == expected
 
 
 @pytest.mark.parametrize("reply", ["  ", FAIL], ids=["blank", "raises"])
@@ -258,7 +258,7 @@ def test_history_by_the_model_and_after_remote_only_when_set() -> None:
 
 
 def test_r_his_9_boundary_counts_in_faithful_only() -> None:
-    records = (boundary(0, [StepRecord(0)], "t"), *(StepRecord(i) for i in range(8)))
+    records = (make_boundary(0, [StepRecord(0)], "t"), *(StepRecord(i) for i in range(8)))
     removed, kept = split_records(records, RokuSettings())
     assert (len(removed), len(kept)) == (1, 8)
     assert split_records(records, RokuSettings(mode="safe")) == ((), records)

@@ -1,4 +1,4 @@
-"""learn-claude-code v5: micro, auto and manual compaction, large outputs on disk (spec section 4)."""
+"""learn-claude-code v5: micro, auto and manual compaction, large outputs on disk."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,11 +9,11 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.learn_claude_code import layers
 from inspector.core.policies.learn_claude_code.layers import LearnContext
-from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState, checked
-from inspector.core.policies.learn_claude_code.wire import list_tokens
+from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState, check_learn_settings
+from inspector.core.policies.learn_claude_code.wire import count_list_tokens
 from inspector.core.policies.replacements import replace_content
 from inspector.core.policies.settings import WHOSE, read_settings, share_of
-from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
+from inspector.core.policies.turn import AllDone, Done, TurnContext, list_calls
 from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, compare_to_limit
 from inspector.core.words import plural
 
@@ -21,7 +21,7 @@ Turn: TypeAlias = TurnContext[LearnSettings, LearnState]
 
 
 class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
-    """See `Policy`. Its estimate is never compared with what the provider reports."""
+    """learn-claude-code as a `Policy`. It never compares its estimate with what the provider reports."""
 
     name = "learn-claude-code"
     title = "learn-claude-code v5"
@@ -35,8 +35,8 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
     state_type = LearnState
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> LearnSettings:
-        """The window is its own constant, whatever the model's is."""
-        return checked(read_settings(LearnSettings(), values, window, follows=False))
+        """Return the settings. The window is learn-claude-code's own constant, not the model's."""
+        return check_learn_settings(read_settings(LearnSettings(), values, window, follows=False))
 
     def parsed(self, data: Mapping[str, Any]) -> LearnState:
         return super().parsed(data.get("breaker", {}))
@@ -45,11 +45,11 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         return {"breaker": asdict(running)}
 
     def measure(self, context: LearnContext) -> tuple[int, int]:
-        total = list_tokens(context.messages)
+        total = count_list_tokens(context.messages)
         return total, total
 
     def breaker(self, context: LearnContext) -> BreakerState | None:
-        """Safe mode's only: upstream has none."""
+        """Return the breaker of safe mode; learn-claude-code itself has none."""
         settings, running = context.settings, context.running
         if not settings.safe:
             return None
@@ -71,41 +71,45 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
     def tier(self, name: str, context: LearnContext) -> Done[LearnState]:
         match name.lower():
             case "micro":
-                return layers.microcompact(context)
+                return layers.clear_large_results(context)
             case "auto" | "manual" as layer:
-                return (yield from layers.compact(layer, context))
+                return (yield from layers.compact_list(layer, context))
             case "spill":
-                return (yield from layers.spill(context))
+                return (yield from layers.spill_large_results(context))
         raise self.unknown(name)
 
     def before_call(self, context: LearnContext) -> AllDone[LearnState]:
-        """Large outputs that came in, micro-compaction, auto compaction where it is due. A refusal of the buffer
-        changes nothing. A sub-agent's list is only ever compacted as a whole."""
+        """Move new large outputs to disk, micro-compact, and auto-compact if due.
+
+        A refusal of the buffer changes nothing. The list of a sub-agent is only compacted as a whole.
+        """
         settings = context.settings
         done: list[Outcome[LearnState]] = []
         if any(layers.is_large(message, settings) for message in context.messages):
-            done.append((yield from layers.spill(context)))
+            done.append((yield from layers.spill_large_results(context)))
         if not context.moment.agent:
-            done.append(layers.microcompact(context.after(*done)))
+            done.append(layers.clear_large_results(context.after(*done)))
         context = context.after(*done)
-        if not context.running.open and layers.should_compact(context.messages, settings):
-            done.append((yield from layers.compact("auto", context)))
+        if not context.running.open and layers.is_worth_compacting(context.messages, settings):
+            done.append((yield from layers.compact_list("auto", context)))
         return tuple(done)
 
     def prepare(self, turn: Turn) -> Conversation[str]:
-        """In faithful mode a failed compaction ends the loop, as an exception would."""
+        """Compact. In faithful mode a failed compaction ends the loop, as an exception would."""
         yield from self.compact(turn)
-        return "" if turn.now.settings.safe else next((outcome.error for outcome in turn.outcomes if outcome.error), "")
+        if turn.now.settings.safe:
+            return ""
+        return next((outcome.error for outcome in turn.outcomes if outcome.error), "")
 
     def recover(self, turn: Turn, error: str) -> Conversation[str]:
-        """There is no way out of an overflow."""
+        """Return the error: learn-claude-code does not recover from an overflow."""
         yield from ()
         return error
 
     def act(self, turn: Turn, answer: Answer) -> Conversation[None]:
-        """Of large results only a preview enters the list."""
+        """Run the tools. Only a preview of a large result enters the list."""
         results = []
-        for message in (yield from turn.run_tools(calls_of(answer))):
+        for message in (yield from turn.run_tools(list_calls(answer))):
             if message.result is not None:
                 content = yield from layers.handle_tool_output(message.result.content, turn.now.settings)
                 if content is not message.result.content:
@@ -116,7 +120,7 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
 
 def _micro(context: LearnContext) -> Verdict:
     settings, agent = context.settings, context.moment.agent
-    indices = layers.clearable(context.messages, settings)
+    indices = layers.find_large_results(context.messages, settings)
     if not indices:
         newest = f"the newest {settings.keep_recent}"
         why = f"no compactable tool result over {settings.micro_min_tokens:,} tokens is older than {newest}"
@@ -124,23 +128,23 @@ def _micro(context: LearnContext) -> Verdict:
         why = f"{plural(len(indices), 'old tool result')} can be cleared"
     if agent:
         why += " · the list of a sub-agent is compacted as a whole only"
-    return Verdict(layers.MICRO, bool(indices) and not agent, why, layers.freed(context.messages, indices))
+    return Verdict(layers.MICRO, bool(indices) and not agent, why, layers.count_freed(context.messages, indices))
 
 
 def _auto(context: LearnContext) -> Verdict:
     settings, running, limit = context.settings, context.running, context.settings.threshold
-    total, savings = layers.sizes(context.messages, settings)
+    total, savings = layers.measure_list(context.messages, settings)
     why = compare_to_limit(total, limit, f"{settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,}")
-    whose = f" · the window is {WHOSE[settings.window_from]}"
+    window_note = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
-        return Verdict("auto", False, why + whose, total, limit)
+        return Verdict("auto", False, why + window_note, total, limit)
     worth = savings >= settings.min_savings
     why += f" · saves {savings:,} {'≥' if worth else '<'} {settings.min_savings:,}"
     if not worth:
         why += ": not worth it"
     elif running.open:
         why += f" · {running.failures} summaries failed in a row: none any more in this session"
-    return Verdict("auto", worth and not running.open, why + whose, total, limit)
+    return Verdict("auto", worth and not running.open, why + window_note, total, limit)
 
 
 def _spill(context: LearnContext) -> Verdict:

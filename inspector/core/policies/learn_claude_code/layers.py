@@ -1,9 +1,8 @@
-"""The layers: micro-compaction, large outputs on disk, and the whole list made into a summary (spec 4.4 to 4.8).
+"""The layers: micro-compaction, large outputs on disk, and a summary of the whole list.
 
-Micro (spec 4.4): no model, no event, idempotent. Spill (spec 4.8): at the moment a tool returns, before its output
-enters the list. Auto and manual (spec 4.5 to 4.7): nothing is replaced before the transcript is saved. Where upstream
-lets an exception out, the outcome says so in `error` and leaves the list as it was; the loop then ends in faithful mode
-and goes on in safe mode.
+Micro needs no model, sends no event and is idempotent. Spill happens when a tool returns, before its output enters the
+list. Auto and manual replace nothing before the transcript is saved. Where learn-claude-code raises an exception, the
+outcome has an `error` and leaves the list unchanged; the loop then ends in faithful mode and continues in safe mode.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,11 +18,11 @@ from inspector.core.policies.learn_claude_code.settings import LearnSettings, Le
 from inspector.core.policies.learn_claude_code.wire import (
     Wire,
     carries_result,
-    flat,
+    count_list_tokens,
+    count_wire_tokens,
+    flatten_wires,
     is_plain_user,
-    list_tokens,
     text_tokens,
-    tokens,
     wire_role,
 )
 from inspector.core.policies.replacements import clear_result, inserted, replace_content
@@ -42,32 +41,32 @@ INSTRUCTIONS = (
 )
 NOT_SAVED, NO_SUMMARY, BLANK = "transcript_not_saved", "provider_failure", "blank_summary"
 _PATH_KEYS = ("path", "file_path")
-"""learn-claude-code's own argument, and the one of the client it learned from."""
+"""The argument of learn-claude-code's own tools, and of Claude Code's."""
 
 
-def clearable(messages: Sequence[Message], settings: LearnSettings) -> list[int]:
-    """Indices of the results that would be cleared: large texts among all but the newest compactable. O(messages)."""
+def find_large_results(messages: Sequence[Message], settings: LearnSettings) -> list[int]:
+    """Return the indices of the results to clear: large texts among all but the newest compactable. O(messages)."""
     compactable: list[int] = []
     calls: set[str] = set()
     for at, message in enumerate(messages):
         calls.update(call.id for call in message.calls if call.name in settings.compactable_tools)
         if message.result is not None and message.result.call_id in calls:
             compactable.append(at)
-    old = compactable[: -settings.keep_recent]  # upstream: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing
+    old = compactable[: -settings.keep_recent]  # as there: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing
     if settings.safe:
         old = compactable[: max(0, len(compactable) - settings.keep_recent)]
     large = (at for at in old if _size(messages[at]) > settings.micro_min_tokens)
-    return [at for at in large if isinstance(result_content(messages[at]), str)]  # blocks, an image: they stay
+    return [at for at in large if isinstance(result_content(messages[at]), str)]  # blocks and images stay
 
 
-def freed(messages: Sequence[Message], indices: Sequence[int]) -> int:
-    """Tokens that clearing these frees, by their contents alone."""
+def count_freed(messages: Sequence[Message], indices: Sequence[int]) -> int:
+    """Return the tokens that clearing these results frees, by their contents alone."""
     return sum(_size(messages[at]) - text_tokens(PLACEHOLDER) for at in indices)
 
 
-def microcompact(context: LearnContext) -> Outcome[LearnState]:
-    """Clear what is clearable. Only contents change."""
-    indices = clearable(context.messages, context.settings)
+def clear_large_results(context: LearnContext) -> Outcome[LearnState]:
+    """Clear old large results. Only contents change."""
+    indices = find_large_results(context.messages, context.settings)
     if not indices:
         return context.unchanged(MICRO)
     messages = list(context.messages)
@@ -84,7 +83,7 @@ def _size(message: Message) -> int:
 
 
 def handle_tool_output(output: str, settings: LearnSettings) -> Conversation[str]:
-    """The output, or where it is large its preview. A disk that fails costs the rest of it, not the turn."""
+    """Return the output, or the preview of a large one. If it cannot be saved, its rest is lost; the turn continues."""
     if text_tokens(output) <= settings.large_output_tokens:
         return output
     try:
@@ -95,15 +94,15 @@ def handle_tool_output(output: str, settings: LearnSettings) -> Conversation[str
 
 
 def is_large(message: Message, settings: LearnSettings) -> bool:
-    """A text result above the limit, and no preview yet. Upstream's tools return texts: it does not look at a list."""
+    """Is it a text result above the limit, and no preview yet? Lists of blocks do not count."""
     result = message.result
     if result is None or not isinstance(result_content(message), str) or result.content.startswith(TOO_LARGE):
         return False
     return text_tokens(result.content) > settings.large_output_tokens
 
 
-def spill(context: LearnContext) -> Done[LearnState]:
-    """Every large result of the list: one that had come through this harness would never have entered it whole."""
+def spill_large_results(context: LearnContext) -> Done[LearnState]:
+    """Move every large result of the list to disk: through this harness it would not have entered the list whole."""
     messages = list(context.messages)
     changed: dict[str, FateName] = {}
     for at, message in enumerate(messages):
@@ -118,31 +117,31 @@ def spill(context: LearnContext) -> Done[LearnState]:
     return Outcome(SPILL, context.buffer.with_messages(messages), context.running, (event,), changed=changed)
 
 
-def sizes(messages: Sequence[Message], settings: LearnSettings) -> tuple[int, int]:
-    """(tokens of the list, what a compaction would save: all but the newest messages)."""
+def measure_list(messages: Sequence[Message], settings: LearnSettings) -> tuple[int, int]:
+    """Return (tokens of the list, tokens that a compaction would save: all but the newest messages)."""
     whole = wire_groups(messages)
-    total = tokens(whole)
-    return total, total - tokens(whole[-settings.recent_messages :])
+    total = count_wire_tokens(whole)
+    return total, total - count_wire_tokens(whole[-settings.recent_messages :])
 
 
-def should_compact(messages: Sequence[Message], settings: LearnSettings) -> bool:
-    """Above the threshold, and worth it."""
-    total, savings = sizes(messages, settings)
+def is_worth_compacting(messages: Sequence[Message], settings: LearnSettings) -> bool:
+    """Is the list above the threshold, and does a compaction save enough?"""
+    total, savings = measure_list(messages, settings)
     return total > settings.threshold and savings >= settings.min_savings
 
 
-def compact(layer: Layer, context: LearnContext) -> Done[LearnState]:
-    """Run the layer, whatever the threshold says. An empty list: nothing to compact, nobody is asked."""
+def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
+    """Summarise the list, whatever the threshold says. With an empty list no model is called."""
     messages, settings = context.messages, context.settings
     agent, running = context.moment.agent, context.running
     if not messages:
         return Outcome(layer, context.buffer, running, succeeded=False)
     try:
-        name = f"subagent-{agent}" if agent else "transcript"  # a sub-agent's goes to a file of its own
+        name = f"subagent-{agent}" if agent else "transcript"
         path = (yield SaveTranscript(messages, name)).text
     except Failure as failure:
         return _failed(layer, context, NOT_SAVED, str(failure))
-    files = yield from restored(messages, settings)
+    files = yield from restore_files(messages, settings)
     another_failure = context.with_running(running.failed(settings))
     try:
         answer = yield _request(context)
@@ -150,18 +149,18 @@ def compact(layer: Layer, context: LearnContext) -> Done[LearnState]:
         return _failed(layer, another_failure, NO_SUMMARY, str(failure))
     if settings.safe and not answer.text.strip():
         return _failed(layer, another_failure, BLANK, "the summary is blank")
-    # the summary in the user's name, so that the system prompt and its cache stay as they are; then what is kept
+    # the summary is in the user's name, so that the system prompt and its cache stay unchanged
     text = f"{MARKER}\n{answer.text}" + (f"\n\n{files}" if files else "")
     summary = inserted("learn-claude-code", "user", text, messages)
-    recent, acknowledged = kept(messages, settings)
+    recent, acknowledged = choose_kept(messages, settings)
     acknowledgement = Message(f"{summary.id}-ok", "assistant", (Text(ACKNOWLEDGED),), summary=True)
     after = (summary, *([acknowledgement] if acknowledged else ()), *recent)
     event = Event(
         "compacted",
         {
             "layer": layer,
-            "tokens_before": list_tokens(messages),
-            "tokens_after": list_tokens(after),
+            "tokens_before": count_list_tokens(messages),
+            "tokens_after": count_list_tokens(after),
             "transcript_path": path,
         },
     )
@@ -174,7 +173,7 @@ def _request(context: LearnContext) -> Summarize:
     settings, wishes = context.settings, context.moment.instructions.strip()
     return Summarize(
         f"{INSTRUCTIONS}\n\nThe user asks: {wishes}" if wishes else INSTRUCTIONS,
-        readable(context.messages, settings),
+        write_readable(context.messages, settings),
         max_tokens=settings.summary_max_tokens,
         timeout_s=settings.summary_timeout,
         source=context.messages,
@@ -187,9 +186,8 @@ def _failed(layer: Layer, context: LearnContext, error: str, why: str) -> Outcom
     return Outcome(layer, context.buffer, context.running, (event,), succeeded=False, error=error)
 
 
-def readable(messages: Sequence[Message], settings: LearnSettings) -> str:
-    """A line for each text and each tool result, none for a call: so many characters of each, and of all; the end is
-    cut off."""
+def write_readable(messages: Sequence[Message], settings: LearnSettings) -> str:
+    """Return a line for each text and tool result, cut to the limits of each and of all. Calls are left out."""
     lines: list[str] = []
     room = settings.summary_total_chars
     for line in (line for message in messages for line in _lines(message, settings)):
@@ -211,30 +209,30 @@ def _lines(message: Message, settings: LearnSettings) -> Iterator[str]:
                 pass
 
 
-def kept(messages: Sequence[Message], settings: LearnSettings) -> tuple[tuple[Message, ...], bool]:
-    """(what stays word for word, whether the assistant's acknowledgement stands before it). Upstream: the last wire
-    messages, whatever they are.
+def choose_kept(messages: Sequence[Message], settings: LearnSettings) -> tuple[tuple[Message, ...], bool]:
+    """Return (messages kept word for word, whether the assistant's acknowledgement precedes them).
 
-    Safe mode begins at the nearest plain user message where a result would be kept without its call; where there is
-    none it drops such results. It leaves the acknowledgement out in front of an assistant message.
+    learn-claude-code keeps the last wire messages, whatever they are. If a result would lose its call, safe mode begins
+    at the nearest plain user message instead, or drops such results if there is none; it also leaves out the
+    acknowledgement in front of an assistant message.
     """
     whole = wire_groups(messages)
     start = max(0, len(whole) - settings.recent_messages)
     if not settings.safe:
-        return (*_pinned(whole, start, settings), *flat(whole[start:])), True
+        return (*_pinned(whole, start, settings), *flatten_wires(whole[start:])), True
     window = whole[start:]
-    if lost := _orphans(flat(window)):
+    if lost := _orphans(flatten_wires(window)):
         earlier = _whole_start(whole, start)
         if earlier is None:
-            window = wire_groups(message for message in flat(window) if message.id not in lost)
+            window = wire_groups(message for message in flatten_wires(window) if message.id not in lost)
         else:
             start, window = earlier, whole[earlier:]
-    stays = (*_pinned(whole, start, settings), *flat(window))
+    stays = (*_pinned(whole, start, settings), *flatten_wires(window))
     return stays, not stays or stays[0].role != "assistant"
 
 
 def _whole_start(whole: list[Wire], start: int) -> int | None:
-    """The nearest plain user message at or before `start` from which on no result lacks its call. O(messages)."""
+    """Return the nearest plain user message at or before `start` after which no result lacks its call. O(messages)."""
     waiting: set[str] = set()
     for at in range(len(whole) - 1, -1, -1):
         for message in reversed(whole[at]):
@@ -247,34 +245,34 @@ def _whole_start(whole: list[Wire], start: int) -> int | None:
 
 
 def _orphans(messages: Sequence[Message]) -> set[str]:
-    """Ids of messages with a result whose call does not come before."""
+    """Return the ids of messages with a result that no call precedes."""
     calls: set[str] = set()
-    found: set[str] = set()
+    orphans: set[str] = set()
     for message in messages:
         calls.update(call.id for call in message.calls)
         if message.result is not None and message.result.call_id not in calls:
-            found.add(message.id)
-    return found
+            orphans.add(message.id)
+    return orphans
 
 
 def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Message, ...]:
-    """With `pin_last_user`: the newest user message, where it would go."""
+    """Return the newest user message if `pin_last_user` is set and it would be removed."""
     if not settings.pin_last_user:
         return ()
-    said = (at for at, wire in enumerate(whole) if wire[0].from_user and not carries_result(wire))
-    newest = max(said, default=len(whole))
+    prompts = (at for at, wire in enumerate(whole) if wire[0].from_user and not carries_result(wire))
+    newest = max(prompts, default=len(whole))
     return whole[newest] if newest < start else ()
 
 
-def restored(messages: Sequence[Message], settings: LearnSettings) -> Conversation[str]:
-    """The text to append; empty where no file could be read. Asks for one file after the other, until it has enough."""
+def restore_files(messages: Sequence[Message], settings: LearnSettings) -> Conversation[str]:
+    """Read files again until there are enough, and return the text to append; empty if none could be read."""
     limit = settings.max_restore_tokens_per_file * 4
-    results = (message.result for message in messages if message.mark != "placeholder")  # not what was cleared since
-    recorded = {one.call_id: one.content for one in results if one is not None and not one.is_error}
-    found: list[str] = []
+    results = (message.result for message in messages if message.mark != "placeholder")
+    recorded = {result.call_id: result.content for result in results if result is not None and not result.is_error}
+    texts: list[str] = []
     total = 0
     for path, call in used_last(messages, settings.restore_tools, _PATH_KEYS):
-        if len(found) >= settings.max_restore_files:
+        if len(texts) >= settings.max_restore_files:
             break
         try:
             answer: Answer = yield ReadFile(path, limit, recorded.get(call.id))
@@ -284,5 +282,5 @@ def restored(messages: Sequence[Message], settings: LearnSettings) -> Conversati
         total += text_tokens(content)
         if total > settings.max_restore_tokens_total:
             break
-        found.append(f"[Restored after compact] {path}:\n{content}")
-    return "\n\n".join(found)
+        texts.append(f"[Restored after compact] {path}:\n{content}")
+    return "\n\n".join(texts)

@@ -1,4 +1,4 @@
-"""learn-claude-code's constants as settings, by their names in its source (spec 4.1)."""
+"""learn-claude-code's constants as settings, by their names in its source."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,7 +9,7 @@ from inspector.core.policies.settings import DERIVED, WindowFrom, check_limits, 
 
 @dataclass(frozen=True, slots=True)
 class LearnSettings:
-    """Everything that can be set. Tokens unless the name says otherwise."""
+    """All settings of learn-claude-code. Tokens unless the name says another unit."""
 
     context_window: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -48,17 +48,17 @@ class LearnSettings:
 
     @property
     def reserve(self) -> int:
-        """What the threshold keeps free for the answer."""
+        """Tokens that the threshold keeps free for the answer."""
         return min(self.max_output, self.max_output_reserve)
 
     @property
     def threshold(self) -> int:
-        """Above it (strictly) auto compaction may fire. Negative for a small window; safe mode refuses that."""
+        """Tokens above which auto compaction may fire. Negative for a small window, which safe mode refuses."""
         return self.context_window - self.reserve - self.overhead
 
 
-def checked(settings: LearnSettings) -> LearnSettings:
-    """The settings, if all limits hold. Raises InspectorError."""
+def check_learn_settings(settings: LearnSettings) -> LearnSettings:
+    """Return the settings if they keep all limits. Raises InspectorError."""
     check_limits(settings)
     if settings.safe and settings.threshold <= 0:
         raise InspectorError(
@@ -70,13 +70,13 @@ def checked(settings: LearnSettings) -> LearnSettings:
 
 @dataclass(frozen=True, slots=True)
 class LearnState:
-    """`open`: no auto compaction any more in this session."""
+    """Failed summaries in a row. `open`: no further auto compaction in this session."""
 
     failures: int = 0
     open: bool = False
 
     def failed(self, settings: LearnSettings) -> "LearnState":
-        """After one more failed summary; only safe mode counts."""
+        """Return the state after one more failed summary, which only safe mode counts."""
         if not settings.safe:
             return self
         failures = self.failures + 1

@@ -1,7 +1,7 @@
-"""learn-claude-code's list: messages in Anthropic's shape, counted by Python's JSON text of each (spec 4.2).
+"""learn-claude-code's list: messages in Anthropic's shape, counted by Python's JSON text of each.
 
-Neutral messages that travel together are one wire message. What a neutral message adds to its wire message is cached
-on it, so counting a list again costs a look at each message.
+Messages that are sent together are one wire message. What a message adds to its wire message is cached on it, so
+counting a list again is cheap.
 """
 
 import json
@@ -25,33 +25,33 @@ _TEXT_BLOCK = len(json.dumps({"type": "text", "text": ""})) - len('""')
 
 
 def text_tokens(text: str) -> int:
-    """floor(code points / 4)."""
+    """Return floor(code points / 4)."""
     return len(text) // 4
 
 
-def flat(found: Iterable[Wire]) -> tuple[Message, ...]:
-    """The neutral messages of wire messages."""
-    return tuple(message for wire in found for message in wire)
+def flatten_wires(wires: Iterable[Wire]) -> tuple[Message, ...]:
+    """Return the messages of wire messages."""
+    return tuple(message for wire in wires for message in wire)
 
 
 def wire_role(message: Message) -> str:
-    """Who says it there: results come from the user."""
+    """Return the role in Anthropic's shape, in which results come from the user."""
     return "user" if message.role == "tool" else message.role
 
 
 def carries_result(wire: Wire) -> bool:
-    """A wire message with a tool result in it."""
+    """Does the wire message hold a tool result?"""
     return any(message.result is not None for message in wire)
 
 
 def is_plain_user(wire: Wire) -> bool:
-    """A user message that carries no tool result."""
+    """Is it a user message without a tool result?"""
     return wire[0].role in ("user", "tool") and not carries_result(wire)
 
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """Characters of a message's JSON text as a wire message of its own. An Estimator only to be cached like one."""
+    """Counts the characters of a message's JSON text as a separate wire message. An Estimator only for the cache."""
 
     name: str = "learn-claude-code wire"
     kind: Kind = "estimated"
@@ -73,7 +73,7 @@ _ALONE = _Alone()
 
 
 def wire_tokens(wire: Wire) -> int:
-    """Tokens of one wire message: its whole JSON text, floored once."""
+    """Return the tokens of one wire message: its whole JSON text, floored once."""
     if len(wire) == 1:
         return weight(_ALONE, wire[0]) // 4
     filled = [message for message in wire if message.parts] or wire[:1]
@@ -83,18 +83,18 @@ def wire_tokens(wire: Wire) -> int:
     return (_envelope(wire[0]) + _LIST + blocks + _SEPARATOR * (len(filled) - 1)) // 4
 
 
-def tokens(found: Sequence[Wire]) -> int:
-    """Tokens of a list: the sum over its messages. System prompt and tools are not counted."""
-    return sum(map(wire_tokens, found))
+def count_wire_tokens(wires: Sequence[Wire]) -> int:
+    """Return the tokens of a list: the sum over its messages, without system prompt and tools."""
+    return sum(map(wire_tokens, wires))
 
 
-def list_tokens(messages: Iterable[Message]) -> int:
-    """Tokens of neutral messages, in Anthropic's shape. O(messages)."""
-    return tokens(wire_groups(messages))
+def count_list_tokens(messages: Iterable[Message]) -> int:
+    """Return the tokens of messages in Anthropic's shape. O(messages)."""
+    return count_wire_tokens(wire_groups(messages))
 
 
 def _blocks(message: Message) -> int:
-    """Characters of its blocks within a list: alone, a single text is no block but the content itself."""
+    """Return the characters of a message's blocks in a list. (Alone, a single text is the content, not a block.)"""
     content = weight(_ALONE, message) - _envelope(message)
     match message.parts:
         case (Text(),):

@@ -20,7 +20,7 @@ from inspector.core.policies.pi.context_size import (
     says_overflow,
 )
 from inspector.core.policies.pi.settings import MAX_FAILURES, PiContext, PiSettings, PiState, apply_defaults
-from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
+from inspector.core.policies.turn import AllDone, Done, TurnContext, list_calls
 from inspector.core.policies.verdict import (
     BreakerState,
     CallReport,
@@ -196,7 +196,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
 
     def act(self, turn: Turn, answer: Answer) -> Conversation[None]:
         """Run the tools and check again (each answer is checked once)."""
-        turn.add((yield from turn.run_tools(calls_of(answer))))
+        turn.add((yield from turn.run_tools(list_calls(answer))))
         if turn.now.settings.check_point in ("turn_end", "agent_end"):
             yield from self._check_answer(turn, answer)
 

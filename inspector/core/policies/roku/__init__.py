@@ -1,4 +1,4 @@
-"""Roku: five tiers, L0 to L4 (spec section 1)."""
+"""Roku: five tiers, L0 to L4."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -11,7 +11,7 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.roku import compaction
 from inspector.core.policies.roku.compaction import RokuContext
-from inspector.core.policies.roku.messages import clearable, freed_raw, half_split, l3_split
+from inspector.core.policies.roku.messages import count_freed_tokens, find_half_split, find_l3_split, find_old_results
 from inspector.core.policies.roku.settings import (
     ESTIMATOR,
     Breaker,
@@ -19,12 +19,12 @@ from inspector.core.policies.roku.settings import (
     RokuSettings,
     RokuState,
     StepRecord,
-    checked,
+    check_roku_settings,
     raw_tokens,
     total_tokens,
 )
 from inspector.core.policies.settings import describe_window
-from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
+from inspector.core.policies.turn import AllDone, Done, TurnContext, list_calls
 from inspector.core.policies.verdict import BreakerState, TierName, Verdict, Verdicts, Watermark, compare_to_limit
 from inspector.core.recording import from_json
 from inspector.core.tokens.calibration import Calibration
@@ -34,18 +34,18 @@ from inspector.core.words import per_cent, plural
 TRUNCATED = ("max_tokens", "length")
 Turn: TypeAlias = TurnContext[RokuSettings, RokuState]
 Stage: TypeAlias = tuple[tuple[str, ...], Callable[[RokuContext], AllDone[RokuState]]]
-"""Tiers of which one may fire, and what runs them where they are due."""
+"""Tiers of which one may fire, and what runs them if they are due."""
 
 
 class RokuPolicy(Policy[RokuSettings, RokuState]):
-    """See `Policy`."""
+    """Roku as a `Policy`. It calibrates its estimate by reported sizes."""
 
     name = "roku"
     title = "Roku"
     tiers: Sequence[TierName] = (
         TierName("L0", "Microcompact", "Clears all but the newest tool results."),
         TierName("L1", "Context collapse", "Replaces the older half by a mechanical digest."),
-        TierName("L2", "Session memory", "Replaces the older half by a summary that is at hand."),
+        TierName("L2", "Session memory", "Replaces the older half by an existing summary."),
         TierName("L3a", "Remote compact", "Has the provider compact the older half.", calls_model=True),
         TierName("L3b", "Four-section summary", "Has a model summarise the older half.", calls_model=True),
         TierName(
@@ -58,27 +58,25 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
     memory_setting = ("session_memory", "generate")
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> RokuSettings:
-        return checked(super().settings(values, window))
+        return check_roku_settings(super().settings(values, window))
 
     def parsed(self, data: Mapping[str, Any]) -> RokuState:
         fresh = RokuState()
         samples = [(int(estimated), int(reported)) for estimated, reported in data.get("samples", ())]
-        return RokuState(
-            self.calibrated(fresh, self.settings_type(), samples).calibration,
-            from_json(Breaker, data.get("breaker") or {}),
-            from_json(Detector, data.get("cache") or {}),
-            tuple(from_json(StepRecord, one) for one in data.get("history", ())),
-            str(data.get("working_summary", "")),
-        )
+        calibration = self.calibrated(fresh, self.settings_type(), samples).calibration
+        breaker = from_json(Breaker, data.get("breaker") or {})
+        detector = from_json(Detector, data.get("cache") or {})
+        history = tuple(from_json(StepRecord, record) for record in data.get("history", ()))
+        return RokuState(calibration, breaker, detector, history, str(data.get("working_summary", "")))
 
     def dump(self, running: RokuState) -> dict[str, Any]:
-        """`scale` is derived from the samples, for people to read."""
+        """Return the state; `scale` is derived from the samples, for people to read."""
         return {
             "breaker": asdict(running.breaker),
             "scale": running.calibration.scale,
             "samples": [list(pair) for pair in running.calibration.samples],
             "working_summary": running.working_summary,
-            "history": [asdict(one) for one in running.history],
+            "history": [asdict(record) for record in running.history],
             "cache": asdict(running.detector),
         }
 
@@ -103,59 +101,35 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         return settings.mid_line, settings.high_line
 
     def due(self, context: RokuContext) -> Verdicts:
-        settings, running, moment = context.settings, context.running, context.moment
-        total = total_tokens(context.buffer, running)
-        mid, mid_due = _why(total, settings.mid_line, settings), settings.mid_line.fires(total)
-        high, high_due = _why(total, settings.high_line, settings), settings.high_line.fires(total)
-        if half_split(context.messages, settings) <= 1:
-            mid, mid_due = f"{mid} · nothing can be removed", False
-        if l3_split(context.messages, settings) <= 1:
-            high = f"{high} · nothing can be removed"
-        memory = compaction.has_memory(context)
-        path = compaction.choose_path(context)
-        if path == "mechanical":
-            remote = f" · {'the breaker is open' if moment.router else 'there is no model'}, so a digest is made"
-            local = f" · {'the breaker is open' if running.breaker.open else 'there is no model'}, so a digest is made"
-        else:
-            remote = "" if moment.remote else " · this provider cannot compact remotely"
-            local = " · the provider compacts remotely, so L3a runs" if path == "L3a" else ""
-        at_mid, at_high = settings.mid_line.tokens, settings.high_line.tokens
-        old = clearable(context.messages, settings)
-        freed = running.calibration.apply(freed_raw(context.messages, old))
-        none = f"no tool result older than the newest {settings.microcompact_retain_recent} would shrink"
-        return (
-            Verdict("L0", bool(old), f"{plural(len(old), 'old tool result')} can be cleared" if old else none, freed),
-            Verdict("L1", mid_due and not memory, mid + memory * " · session memory exists: L2 runs", total, at_mid),
-            Verdict("L2", mid_due and memory, mid + (not memory) * " · no session memory: L1 runs", total, at_mid),
-            Verdict("L3a", high_due and path == "L3a", high + remote, total, at_high),
-            Verdict("L3b", high_due and path != "L3a", high + local, total, at_high),
-            Verdict("L4", bool(moment.overflow), moment.overflow or "only after the model refuses the buffer", total),
-        )
+        overflow = context.moment.overflow
+        total = total_tokens(context.buffer, context.running)
+        l4 = Verdict("L4", bool(overflow), overflow or "only after the model refuses the buffer", total)
+        return _judge_l0(context), *_judge_mid_tier(context, total), *_judge_high_tier(context, total), l4
 
     def tier(self, name: str, context: RokuContext) -> Done[RokuState]:
-        """L3 chooses its path."""
+        """Run a tier. L3 and L4 choose their path themselves."""
         chosen = compaction.choose_path(context)
         match name.lower():
             case "l0":
-                return compaction.microcompact(context)
+                return compaction.clear_old_results(context)
             case "l1":
-                return compaction.collapse(context)
+                return compaction.collapse_older_half(context)
             case "l2":
-                return (yield from compaction.remember(context))
+                return (yield from compaction.use_session_memory(context))
             case "l3" | "l4":
-                return (yield from compaction.compact(name.upper(), chosen, context))
+                return (yield from compaction.compact_segment(name.upper(), chosen, context))
             case "l3a" | "l3b":
                 tier: compaction.Path = "L3a" if name.lower() == "l3a" else "L3b"
                 path: compaction.Path = "mechanical" if context.running.breaker.open else tier
-                return (yield from compaction.compact(tier, path, context))
+                return (yield from compaction.compact_segment(tier, path, context))
         raise self.unknown(name)
 
     def unknown(self, tier: str) -> InspectorError:
-        known = ", ".join(one.name for one in self.tiers)
-        return InspectorError(f"{self.title} has no tier {tier!r}. It has L3 (which chooses) and {known}.")
+        names = ", ".join(tier.name for tier in self.tiers)
+        return InspectorError(f"{self.title} has no tier {tier!r}. It has L3 (which chooses) and {names}.")
 
     def before_call(self, context: RokuContext) -> AllDone[RokuState]:
-        """After an overflow L4 and then L0; else L0, the mid tier, and with `placement=preflight` L3."""
+        """Run L4 and then L0 after an overflow; else L0, the mid tier, and with `placement=preflight` L3."""
         done: list[Outcome[RokuState]] = []
         for _, run in _stages(context):
             done += yield from run(context)
@@ -163,15 +137,18 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         return tuple(done)
 
     def after_turn(self, context: RokuContext) -> AllDone[RokuState]:
-        """With `placement=end_of_turn` (the default) L3."""
+        """Run L3 with `placement=end_of_turn`, the default."""
         if context.settings.placement == "preflight":
             return ()
-        return (yield from compaction.high_tier(context))
+        return (yield from compaction.run_high_tier(context))
 
-    # a turn (spec 1.4, 1.10, 1.12)
+    # a turn
 
     def compact(self, turn: Turn) -> Conversation[None]:
-        """Stage by stage, so that each is announced on what the one before it left. L0 may wait for a cold cache."""
+        """Compact stage by stage, each announced for the buffer that the previous one left.
+
+        L0 may wait for a cold cache.
+        """
         settings, moment = turn.now.settings, turn.now.moment
         cold = not moment.overflow and moment.idle_s is not None and moment.idle_s > settings.cache_ttl_s
         for tiers, run in _stages(turn.now):
@@ -182,23 +159,23 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         turn.running = replace(turn.running, detector=detector)
 
     def recover(self, turn: Turn, error: str) -> Conversation[str]:
-        """Once; the model is asked again whatever that changed."""
-        again = bool(turn.now.moment.overflow)
-        stopped = yield from super().recover(turn, error)
-        return stopped if again else ""
+        """Compact once; the model is asked again whatever that changed."""
+        is_second = bool(turn.now.moment.overflow)
+        error_after = yield from super().recover(turn, error)
+        return error_after if is_second else ""
 
     def accept(self, turn: Turn, answer: Answer) -> Conversation[Answer | None]:
-        """A truncated answer is asked for once more with the model's full output budget."""
+        """Accept the answer; if it is truncated, ask once more with the model's full output budget."""
         moment = turn.now.moment
         yield from _learn(turn, answer)
-        asked, ceiling = moment.max_tokens, moment.output_ceiling
+        requested, ceiling = moment.max_tokens, moment.output_ceiling
         if answer.finish in TRUNCATED and not moment.output_cap:
             turn.log("OutputSlotEscalationUnsupported")
-        elif answer.finish in TRUNCATED and asked is not None and ceiling is not None and ceiling > asked:
+        elif answer.finish in TRUNCATED and _is_below(requested, ceiling):
             turn.log(
                 "OutputSlotEscalated",
                 step=moment.step,
-                initial_max_tokens=asked,
+                initial_max_tokens=requested,
                 escalated_max_tokens=ceiling,
                 model_id=moment.model,
             )
@@ -211,44 +188,101 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         return answer
 
     def act(self, turn: Turn, answer: Answer) -> Conversation[None]:
-        """The tools, with their budget and their records; then L3, where it has its place."""
+        """Run the tools, check their budget and record them; then run L3 if it belongs there."""
         settings, step = turn.now.settings, turn.now.moment.step
-        calls = calls_of(answer)
+        calls = list_calls(answer)
         results = yield from turn.run_tools(calls)
         turn.add(results)
         if calls:
-            spent = sum(estimate(m.result.content) for m in results if m.result)
+            spent = sum(estimate(message.result.content) for message in results if message.result)
             exceeded = spent > settings.per_turn_tool_budget_tokens
             turn.log("ToolBudgetCheck", step=step, per_turn_tool_tokens=spent, exceeded=exceeded)
         history = (*turn.running.history, *_records(step, answer, results))
         turn.running = replace(turn.running, history=history)
         if settings.placement == "end_of_turn":
             self.announce(turn, ("L3a", "L3b"))
-            turn.apply(*(yield from compaction.high_tier(turn.now)))
+            turn.apply(*(yield from compaction.run_high_tier(turn.now)))
+
+
+def _is_below(requested: int | None, ceiling: int | None) -> bool:
+    return requested is not None and ceiling is not None and ceiling > requested
+
+
+def _judge_l0(context: RokuContext) -> Verdict:
+    old = find_old_results(context.messages, context.settings)
+    freed = context.running.calibration.apply(count_freed_tokens(context.messages, old))
+    if old:
+        why = f"{plural(len(old), 'old tool result')} can be cleared"
+    else:
+        why = f"no tool result older than the newest {context.settings.microcompact_retain_recent} would shrink"
+    return Verdict("L0", bool(old), why, freed)
+
+
+def _judge_mid_tier(context: RokuContext, total: int) -> Verdicts:
+    line = context.settings.mid_line
+    why, is_due = _compare_to_line(total, line, context.settings), line.fires(total)
+    if find_half_split(context.messages, context.settings) <= 1:
+        why += " · nothing can be removed"
+        is_due = False
+    has_memory = compaction.has_memory(context)
+    l1, l2 = why, why
+    if has_memory:
+        l1 += " · session memory exists: L2 runs"
+    else:
+        l2 += " · no session memory: L1 runs"
+    return (
+        Verdict("L1", is_due and not has_memory, l1, total, line.tokens),
+        Verdict("L2", is_due and has_memory, l2, total, line.tokens),
+    )
+
+
+def _judge_high_tier(context: RokuContext, total: int) -> Verdicts:
+    line = context.settings.high_line
+    why, is_due = _compare_to_line(total, line, context.settings), line.fires(total)
+    if find_l3_split(context.messages, context.settings) <= 1:
+        why += " · nothing can be removed"
+    path = compaction.choose_path(context)
+    remote, local = _explain_path(path, context)
+    return (
+        Verdict("L3a", is_due and path == "L3a", why + remote, total, line.tokens),
+        Verdict("L3b", is_due and path != "L3a", why + local, total, line.tokens),
+    )
+
+
+def _explain_path(path: compaction.Path, context: RokuContext) -> tuple[str, str]:
+    """Return what follows in the verdicts of (L3a, L3b): why it would not run, or make a digest."""
+    moment, breaker = context.moment, context.running.breaker
+    if path == "mechanical":
+        remote = "the breaker is open" if moment.router else "there is no model"
+        local = "the breaker is open" if breaker.open else "there is no model"
+        return f" · {remote}, so a digest is made", f" · {local}, so a digest is made"
+    if path == "L3a":
+        return "", " · the provider compacts remotely, so L3a runs"
+    return "" if moment.remote else " · this provider cannot compact remotely", ""
 
 
 def _stages(context: RokuContext) -> list[Stage]:
-    """What runs before a call, in this order (spec 1.4, 1.10)."""
+    """Return what runs before a call, in this order."""
     if context.moment.overflow:
         return [(("L4",), _l4), (("L0",), _l0)]
     preflight = context.settings.placement == "preflight"
-    high: list[Stage] = [(("L3a", "L3b"), compaction.high_tier)] if preflight else []
-    return [(("L0",), _l0), (("L1", "L2"), compaction.mid_tier), *high]
+    high: list[Stage] = [(("L3a", "L3b"), compaction.run_high_tier)] if preflight else []
+    return [(("L0",), _l0), (("L1", "L2"), compaction.run_mid_tier), *high]
 
 
 def _l0(context: RokuContext) -> AllDone[RokuState]:
     yield from ()
-    return (compaction.microcompact(context),)
+    return (compaction.clear_old_results(context),)
 
 
 def _l4(context: RokuContext) -> AllDone[RokuState]:
-    return ((yield from compaction.compact("L4", compaction.choose_path(context), context)),)
+    return ((yield from compaction.compact_segment("L4", compaction.choose_path(context), context)),)
 
 
 def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
-    """Calibrate and watch the cache. The event is sent even where no usage was reported."""
+    """Calibrate and watch the cache. The event is sent even if no usage was reported."""
     usage, step = answer.usage, turn.now.moment.step
-    raw = raw_tokens(turn.buffer)  # what was really sent: somebody may have edited it
+    raw = raw_tokens(turn.buffer)  # of what was sent: the user may have edited the buffer
     before = turn.running.calibration.apply(raw)
     calibration = turn.running.calibration.update(raw, usage.prompt if usage else 0)
     turn.log(
@@ -258,13 +292,13 @@ def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
         prompt_tokens=usage.prompt if usage else 0,
         scale=calibration.scale,
     )
-    detector, found = turn.running.detector.check_response(usage.cache_read if usage else 0)
+    detector, cache_break = turn.running.detector.check_response(usage.cache_read if usage else 0)
     breaker = turn.running.breaker.good_turn(turn.now.settings.breaker_recovery_after)
     turn.running = replace(turn.running, calibration=calibration, detector=detector, breaker=breaker)
-    if found is None:
+    if cache_break is None:
         return
-    changed = ", ".join(found.changed)
-    text = f"step {step}: {found.tokens_lost} cached tokens lost; changed: {changed}\n"
+    changed = ", ".join(cache_break.changed)
+    text = f"step {step}: {cache_break.tokens_lost} cached tokens lost; changed: {changed}\n"
     try:
         path = (yield SaveText(text, "cache-break")).text
     except Failure:  # a diagnostic that cannot be written is ignored
@@ -273,23 +307,26 @@ def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
         "CacheBreakDetected",
         step=step,
         reason="cache_read_drop",
-        tokens_lost=found.tokens_lost,
+        tokens_lost=cache_break.tokens_lost,
         component_changed=changed,
         diagnostic_path=path,
     )
 
 
 def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[StepRecord]:
-    """What LoopState.history keeps of the turn: a record a call, or one for the final answer."""
-    said = "\n".join(message.text for message in answer.messages)
+    """Return what LoopState.history keeps of the turn: a record for each call, or one for the final answer."""
+    text = "\n".join(message.text for message in answer.messages)
     names = {call.id: call.name for message in answer.messages for call in message.calls}
     if not names:
-        return [StepRecord(step, None, "", "final", message=said)]
-    found = [m.result for m in results if m.result is not None]
-    return [StepRecord(step, names.get(one.call_id), said, "tool", not one.is_error, one.content) for one in found]
+        return [StepRecord(step, None, "", "final", message=text)]
+    results_given = [message.result for message in results if message.result is not None]
+    return [
+        StepRecord(step, names.get(result.call_id), text, "tool", not result.is_error, result.content)
+        for result in results_given
+    ]
 
 
-def _why(total: int, line: Watermark, settings: RokuSettings) -> str:
+def _compare_to_line(total: int, line: Watermark, settings: RokuSettings) -> str:
     window = describe_window(settings.context_window_tokens, settings.window_from)
     return compare_to_limit(total, line.tokens, f"{per_cent(getattr(settings, line.setting))} of {window}")
 

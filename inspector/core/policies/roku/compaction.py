@@ -1,6 +1,7 @@
-"""The tiers: L0 microcompact; L1 context collapse, L2 session memory summary; L3 and L4, and what they share, from the
-segment to CompactComplete (spec 1.5 to 1.10). Two ways to have removed messages summarised: L3a remote compact, L3b
-local four-section summary (spec 1.7).
+"""Roku's tiers: L0 microcompact, L1 context collapse, L2 session memory summary, L3 and L4.
+
+L3 and L4 remove a segment and have it summarised in one of two ways: by the provider (L3a, remote compact), or by a
+model in four sections (L3b).
 """
 
 from collections.abc import Sequence
@@ -14,18 +15,18 @@ from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.replacements import clear_result, inserted, remove_parts
 from inspector.core.policies.roku.messages import (
-    boundary,
-    clearable,
-    digest,
-    freed_raw,
-    half_split,
-    joined_summary,
-    l3_split,
-    mechanical_text,
-    records_json,
+    count_freed_tokens,
+    find_half_split,
+    find_l3_split,
+    find_old_results,
+    join_summaries,
+    make_boundary,
     replace_segment,
     split_records,
     strip_thinking,
+    write_digest,
+    write_mechanical_summary,
+    write_records,
 )
 from inspector.core.policies.roku.settings import RokuSettings, RokuState, raw_tokens, total_tokens
 from inspector.core.policies.turn import AllDone, Done
@@ -60,7 +61,7 @@ OVERFLOW = "overflow_after_retries"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How a summary went. `error` is empty on success."""
+    """The result of asking for a summary. `error` is empty on success."""
 
     text: str = ""
     messages: tuple[Message, ...] = ()
@@ -71,11 +72,11 @@ class Attempt:
     elapsed_ms: int = 0
 
 
-def microcompact(context: RokuContext) -> Outcome[RokuState]:
-    """Clear what is clearable. The event is sent, and the detector notified, only where tokens were freed."""
+def clear_old_results(context: RokuContext) -> Outcome[RokuState]:
+    """L0: clear old tool results. The event is sent, and the detector notified, only if tokens were freed."""
     running = context.running
-    indices = clearable(context.messages, context.settings)
-    freed = running.calibration.apply(freed_raw(context.messages, indices))
+    indices = find_old_results(context.messages, context.settings)
+    freed = running.calibration.apply(count_freed_tokens(context.messages, indices))
     messages = list(context.messages)
     for at in indices:
         messages[at] = clear_result(messages[at])
@@ -87,37 +88,37 @@ def microcompact(context: RokuContext) -> Outcome[RokuState]:
     return Outcome("L0", after, running, events, changed=changed)  # type: ignore[arg-type]
 
 
-def collapse(context: RokuContext) -> Outcome[RokuState]:
-    """L1: the older half becomes a mechanical digest."""
-    split = half_split(context.messages, context.settings)
+def collapse_older_half(context: RokuContext) -> Outcome[RokuState]:
+    """L1: replace the older half by a mechanical digest."""
+    split = find_half_split(context.messages, context.settings)
     removed = context.messages[1:split]
     heading = f"[Mid-tier context collapse — {len(removed)} messages compacted]"
-    text = f"{heading}\n{digest(removed, context.settings.safe)}"
+    text = f"{heading}\n{write_digest(removed, context.settings.safe)}"
     event = Event("MidCompactLayer1Ran", {"step": context.moment.step, "messages_collapsed": len(removed)})
     return _replaced("L1", text, event, context, split) or context.unchanged("L1")
 
 
-def remember(context: RokuContext) -> Done[RokuState]:
-    """L2 with the summary at hand (or one generated, where the setting says so); without a summary it is L1."""
+def use_session_memory(context: RokuContext) -> Done[RokuState]:
+    """L2: replace the older half by an existing summary, or a generated one if the setting says so; else run L1."""
     settings, moment = context.settings, context.moment
-    split = half_split(context.messages, settings)
+    split = find_half_split(context.messages, settings)
     removed = context.messages[1:split]
     if not removed:
         return context.unchanged("L2")
     summary = moment.summary
     if not summary.strip() and settings.session_memory == "generate":
-        text, wait = digest(removed), settings.compact_llm_timeout
+        text, wait = write_digest(removed), settings.compact_llm_timeout
         need = Summarize(MEMORY_INSTRUCTIONS, text, timeout_s=wait, source=tuple(removed), purpose="session memory")
         summary = yield from _text(need)
     done = None
     if summary.strip():
         event = Event("MidCompactLayer2Ran", {"step": moment.step, "messages_replaced": len(removed)})
         done = _replaced("L2", f"[Session memory summary]\n{summary}", event, context, split)
-    return done or collapse(context)
+    return done or collapse_older_half(context)
 
 
 def _text(need: Summarize) -> Conversation[str]:
-    """The answer; empty where none came. A failure does not touch the breaker (R-BRK-8)."""
+    """Return the answer's text; empty if there is none. A failure does not count for the breaker."""
     try:
         answer: Answer = yield need
     except Failure:
@@ -126,8 +127,11 @@ def _text(need: Summarize) -> Conversation[str]:
 
 
 def _replaced(tier: str, text: str, event: Event, context: RokuContext, split: int) -> Outcome[RokuState] | None:
-    """The older half replaced by the text. None where nothing can be removed; in safe mode where that does not
-    shrink the buffer."""
+    """Return the outcome of replacing the older half by the text.
+
+    Returns:
+        None if nothing can be removed; in safe mode also if the buffer would not shrink.
+    """
     buffer, settings, running = context.buffer, context.settings, context.running
     removed = buffer.messages[1:split]
     if not removed:
@@ -141,94 +145,121 @@ def _replaced(tier: str, text: str, event: Event, context: RokuContext, split: i
     return Outcome(tier, after, running, (event,), changed=changed)
 
 
-def mid_tier(context: RokuContext) -> AllDone[RokuState]:
-    """Where it is due: L2 if a summary is at hand or can be made, else L1."""
+def run_mid_tier(context: RokuContext) -> AllDone[RokuState]:
+    """Run the mid tier if it is due: L2 if there is a summary or one can be generated, else L1."""
     if not context.settings.mid_line.fires(total_tokens(context.buffer, context.running)):
         return ()
     if has_memory(context):
-        return ((yield from remember(context)),)
-    return (collapse(context),)
+        return ((yield from use_session_memory(context)),)
+    return (collapse_older_half(context),)
 
 
 def has_memory(context: RokuContext) -> bool:
-    """Is a session memory summary at hand, or can one be made?"""
+    """Is there a session memory summary, or can one be generated?"""
     return bool(context.moment.summary.strip()) or context.settings.session_memory == "generate"
 
 
-def high_tier(context: RokuContext) -> AllDone[RokuState]:
-    """L3 where it is due."""
+def run_high_tier(context: RokuContext) -> AllDone[RokuState]:
+    """Run L3, by its chosen path, if it is due."""
     if not context.settings.high_line.fires(total_tokens(context.buffer, context.running)):
         return ()
-    return ((yield from compact("L3", choose_path(context), context)),)
+    return ((yield from compact_segment("L3", choose_path(context), context)),)
 
 
 def choose_path(context: RokuContext) -> Path:
-    """Breaker open or no model: mechanical; a remote-capable provider: L3a; else L3b."""
+    """Choose how to summarise: mechanically if the breaker is open or there is no model, else remotely if possible."""
     if context.running.breaker.open or not context.moment.router:
         return "mechanical"
     return "L3a" if context.moment.remote else "L3b"
 
 
-def compact(tier: str, path: Path, context: RokuContext) -> Done[RokuState]:
-    """L3, or L4, which looks at no watermark: remove the segment and insert what stands in for it. The outcome of L3
-    names the path that was taken."""
-    buffer, settings, running, moment = context.buffer, context.settings, context.running, context.moment
+def compact_segment(tier: str, path: Path, context: RokuContext) -> Done[RokuState]:
+    """L3 or L4: replace the segment by a summary. The outcome of L3 names the path that was taken."""
+    buffer, settings, moment = context.buffer, context.settings, context.moment
     changed = dict[str, FateName]()
-    events = [Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total_tokens(buffer, running)})]
-    if tier == "L4":
-        events = [Event("ReactiveCompactTriggered", {"step": moment.step, "detail": moment.overflow})]
-        running = replace(running, detector=running.detector.notify_compaction())
-    elif tier == "L3" and path != "mechanical":
+    running, events = _start_compaction(tier, context)
+    if tier == "L3" and path != "mechanical":
         tier = path
-    if settings.truncate_large_results:
-        buffer = _truncated(buffer, changed)
-    split = l3_split(buffer.messages, settings)
+    buffer = _truncate_results(buffer, settings, changed)
+    split = find_l3_split(buffer.messages, settings)
     removed, stripped = strip_thinking(buffer.messages[1:split])
     if stripped:
         events.append(Event("ReasoningContentStripped", {"step": moment.step, "messages_stripped": stripped}))
-    attempt = Attempt()
-    if removed and path != "mechanical":
-        attempt = yield from (remote(removed, settings) if path == "L3a" else local(removed, settings))
-    after = _inserted(path, attempt, buffer, split, removed, settings)
-    if settings.safe and not attempt.error and removed and raw_tokens(after) >= raw_tokens(buffer):
-        after, removed, attempt = buffer, (), replace(attempt, error="", text="", messages=())  # no gain: not made
-    succeeded = bool(removed) and not attempt.error and path != "mechanical"
-    if path != "mechanical":
-        events.append(_summarizer_called(attempt, succeeded, moment.step))
+    attempt = yield from _summarise_segment(path, removed, settings)
+    after = _insert_summary(path, attempt, buffer, split, removed, settings)
+    if settings.safe and not attempt.error and raw_tokens(after) >= raw_tokens(buffer):  # no gain: keep the buffer
+        after, removed, attempt = buffer, (), replace(attempt, text="", messages=())
+    is_mechanical = path == "mechanical"
+    is_replaced = bool(removed) and not attempt.error
+    succeeded = is_replaced and not is_mechanical
+    if not is_mechanical:
+        events.append(_describe_attempt(attempt, succeeded, moment.step))
     if removed:
-        running = yield from _compact_records(succeeded, context.with_running(running))
-        if path != "mechanical" and succeeded:
-            running = replace(running, breaker=running.breaker.succeeded())
-        elif path != "mechanical":
-            breaker, tripped = running.breaker.failed(settings.max_consecutive_autocompact_failures)
-            if tripped:
-                fields: dict[str, Json] = {"step": moment.step, "consecutive_failures": breaker.failures}
-                events.append(Event("AutoCompactCircuitBreakerTripped", fields))
-            running = replace(running, breaker=breaker)
-        running = replace(running, detector=running.detector.notify_compaction())
-        changed.update((message.id, "summarised") for message in removed)
+        running, more = yield from _update_running(path, succeeded, context.with_running(running))
+        events += more
+        changed |= {message.id: "summarised" for message in removed}
     finished = {"step": moment.step, "llm_succeeded": succeeded, "elapsed_ms": attempt.elapsed_ms}
     events.append(Event("CompactComplete", finished))
-    done = succeeded or (path == "mechanical" and bool(removed))
-    return Outcome(tier, after, running, tuple(events), done, attempt.error, changed)
+    return Outcome(tier, after, running, tuple(events), is_replaced, attempt.error, changed)
 
 
-def _inserted(
+def _start_compaction(tier: str, context: RokuContext) -> tuple[RokuState, list[Event]]:
+    """Return the running state and the events with which L3 or L4 begins."""
+    running, step = context.running, context.moment.step
+    if tier == "L4":
+        running = replace(running, detector=running.detector.notify_compaction())
+        return running, [Event("ReactiveCompactTriggered", {"step": step, "detail": context.moment.overflow})]
+    total = total_tokens(context.buffer, running)
+    return running, [Event("CompactTriggered", {"step": step, "estimated_tokens": total})]
+
+
+def _summarise_segment(path: Path, removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
+    """Ask for the summary. An empty attempt: there is nothing to ask, or the digest is mechanical."""
+    if not removed or path == "mechanical":
+        return Attempt()
+    if path == "L3a":
+        return (yield from compact_remotely(removed, settings))
+    return (yield from summarise_locally(removed, settings))
+
+
+def _update_running(path: Path, succeeded: bool, context: RokuContext) -> Conversation[tuple[RokuState, list[Event]]]:
+    """Return the running state after a segment was replaced, and the event if the breaker opens."""
+    events: list[Event] = []
+    running = yield from _compact_records(succeeded, context)
+    if path != "mechanical":
+        running, events = _update_breaker(running, succeeded, context.settings, context.moment.step)
+    return replace(running, detector=running.detector.notify_compaction()), events
+
+
+def _update_breaker(
+    running: RokuState, succeeded: bool, settings: RokuSettings, step: int
+) -> tuple[RokuState, list[Event]]:
+    """Count the success or failure, and return the event if this failure opens the breaker."""
+    if succeeded:
+        return replace(running, breaker=running.breaker.succeeded()), []
+    breaker, is_tripped = running.breaker.failed(settings.max_consecutive_autocompact_failures)
+    fields: dict[str, Json] = {"step": step, "consecutive_failures": breaker.failures}
+    events = [Event("AutoCompactCircuitBreakerTripped", fields)] if is_tripped else []
+    return replace(running, breaker=breaker), events
+
+
+def _insert_summary(
     path: Path, attempt: Attempt, buffer: Buffer, split: int, removed: Sequence[Message], settings: RokuSettings
 ) -> Buffer:
+    """Return the buffer with the summary, or a digest, in place of what was removed."""
     if not removed:
         return buffer
     if attempt.messages:
-        stem = inserted("l3a", "user", "", removed).id  # under ids of our own, so that none can collide with a kept one
-        new = tuple(replace(one, id=f"{stem}-{n}", summary=True) for n, one in enumerate(attempt.messages))
+        stem = inserted("l3a", "user", "", removed).id  # with new ids, which no kept message has
+        new = tuple(replace(message, id=f"{stem}-{n}", summary=True) for n, message in enumerate(attempt.messages))
     else:
-        text = attempt.text or digest(removed, settings.safe)
+        text = attempt.text or write_digest(removed, settings.safe)
         prefix = "" if path == "mechanical" else PREFIX
         new = (inserted("l3" if path == "mechanical" else path.lower(), "user", prefix + text, removed),)
     return buffer.with_messages(replace_segment(buffer.messages, split, new, settings))
 
 
-def _summarizer_called(attempt: Attempt, succeeded: bool, step: int) -> Event:
+def _describe_attempt(attempt: Attempt, succeeded: bool, step: int) -> Event:
     return Event(
         "AutoCompactSummarizerCalled",
         {
@@ -242,26 +273,28 @@ def _summarizer_called(attempt: Attempt, succeeded: bool, step: int) -> Event:
 
 
 def _compact_records(succeeded: bool, context: RokuContext) -> Conversation[RokuState]:
-    """LoopState.history: by a model after a good summary (not after L3a, unless set), else mechanically."""
+    """Compact LoopState.history: by a model after a good summary (after L3a only if set), else mechanically."""
     settings, running, moment = context.settings, context.running, context.moment
-    removed, kept = split_records(running.history, settings)
+    removed, newest = split_records(running.history, settings)
     if not removed:
         return running
     text = ""
     if succeeded and (not moment.remote or settings.history_after_remote == "llm"):
         instructions = HISTORY_INSTRUCTIONS.format(limit=settings.working_summary_max_chars)
         wait = settings.compact_llm_timeout
-        text = yield from _text(Summarize(instructions, records_json(removed), timeout_s=wait, purpose="history"))
-    text = text or mechanical_text(removed)
+        text = yield from _text(Summarize(instructions, write_records(removed), timeout_s=wait, purpose="history"))
+    text = text or write_mechanical_summary(removed)
     return replace(
         running,
-        history=(boundary(moment.step, removed, text), *kept),
-        working_summary=joined_summary(text, running.working_summary, settings),
+        history=(make_boundary(moment.step, removed, text), *newest),
+        working_summary=join_summaries(text, running.working_summary, settings),
     )
 
 
-def _truncated(buffer: Buffer, changed: dict[str, FateName]) -> Buffer:
-    """Every tool result over 4,000 bytes cut to head and tail (upstream's extra, off by default)."""
+def _truncate_results(buffer: Buffer, settings: RokuSettings, changed: dict[str, FateName]) -> Buffer:
+    """Cut every tool result over 4,000 bytes to its head and tail, if `truncate_large_results` is set."""
+    if not settings.truncate_large_results:
+        return buffer
     messages = []
     for message in buffer.messages:
         result = message.result
@@ -281,9 +314,12 @@ def _shortened(result: ToolResult, data: bytes) -> ToolResult:
     return replace(result, content=f"{head}\n\n[...{omitted} bytes omitted...]\n\n{tail}")
 
 
-def remote(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
-    """L3a: one request, no retry, never followed by L3b. Upstream skips opaque items (`opaque_items` says otherwise);
-    safe mode also drops calls that no result answers, and results without their call."""
+def compact_remotely(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
+    """L3a: have the provider compact the messages, in one request without a retry; L3b never follows.
+
+    Roku skips opaque items unless `opaque_items` is set. Safe mode also drops calls without a result, and results
+    without their call.
+    """
     try:
         answer: Answer = yield RemoteCompact(INSTRUCTIONS, tuple(removed), settings.compact_request_timeout)
     except Failure as failure:
@@ -296,11 +332,11 @@ def remote(removed: Sequence[Message], settings: RokuSettings) -> Conversation[A
     return replace(_spent(answer), messages=usable, error="" if usable else PROVIDER_FAILURE)
 
 
-def local(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
-    """L3b: ask for four sections; when the call itself overflows, drop the older half and ask again."""
+def summarise_locally(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
+    """L3b: ask for a summary in four sections; if the call itself overflows, drop the older half and ask again."""
     work, retries, elapsed = list(removed), 0, 0
     while work:
-        text = digest(work, settings.safe)
+        text = write_digest(work, settings.safe)
         try:
             wait = settings.compact_llm_timeout
             answer: Answer = yield Summarize(
@@ -321,11 +357,11 @@ def local(removed: Sequence[Message], settings: RokuSettings) -> Conversation[At
         except Failure as failure:
             elapsed += failure.elapsed_ms
             return Attempt(error=PROVIDER_FAILURE, retries=retries, elapsed_ms=elapsed)
-        return _judged(answer, retries, elapsed)
+        return _check_summary(answer, retries, elapsed)
     return Attempt(error=OVERFLOW, retries=retries, elapsed_ms=elapsed)
 
 
-def _judged(answer: Answer, retries: int, elapsed: int) -> Attempt:
+def _check_summary(answer: Answer, retries: int, elapsed: int) -> Attempt:
     spent = replace(_spent(answer), retries=retries, elapsed_ms=answer.elapsed_ms + elapsed)
     if not answer.text.strip():
         return replace(spent, error=PROVIDER_FAILURE)
@@ -341,7 +377,7 @@ def _spent(answer: Answer) -> Attempt:
 
 
 def _without_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
-    answered = {m.result.call_id for m in messages if m.result is not None}
-    called = {call.id for m in messages for call in m.calls}
-    paired = (m for m in messages if m.result is None or m.result.call_id in called)
+    answered = {message.result.call_id for message in messages if message.result is not None}
+    called = {call.id for message in messages for call in message.calls}
+    paired = (message for message in messages if message.result is None or message.result.call_id in called)
     return remove_parts(paired, lambda part: isinstance(part, ToolCall) and part.id not in answered)

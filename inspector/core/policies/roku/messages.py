@@ -1,9 +1,7 @@
-"""What Roku does to messages without a model: which of them a tier removes, and what is said of them; and how the
-oldest records of its steps are folded into the working summary (spec 1.9).
+"""What Roku does to messages without a model: which ones a tier removes, the digest of them, and the working summary.
 
-A tier removes always `buffer[1:split]`, never the anchor message 0 (spec 1.6, 1.7). L0 clears tool results (spec 1.5).
-The mechanical digest stands in for removed messages where no model wrote a summary (spec 1.6). Reasoning is taken out
-of them before anybody summarises them (spec 1.7).
+A tier always removes `buffer[1:split]`, never the anchor message 0. L0 clears tool results. The mechanical digest
+replaces removed messages if no model wrote a summary. Reasoning is removed before messages are summarised.
 """
 
 import re
@@ -26,22 +24,23 @@ _HEADER = re.compile(r"^(?=(?:Goal|Accomplished|Key Decisions|Relevant Files):|\
 _OPEN, _CLOSE = "<thinking>", "</thinking>"
 
 
-def half_split(messages: Sequence[Message], settings: RokuSettings) -> int:
-    """End of the older half of all after message 0, moved back so that no kept result loses its call; 1 = nothing."""
+def find_half_split(messages: Sequence[Message], settings: RokuSettings) -> int:
+    """Return the end of the older half after message 0, moved back so that no kept result loses its call; 1: nothing
+    can be removed."""
     n = len(messages)
     return 1 if n < 3 else _walk_back(messages, 1 + -(-(n - 1) // 2), settings)
 
 
-def tail_split(messages: Sequence[Message], settings: RokuSettings) -> int:
-    """As half_split, but all except the newest max(5, retain_tail_steps) messages go."""
+def find_tail_split(messages: Sequence[Message], settings: RokuSettings) -> int:
+    """Return the same for removing all but the newest max(5, retain_tail_steps) messages."""
     keep = max(5, settings.retain_tail_steps)
     n = len(messages)
     return 1 if n <= keep + 1 else _walk_back(messages, n - keep, settings)
 
 
-def l3_split(messages: Sequence[Message], settings: RokuSettings) -> int:
-    """The split by the `l3_segment` setting."""
-    return half_split(messages, settings) if settings.l3_segment == "half" else tail_split(messages, settings)
+def find_l3_split(messages: Sequence[Message], settings: RokuSettings) -> int:
+    """Return the split that the `l3_segment` setting chooses."""
+    return find_half_split(messages, settings) if settings.l3_segment == "half" else find_tail_split(messages, settings)
 
 
 def _walk_back(messages: Sequence[Message], split: int, settings: RokuSettings) -> int:
@@ -53,7 +52,10 @@ def _walk_back(messages: Sequence[Message], split: int, settings: RokuSettings) 
 
 
 def _keep_pairs(messages: Sequence[Message], split: int) -> int:
-    """Moved back until no kept result lacks its call (a user message between two results defeats the plain walk)."""
+    """Move the split back until no kept result lacks its call.
+
+    A user message between two results stops the plain walk too early.
+    """
     called_at: dict[str, int] = {}
     for at, message in enumerate(messages):
         for call in message.calls:
@@ -70,41 +72,48 @@ def _keep_pairs(messages: Sequence[Message], split: int) -> int:
 def replace_segment(
     messages: Sequence[Message], split: int, inserted: Sequence[Message], settings: RokuSettings
 ) -> tuple[Message, ...]:
-    """Message 0, what is inserted, what is kept. With `pin_last_user` the newest user message stays, too."""
+    """Return message 0, the inserted messages, and the kept ones. With `pin_last_user` also the newest user message."""
     pinned: tuple[Message, ...] = ()
     if settings.pin_last_user:
-        newest = next((m for m in reversed(messages) if m.role == "user" and not m.summary), None)
-        pinned = tuple(m for m in messages[1:split] if m is newest)
+        prompts = (message for message in reversed(messages) if message.role == "user" and not message.summary)
+        newest = next(prompts, None)
+        pinned = tuple(message for message in messages[1:split] if message is newest)
     return (messages[0], *inserted, *pinned, *messages[split:])
 
 
-def clearable(messages: Sequence[Message], settings: RokuSettings) -> list[int]:
-    """Indices of the results that L0 would clear: all but the newest ones, and only those that are longer."""
-    results = [(at, m.result) for at, m in enumerate(messages) if m.role == "tool" and m.result is not None]
-    old = results[: max(0, len(results) - settings.microcompact_retain_recent)]
+def find_old_results(messages: Sequence[Message], settings: RokuSettings) -> list[int]:
+    """Return the indices of the results that L0 would clear: all but the newest, if longer than the placeholder."""
+    places = [at for at, message in enumerate(messages) if message.role == "tool" and message.result is not None]
+    old = places[: max(0, len(places) - settings.microcompact_retain_recent)]
     spared: set[str] = set()
     if settings.safe and settings.exclude_tools:
-        spared = {call.id for m in messages for call in m.calls if call.name in settings.exclude_tools}
+        spared = {call.id for message in messages for call in message.calls if call.name in settings.exclude_tools}
+    return [at for at in old if _would_shrink(messages[at], spared)]
+
+
+def _would_shrink(message: Message, spared: set[str]) -> bool:
+    result = message.result
+    if result is None or result.call_id in spared:
+        return False
     most = len(PLACEHOLDER)
-    long = ((at, one) for at, one in old if len(one.content) > most or utf8_length(one.content) > most)
-    return [at for at, result in long if result.call_id not in spared]
+    return len(result.content) > most or utf8_length(result.content) > most
 
 
-def freed_raw(messages: Sequence[Message], indices: Sequence[int]) -> int:
-    """Raw tokens that clearing these frees."""
+def count_freed_tokens(messages: Sequence[Message], indices: Sequence[int]) -> int:
+    """Return the raw tokens that clearing these results frees."""
     results = (messages[at].result for at in indices)
-    return sum(max(0, estimate(one.content) - PLACEHOLDER_TOKENS) for one in results if one is not None)
+    return sum(max(0, estimate(result.content) - PLACEHOLDER_TOKENS) for result in results if result is not None)
 
 
-def cut(text: str, limit: int) -> str:
-    """Unchanged up to `limit` UTF-8 bytes; else the longest prefix of whole characters within it, and `…`."""
+def cut_to_bytes(text: str, limit: int) -> str:
+    """Cut the text to `limit` UTF-8 bytes of whole characters, followed by `…`; a shorter text is unchanged."""
     if len(text) * 4 <= limit or len(data := text[: limit + 1].encode("utf-8", "replace")) <= limit:
         return text
     return data[:limit].decode("utf-8", "ignore") + "…"
 
 
-def digest(messages: Sequence[Message], flat: bool = False) -> str:
-    """`[n messages compacted]` and a line for each. `flat` (safe mode) takes line breaks out of the quoted texts."""
+def write_digest(messages: Sequence[Message], flat: bool = False) -> str:
+    """Return `[n messages compacted]` and a line for each. `flat` (safe mode) removes line breaks from quoted texts."""
     lines = [f"[{len(messages)} messages compacted]"]
     for message in messages:
         lines += _digest_lines(message, flat)
@@ -115,25 +124,28 @@ def _digest_lines(message: Message, flat: bool) -> list[str]:
     text = _flat(message.text) if flat else message.text
     match message.role:
         case "assistant":
-            said = [f"Assistant: {cut(text, TEXT_BYTES)}"] if text else []
-            return said + [f"  → tool_use: {call.name}" for call in message.calls]
+            lines = [f"Assistant: {cut_to_bytes(text, TEXT_BYTES)}"] if text else []
+            return lines + [f"  → tool_use: {call.name}" for call in message.calls]
         case "tool" if result := message.result:
             content = _flat(result.content) if flat else result.content
             state = "error" if result.is_error else "ok"
-            return [f"ToolResult({result.call_id}): {state} — {cut(content, RESULT_BYTES)}"]
+            return [f"ToolResult({result.call_id}): {state} — {cut_to_bytes(content, RESULT_BYTES)}"]
         case _:
-            return [f"User: {cut(text, TEXT_BYTES)}"]
+            return [f"User: {cut_to_bytes(text, TEXT_BYTES)}"]
 
 
 def _flat(text: str) -> str:
-    """One line, so that a quoted text cannot pass for a line of the digest or a section header."""
+    """Return the text as one line, which cannot be mistaken for a line of the digest or a section header."""
     return _HEADER.sub("· ", " ".join(text.split()))
 
 
 def strip_thinking(messages: Sequence[Message]) -> tuple[tuple[Message, ...], int]:
-    """The messages without `<thinking>…</thinking>` at their very start and thinking parts; how many were changed.
+    """Remove thinking parts, and `<thinking>…</thinking>` at the very start of a message.
 
-    An unclosed tag, or one after white space, stays as it is.
+    An unclosed tag, or one after white space, stays.
+
+    Returns:
+        The messages, and how many were changed.
     """
     stripped = tuple(map(_stripped, messages))
     return stripped, sum(new is not old for new, old in zip(stripped, messages, strict=True))
@@ -164,9 +176,9 @@ def _without_tag(text: str) -> str:
 
 
 def split_records(history: Sequence[StepRecord], settings: RokuSettings) -> tuple[tuple[StepRecord, ...], ...]:
-    """(to be removed, kept); nothing to remove while no more than `retain_tail_steps` are there.
+    """Return (records to remove, records to keep). Up to `retain_tail_steps` records are kept.
 
-    Upstream counts a leading boundary; safe mode does not.
+    Roku counts a leading boundary as a record; safe mode does not.
     """
     counted = len(history)
     if settings.safe and history and history[0].kind == "boundary":
@@ -177,38 +189,38 @@ def split_records(history: Sequence[StepRecord], settings: RokuSettings) -> tupl
     return tuple(history[:at]), tuple(history[at:])
 
 
-def mechanical_text(removed: Sequence[StepRecord]) -> str:
-    """The text without a model."""
+def write_mechanical_summary(removed: Sequence[StepRecord]) -> str:
+    """Return the summary of the removed records that is made without a model."""
     lines = [f"[Compact summary — {len(removed)} steps discarded]"]
-    for one in removed:
-        reason, outcome = cut(one.reason, REASON_BYTES), cut(one.outcome, OUTCOME_BYTES)
-        lines.append(f"Step {one.step}: {one.tool or 'unknown'} — {reason} — {outcome}")
+    for record in removed:
+        reason, outcome = cut_to_bytes(record.reason, REASON_BYTES), cut_to_bytes(record.outcome, OUTCOME_BYTES)
+        lines.append(f"Step {record.step}: {record.tool or 'unknown'} — {reason} — {outcome}")
     return "\n".join(lines)
 
 
-def records_json(removed: Sequence[StepRecord]) -> str:
-    """What the model is given to summarise."""
+def write_records(removed: Sequence[StepRecord]) -> str:
+    """Return the removed records as JSON, for the model to summarise."""
     return dumps(
         [
             {
-                "step": one.step,
-                "tool": one.tool or "unknown",
-                "reason": cut(one.reason, LLM_REASON_BYTES),
-                "outcome": cut(one.outcome, LLM_OUTCOME_BYTES),
+                "step": record.step,
+                "tool": record.tool or "unknown",
+                "reason": cut_to_bytes(record.reason, LLM_REASON_BYTES),
+                "outcome": cut_to_bytes(record.outcome, LLM_OUTCOME_BYTES),
             }
-            for one in removed
+            for record in removed
         ]
     )
 
 
-def boundary(step: int, removed: Sequence[StepRecord], text: str) -> StepRecord:
-    """The record that stands for the removed ones."""
+def make_boundary(step: int, removed: Sequence[StepRecord], text: str) -> StepRecord:
+    """Return the record that replaces the removed ones."""
     count = len(removed)
-    return StepRecord(step, None, str(count), "boundary", discarded=count, preview=cut(text, PREVIEW_BYTES))
+    return StepRecord(step, None, str(count), "boundary", discarded=count, preview=cut_to_bytes(text, PREVIEW_BYTES))
 
 
-def joined_summary(text: str, old: str, settings: RokuSettings) -> str:
-    """Newest first, cut to the limit: the oldest information is what gets lost. No ellipsis."""
+def join_summaries(text: str, old: str, settings: RokuSettings) -> str:
+    """Join two summaries, newest first, cut to the limit without an ellipsis: the oldest information is lost."""
     joined = f"{text}\n\n{old}" if old else text
     limit = settings.working_summary_max_chars
     if settings.unit == "bytes":

@@ -1,8 +1,7 @@
-"""Roku's constants as settings, each with its hard limits (spec 1.1), and its running state.
+"""Roku's constants as settings, each with its hard limits, and its running state.
 
-The circuit breaker (spec 1.8): three failures in a row, and summaries are mechanical for the rest of the session. The
-detector of broken caches (spec 1.11). LoopState.history (spec 1.9): one record a step. The calibrated estimate (spec
-1.2).
+The running state holds the calibration, the circuit breaker (after three failures in a row summaries are mechanical
+for the rest of the session), the detector of broken caches, and LoopState.history with one record a step.
 """
 
 import math
@@ -31,7 +30,7 @@ OutcomeKind: TypeAlias = Literal["tool", "ask_user", "final", "none", "boundary"
 
 @dataclass(frozen=True, slots=True)
 class RokuSettings:
-    """Everything that can be set. Tokens, seconds, characters as the name says."""
+    """All settings of Roku. Tokens, seconds or characters as the name says."""
 
     context_window_tokens: int = window_setting(200_000, high=MAX_WINDOW)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
@@ -71,12 +70,12 @@ class RokuSettings:
 
     @property
     def mid_line(self) -> Watermark:
-        """floor(window x ratio), in tokens. Above it the mid tier fires; exactly on it nothing happens."""
+        """The line at floor(window x ratio) tokens. The mid tier fires above it, not exactly on it."""
         return self._line("mid_water_trigger_ratio", "L1, L2", ("L1", "L2"))
 
     @property
     def high_line(self) -> Watermark:
-        """The same for L3."""
+        """The line of L3, in the same way."""
         return self._line("compact_threshold_ratio", "L3", ("L3a", "L3b"))
 
     def _line(self, setting: str, label: str, tiers: tuple[str, ...]) -> Watermark:
@@ -84,37 +83,40 @@ class RokuSettings:
         return Watermark(f"{per_cent(ratio)} {label}", math.floor(self.context_window_tokens * ratio), setting, tiers)
 
 
-def checked(settings: RokuSettings) -> RokuSettings:
-    """The settings, if all limits hold. Raises InspectorError."""
+def check_roku_settings(settings: RokuSettings) -> RokuSettings:
+    """Return the settings if they keep all limits. Raises InspectorError."""
     check_limits(settings)
     for name in ("mid_water_trigger_ratio", "compact_threshold_ratio"):
         value = getattr(settings, name)
         if not 0 < value < 1:
-            raise InspectorError(f"{name} must lie strictly between 0 and 1, not {value}.")
+            raise InspectorError(f"{name} must be above 0 and below 1, not {value}.")
     return settings
 
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """Closed(failures) or open. Upstream never closes it again; `good_turns` serves our optional recovery."""
+    """Closed with a number of failures, or open. Roku never closes it again; `good_turns` is for our recovery."""
 
     failures: int = 0
     open: bool = False
     good_turns: int = 0
 
     def succeeded(self) -> "Breaker":
-        """A compaction succeeded."""
+        """Return the breaker after a compaction that succeeded."""
         return self if self.open else Breaker()
 
     def failed(self, limit: int) -> "tuple[Breaker, bool]":
-        """A compaction failed with an error. Says whether this is the failure that opens it."""
+        """Return the breaker after a failed compaction, and whether this failure opens it."""
         if self.open:
             return self, False
         failures = self.failures + 1
         return Breaker(failures, failures >= limit), failures >= limit
 
     def good_turn(self, recovery_after: int) -> "Breaker":
-        """A turn went well. Ours: after `recovery_after` of them in a row an open breaker closes; 0 = never."""
+        """Return the breaker after a turn without a failure.
+
+        After `recovery_after` such turns in a row an open breaker closes (a proposal of ours); 0: never.
+        """
         if not self.open or recovery_after <= 0:
             return self
         turns = self.good_turns + 1
@@ -123,7 +125,7 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What the cached prefix hangs on."""
+    """What the cached prefix depends on."""
 
     system: str
     tools: str
@@ -132,7 +134,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class CacheBreak:
-    """A report: tokens lost and what changed (`system_prompt`, `tool_schema`, `model(a -> b)`; else `unknown`)."""
+    """A cache break: tokens lost and what changed (`system_prompt`, `tool_schema`, `model(a -> b)`; else `unknown`)."""
 
     tokens_lost: int
     changed: tuple[str, ...]
@@ -152,11 +154,11 @@ class Detector:
         return replace(self, pending=True)
 
     def record_prompt_state(self, prompt: Prompt, model: str) -> "Detector":
-        """Before each call."""
-        return replace(self, previous=self.current, current=fingerprint(prompt, model))
+        """Note system prompt, tools and model. Called before each call."""
+        return replace(self, previous=self.current, current=fingerprint_prompt(prompt, model))
 
     def check_response(self, cache_read: int) -> "tuple[Detector, CacheBreak | None]":
-        """After each call, with the tokens it read from the cache."""
+        """Compare the tokens that a call read from the cache with those of the previous call."""
         if self.current is None:
             return self, None
         after = replace(self, baseline=cache_read, pending=False)
@@ -169,8 +171,8 @@ class Detector:
         return after, None
 
 
-def fingerprint(prompt: Prompt, model: str) -> Fingerprint:
-    """Hashes of the static system prompt and of the tool schemas, and the model's name."""
+def fingerprint_prompt(prompt: Prompt, model: str) -> Fingerprint:
+    """Return hashes of the static system prompt and the tool schemas, with the model's name."""
     texts = prompt.system or "", dumps([tool.definition for tool in prompt.tools or ()])
     system, tools = (sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts)
     return Fingerprint(system, tools, model)
@@ -189,7 +191,7 @@ def _changed(before: Fingerprint | None, now: Fingerprint) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """What one step of the loop did. A boundary stands for records that were compacted away."""
+    """What one step of the loop did. A boundary replaces records that were compacted."""
 
     step: int
     tool: str | None = None
@@ -202,7 +204,7 @@ class StepRecord:
 
     @property
     def outcome(self) -> str:
-        """In words, as both summaries quote it."""
+        """The outcome in words, as both summaries quote it."""
         match self.kind:
             case "tool":
                 state = "ok" if self.ok else "error"
@@ -225,10 +227,10 @@ class RokuState:
 
 
 def raw_tokens(buffer: Buffer) -> int:
-    """`raw` of spec 1.2: uncalibrated tokens of messages and system prompt."""
+    """Return the uncalibrated tokens of messages and system prompt."""
     return buffer_tokens(ESTIMATOR, buffer.messages, buffer.prompt)
 
 
 def total_tokens(buffer: Buffer, running: RokuState) -> int:
-    """What every watermark is compared with: the calibrated total."""
+    """Return the calibrated total, which every watermark is compared with."""
     return running.calibration.apply(raw_tokens(buffer))
