@@ -21,7 +21,8 @@ BODY = {
     "system": "be brief",
     "tools": [{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}],
     "messages": [
-        {"role": "user", "content": "read a.py " * 9_000},
+        *({"role": ("user", "assistant")[place % 2], "content": f"word {place} " * 900} for place in range(20)),
+        {"role": "user", "content": "read a.py"},
         {
             "role": "assistant",
             "content": [{"type": "tool_use", "id": "call-1", "name": "Read", "input": {"path": "a.py"}}],
@@ -42,7 +43,8 @@ def test_examples_of_the_page_run_in_order_as_written(monkeypatch: pytest.Monkey
     names: dict[str, Any] = {}
     for example in EXAMPLES:
         exec(compile(example, "docs/library.md", "exec"), names)
-    assert names["next_body"]["messages"]
+    assert names["compacted"].succeeded
+    assert len(names["next_body"]["messages"]) < len(names["body"]["messages"])
     names["test_first_message_of_the_user_survives_what_is_due"]()
 
 
@@ -69,18 +71,18 @@ def test_library_when_imported_loads_no_window_proxy_agent_or_sdk() -> None:
 
 def test_policy_on_a_request_body_says_what_is_due_and_compacts_with_own_answers() -> None:
     buffer = inspector.read_request(BODY, "anthropic")
-    assert [message.role for message in buffer.messages] == ["user", "assistant", "tool"]
+    assert [message.role for message in buffer.messages[-3:]] == ["user", "assistant", "tool"]
     runner = inspector.policy("roku", window=20_000)
-    assert [verdict.tier for verdict in runner.explain(buffer) if verdict.due] == ["L3b"]
+    assert [verdict.tier for verdict in runner.explain(buffer) if verdict.due] == ["L1", "L3b"]
     asked = []
 
     def answer(need: api.Need) -> api.Answer:
         asked.append(need)
-        return Answer(text="Goal:\na\nAccomplished:\nb\nKey Decisions:\nc\nRelevant Files:\nd", by="a test")
+        assert isinstance(need, Summarize)
+        return Answer(text="\n".join(f"{heading}\nwords" for heading in need.headings), by="a test")
 
     compacted = runner.compact(buffer, "L3b", answer=answer)
     assert compacted.succeeded
-    assert isinstance(asked[0], Summarize)
     assert [one.need for one in compacted.asked] == asked
     body = inspector.write_request(compacted.buffer, "anthropic", model="m", max_tokens=5)
     assert (body["model"], body["max_tokens"], body["system"]) == ("m", 5, "be brief")
