@@ -17,6 +17,11 @@ _WRITERS = ("edit", "write", "patch", "create", "replace", "insert", "delete", "
 _READERS = ("cat", "head", "tail", "sed", "nl", "less", "more", "bat", "type", "get-content")
 _WRAPPERS = ("bash", "sh", "zsh", "-c", "-lc", "-l")
 
+ATTACHED_FILE = re.compile(
+    r"File (?P<path>[/~].*?|[A-Za-z]:\\.*?)(?P<state> was changed| was read before the compaction)?(:|;.*)"
+)
+"""How a client begins a message in which it attaches a file."""
+
 
 def writes(call: ToolCall) -> bool:
     """Does its name say that it changes something?"""

@@ -26,7 +26,7 @@ _CORNERS: dict[Qt.Corner, Place] = {
 }
 WORKSPACES = ("Read", "Compact", "Cost", "Compare", "Calibrate", "Live")
 """Names, in the order of their keys (Ctrl+1 ...)."""
-VERSION = 6
+VERSION = 7
 """Of the remembered layout: a layout of another version is not restored."""
 
 

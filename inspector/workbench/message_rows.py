@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.calls import LONGEST_SUBJECT, CallIndex, path_of, subject_of, writes
+from inspector.core.calls import ATTACHED_FILE, LONGEST_SUBJECT, CallIndex, path_of, subject_of, writes
 from inspector.core.errors import Cancelled
 from inspector.core.findings.composition import Category, message_category
 from inspector.core.jsontext import dumps
@@ -37,10 +37,6 @@ _EMPTY = re.compile(r"(output|stdout):", re.IGNORECASE)
 """The end of a result after which nothing came."""
 _TAG = re.compile(r"<[\w:-]+>")
 """A line of its own around what a client adds."""
-_ATTACHED = re.compile(
-    r"File (?P<path>[/~].*?|[A-Za-z]:\\.*?)(?P<state> was changed| was read before the compaction)?(:|;.*)"
-)
-"""How a client begins a message in which it attaches a file."""
 ATTACHED = "attached"
 
 
@@ -78,7 +74,7 @@ def row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
         tool = calls[0].name + (f" +{len(calls) - 1}" if len(calls) > 1 else "")
     elif answered is not None and writes(answered):
         line = _beside_path(message, path_of(answered), line)
-    elif message.mark == "attachment" and (attached := _ATTACHED.fullmatch(line)):
+    elif message.mark == "attachment" and (attached := ATTACHED_FILE.fullmatch(line)):
         tool, subject = ATTACHED, index.shown_path(attached["path"])
         line = _attached_line(message, (attached["state"] or "").strip())
     return MessageRow(
@@ -93,7 +89,7 @@ def message_role(message: Message) -> RowRole:
     if message.role == "tool":
         return "result"
     if message.role == "user" and message.mark == "attachment":
-        return "file" if _ATTACHED.fullmatch(first_line(message)) else "reminder"
+        return "file" if ATTACHED_FILE.fullmatch(first_line(message)) else "reminder"
     if message.role == "user" and message.mark == "meta":
         return "client"
     return message.role

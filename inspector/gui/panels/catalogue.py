@@ -8,6 +8,7 @@ from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.glance.panel import GlancePanel
 from inspector.gui.panels.lists.events import EventsPanel
+from inspector.gui.panels.lists.files import FilesPanel
 from inspector.gui.panels.lists.lost import LostPanel
 from inspector.gui.panels.lists.recorded import CompactionsPanel, ProblemsPanel
 from inspector.gui.panels.lists.search import SearchPanel
@@ -31,6 +32,7 @@ PANELS: tuple[tuple[str, Place, type[Panel]], ...] = (
     ("Read", "top", GlancePanel),
     ("Read", "left", BufferPanel),
     ("Read", "left", BreakdownPanel),
+    ("Read", "left", FilesPanel),
     ("Read", "left", SearchPanel),
     ("Read", "right", MessageView),
     ("Read", "right", ProblemsPanel),
