@@ -21,6 +21,7 @@ from inspector.gui.look.number_formats import grouped
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.widgets.table import Column
+from inspector.workbench.message_rows import message_role
 from inspector.workbench.state import FoundText, State
 
 MOST = 5_000
@@ -59,12 +60,12 @@ class SearchPanel(ListPanel[MessageHit]):
     TITLE: ClassVar[str] = "Search"
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
-        Column("role", lambda found: found.hit.message.role, 7, least=9),
-        Column("message", lambda found: _excerpt(found.hit), least=34, lines=2),
-        Column("first", lambda found: _request(found, found.came, "in no buffer"), 4, figures=True),
-        Column("last", lambda found: _request(found, found.last, ""), 4, figures=True),
-        Column("removed by", lambda found: _by(found), 15, least=15),
-        Column("thread", lambda found: found.thread.title or found.thread.id, 16, least=8),
+        Column("Role", lambda found: message_role(found.hit.message), 7, least=9),
+        Column("Message", lambda found: _excerpt(found.hit), least=34, lines=2),
+        Column("First", lambda found: _request(found, found.came, "in no buffer"), 4, figures=True),
+        Column("Last", lambda found: _request(found, found.last, ""), 4, figures=True),
+        Column("Removed by", lambda found: _by(found), 15, least=15),
+        Column("Thread", lambda found: found.thread.title or found.thread.id, 16, least=8),
     )
 
     def __init__(self, desk: Desk) -> None:
