@@ -13,8 +13,9 @@ from inspector.workbench.analysis import count_requests
 
 T = TypeVar("T")
 
-SHARE = 50
-"""A job is repeated for a few new requests when it took at most one part of so many of the time since."""
+SHARE, DEAR_S = 50, 0.05
+"""A job is repeated for a few new requests when it took at most one part of so many of the time since; one that takes
+longer than so many seconds of processor time waits longer in proportion."""
 REST_MS = 1_000
 """Milliseconds without a new request after which the file rests."""
 FEW, MANY = 0.01, 0.1
@@ -109,7 +110,7 @@ class PacedJob:
         if self._last is None or self._next is None or self._job.busy:
             return
         grown = self._next.requests - self._last.requests
-        left = self._ended + SHARE * self._cost_s - monotonic()
+        left = self._ended + SHARE * self._cost_s * max(1.0, self._cost_s / DEAR_S) - monotonic()
         if left <= 0 or grown > MANY * self._last.requests:
             self._start_next()
             return

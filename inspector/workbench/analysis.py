@@ -15,7 +15,9 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, count_same_requests, known_pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.pressure.gauge import beliefs, is_mostly_believed
-from inspector.workbench.state import PolicyBelief, State
+from inspector.workbench.preview_worker import previews
+from inspector.workbench.previews import Previews
+from inspector.workbench.state import PolicyBelief, State, attempt
 
 if TYPE_CHECKING:
     from inspector.core.drops import Drops
@@ -86,6 +88,8 @@ class Analysis:
     """Where the state stands; None unless the session grew."""
     believed: PolicyBelief | None = None
     """None unless most of it was known when the session was shorter."""
+    verdicts: Previews | None = None
+    """Which tiers are due; None unless that was known when the session was shorter."""
 
 
 class AnalysedBench(Protocol):
@@ -208,5 +212,7 @@ def analyse(state: State, find_window: FindWindow) -> Analysis:
     if not weighed:
         return Analysis(state, pressures, drops)
     window = find_window(state, state.at)
-    grown = replace(state, pressures=pressures, drops=drops, window=window)
-    return Analysis(state, pressures, drops, window, beliefs(grown) if is_mostly_believed(grown) else None)
+    grown = replace(state, pressures=pressures, drops=drops, window=window, branch=None)
+    believed = beliefs(grown) if is_mostly_believed(grown) else None
+    verdicts = attempt(lambda: previews(grown)) if state.previews is not None and not state.stepped else None
+    return Analysis(state, pressures, drops, window, believed, verdicts if isinstance(verdicts, Previews) else None)

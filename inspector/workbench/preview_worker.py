@@ -170,12 +170,16 @@ class PreviewWorker:
             threads = {SameObject(thread) for thread in session.threads} if session else set()
             self._known = {key: kept for key, kept in self._known.items() if key[0] in threads}
             self._session = session
+        self.remember(found)
+        if _key(self._bench.state) == found.key:
+            self._bench.show(self.settled(self._bench.state))
+
+    def remember(self, found: Previews) -> None:
+        """Keep what was worked out, for when the State stands there."""
         self._known.pop(found.key, None)
         while len(self._known) >= KEPT:
             del self._known[next(iter(self._known))]
         self._known[found.key] = found
-        if _key(self._bench.state) == found.key:
-            self._bench.show(self.settled(self._bench.state))
 
     def point(self, tier: str | None) -> None:
         """Look at the preview of a tier; empty = at none; None = as `looked_at` chooses."""

@@ -408,6 +408,8 @@ class Workbench:
         state = self.place(replace(state, behind=self._analyses.count_behind(state.session)))
         if found.window is not None and state.thread is found.of.thread:
             self._windows.keep(found.of, found.window)
+        if found.verdicts is not None:
+            self.previews.remember(found.verdicts)
         self._stand(state if found.believed is None else replace(state, believed=found.believed))
 
     def place(self, state: State) -> State:

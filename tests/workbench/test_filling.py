@@ -1,5 +1,7 @@
 """The areas of the timeline: as high as the shown number at every request, and what the breakdown says there."""
 
+from dataclasses import replace
+
 import pytest
 
 from inspector.core.findings.breakdown import BreakdownNode
@@ -25,6 +27,21 @@ def test_areas_are_as_high_as_the_shown_number(kind: AreaKind) -> None:
     assert [sum(column) for column in zip(*found.tokens, strict=True)] == [one.tokens for one in state.pressures]
     assert all(tokens >= 0 for row in found.tokens for tokens in row)
     assert len(found.names) == len(set(found.names)) > 4
+
+
+@pytest.mark.parametrize("length", [2, 78, 79, 80, 100, 131])
+def test_areas_when_the_session_grew_are_those_of_the_whole_session(length: int) -> None:
+    thread = SAMPLE.main
+    shorter = replace(thread, requests=list(thread.requests)[:length], end=thread.requests[length].view)
+    bench = Workbench()
+    bench.open(replace(SAMPLE, threads=(shorter,)))
+    former = areas(bench.state, "category")
+    bench.open(replace(SAMPLE, threads=(replace(thread),)))
+    assert bench.state.pressures is not None
+    assert former.pressures is not None
+    grown = areas(bench.state, "category", former=former)
+    assert grown == areas(bench.state, "category")
+    assert bench.state.pressures.count_settled(former.pressures) == (79 if length > 79 else 0)
 
 
 @pytest.mark.parametrize("at", [0, 12, 60, 79, 131])

@@ -105,6 +105,19 @@ class Pressures:
         """Of request `index`; None or the number of requests = of the buffer after the last record."""
         return self.end if index is None or index >= len(self._known) else self._known[index].pressure
 
+    def count_settled(self, former: "Pressures") -> int:
+        """Return how many of the first requests have the pressure and the scale that they had in `former`, when the
+        thread was shorter. O(requests of a stretch)."""
+        if former.estimator != self.estimator:
+            return 0
+        settled = min(len(self), len(former))
+        while settled:
+            known = self._known[settled - 1]
+            if known is former._known[settled - 1] and self._last[known.stretch] is former._last.get(known.stretch):
+                break
+            settled -= 1
+        return settled
+
     def belief(self, index: int | None) -> Belief:
         """What a harness that calibrates this estimator has learned before that call, by what was reported so far."""
         return self.end_belief if index is None or index >= len(self._known) else self._known[index].belief

@@ -1,8 +1,8 @@
 """What fills the buffer, for the window: the breakdown and the repeats where we stand, and areas over all requests."""
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, View
@@ -14,6 +14,7 @@ from inspector.core.identity import SameObject
 from inspector.core.message import Message
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, prompt_tokens, weight
+from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.sizing import Sizer, rounded, sizer
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.pressure.gauge import pressure_here
@@ -74,20 +75,36 @@ class Areas:
     """Lowest first."""
     tokens: tuple[tuple[int, ...], ...]
     """Of each area, one number a request; 0 where nothing is known of the request."""
+    pressures: Pressures | None = field(default=None, compare=False, repr=False)
+    """By which they were worked out ..."""
+    rows: Sequence[Sequence[int]] = field(default=(), compare=False, repr=False)
+    """... and the numbers of each request, of all areas that there may be."""
 
 
-def areas(state: State, kind: AreaKind, cancelled: Callable[[], bool] = lambda: False) -> Areas:
-    """Of the whole thread, while something is open. O(messages + requests). Raises Cancelled."""
+def areas(
+    state: State,
+    kind: AreaKind,
+    cancelled: Callable[[], bool] = lambda: False,
+    former: "Areas | None" = None,
+) -> Areas:
+    """Of the whole thread, while something is open. O(messages + requests). Raises Cancelled.
+
+    `former`: the areas by category when the thread was shorter; what still holds of them is taken over.
+    """
     thread, pressures = state.thread, state.pressures
     assert thread is not None
     assert pressures is not None
     by_tool = _ToolWeights(calls_of(state), thread, pressures.estimator) if kind == "tool" else None
     counted = by_tool or _by_category
     names: tuple[str, ...] = (NO_TOOL, OTHER_TOOLS, *by_tool.tools) if by_tool else CATEGORIES
-    rows: list[list[int]] = []
-    for request in thread.requests:
+    rows: list[Sequence[int]] = []
+    if former is not None and former.pressures is not None and former.kind == kind == "category":
+        rows += former.rows[: pressures.count_settled(former.pressures)]
+    requests = thread.requests
+    for at in range(len(rows), len(requests)):
         if cancelled():
             raise Cancelled("Other areas are wanted.")
+        request = requests[at]
         size = sizer(pressures, request.index)
         shares = counted(size, request.view, request.prompt)
         whole, total = sum(shares), size.pressure.tokens or 0
@@ -95,7 +112,7 @@ def areas(state: State, kind: AreaKind, cancelled: Callable[[], bool] = lambda: 
         rows.append([total - seen, *rounded([seen * one / (whole or 1) for one in shares], seen)])
     columns = list(zip(*rows, strict=True)) or [()] * (len(names) + 1)
     kept = [(name, found) for name, found in zip((UNSEEN, *names), columns, strict=True) if any(found)]
-    return Areas(kind, tuple(name for name, _ in kept), tuple(found for _, found in kept))
+    return Areas(kind, tuple(name for name, _ in kept), tuple(found for _, found in kept), pressures, rows)
 
 
 def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[float]:

@@ -272,8 +272,10 @@ class Timeline(PlotPanel):
             return
         if kind is None or state.pressures is None or state.session is None or state.thread is None:
             return
-        about = (state.thread.id, kind, state.estimator)
-        self._filling.run(state.session, about, lambda task: areas(state, kind, task.cancelled), self._show_areas)
+        about, former = (state.thread.id, kind, state.estimator), self.plot.areas
+        self._filling.run(
+            state.session, about, lambda task: areas(state, kind, task.cancelled, former), self._show_areas
+        )
 
     def _show_areas(self, found: Areas | None) -> None:
         self.plot.show_areas(found)
