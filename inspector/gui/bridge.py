@@ -353,7 +353,7 @@ class _ThreadPools(QObject):
 
         self.traffic.enter(task.lane)
         run = job if task.lane == "wait" else partial(_computed, job)
-        self.lanes[task.lane].submit(run, task).add_done_callback(finish)
+        self.lanes[task.lane].submit(_started, run, task).add_done_callback(finish)
 
     def deliver(self, call: Callable[[], None]) -> None:
         with self._closing:
@@ -393,6 +393,13 @@ class _ThreadPools(QObject):
 
 _computing: set[Task] = set()
 """Jobs that are at it now."""
+
+
+def _started(run: Callable[[Task], T], task: Task) -> T:
+    """Run a job, unless it was cancelled while it waited for its thread."""
+    if task.stopped:
+        raise Cancelled("The work was cancelled.")
+    return run(task)
 
 
 def _computed(job: Callable[[Task], T], task: Task) -> T:

@@ -79,6 +79,8 @@ class PreviewWorker:
         self._session: Session | None = None
         """Whose previews these are."""
         self._underway: tuple[object, ...] | None = None
+        self._stop: Callable[[], object] | None = None
+        """Cancels the job that works out verdicts."""
         self._looked: tuple[object, ...] | None = None
         """The place whose previews somebody looks at, not its verdicts alone."""
 
@@ -110,7 +112,11 @@ class PreviewWorker:
         if state.thread is None or key in self._known or self._underway == key:
             return
         self._underway = key
-        self._bench.work(lambda: attempt(lambda: previews(state)), lambda found: self._arrived(found, state))
+        if self._stop is not None:
+            self._stop()  # those of another place are not needed any more
+        self._stop = self._bench.work(
+            lambda: attempt(lambda: previews(state)), lambda found: self._arrived(found, state)
+        )
 
     def _arrived(self, found: Previews | InspectorError, state: State) -> None:
         if self._underway == _key(state):

@@ -1,7 +1,7 @@
 """Where the recording compacted the buffer, or lost something of it: works out what it did, as the first step of the
 tree there. Off the side; the last few are kept."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,10 @@ class BranchWorker:
         self._paid: tuple[object, Mapping[int, Economics]] = (None, {})
         """Of the compactions of one thread, whether they paid."""
         self._underway: tuple[object, ...] | None = None
+        self._stop: Callable[[], object] | None = None
+        """Cancels the job that works out what the recording did."""
+        self._stop_paid: Callable[[], object] | None = None
+        """Cancels the job that works out which compactions paid for themselves."""
 
     def settled(self, state: State) -> State:
         """`state` with what the recording did where it stands, as far as that is known. O(1)."""
@@ -63,7 +67,9 @@ class BranchWorker:
                 self._bench.show(self._bench.state)
                 self._see_what_paid()
 
-        self._bench.work(lambda: _branch(state), arrived, lambda: arrived(None))
+        if self._stop is not None:
+            self._stop()  # that of another place is not needed any more
+        self._stop = self._bench.work(lambda: _branch(state), arrived, lambda: arrived(None))
 
     def _see_what_paid(self) -> None:
         """It takes longer than all else, and is the same wherever we stand in the thread."""
@@ -77,7 +83,9 @@ class BranchWorker:
             self._paid = SameObject(thread), found
             self._bench.show(self._bench.state)
 
-        self._bench.work(lambda: recorded_economics(thread, session.side_calls), arrived)
+        if self._stop_paid is not None:
+            self._stop_paid()
+        self._stop_paid = self._bench.work(lambda: recorded_economics(thread, session.side_calls), arrived)
 
     def _keep(self, key: tuple[object, ...], found: RecordedBranch) -> None:
         session = self._bench.state.session
