@@ -25,20 +25,21 @@ _SHOWN = 60
 """Characters of an id, or of a name that a policy made up, in a sentence."""
 
 
-def guard_policy(inner: Any, whose: str, path: Path | None = None) -> Policy[Any, Any]:
+def guard_policy(inner: Any, whose: str, path: Path | None = None, source: str = "") -> Policy[Any, Any]:
     """Return the policy with guarded methods, and check what it says of itself.
 
     Args:
         inner: the object that the file or the package offers.
         whose: what names it in sentences: its path, or `The policy plug-in 'x'`.
-        path: its file, where there is one.
+        path: the file of its code, whose lines are named in sentences.
+        source: the file by which it is chosen; empty for one that is chosen by its name.
 
     Raises:
         InspectorError: for a policy that contradicts itself.
     """
     if isinstance(inner, type):
         raise InspectorError(f"{whose} holds a class. Make an object of it: POLICY = {inner.__name__}().")
-    guarded = cast(Policy[Any, Any], GuardedPolicy(inner, whose, path))
+    guarded = cast(Policy[Any, Any], GuardedPolicy(inner, whose, path, source))
     _check_watermarks(guarded, whose)
     return guarded
 
@@ -46,10 +47,10 @@ def guard_policy(inner: Any, whose: str, path: Path | None = None) -> Policy[Any
 class GuardedPolicy:
     """Passes everything on to the policy of somebody else."""
 
-    def __init__(self, inner: Any, whose: str, path: Path | None) -> None:
+    def __init__(self, inner: Any, whose: str, path: Path | None, source: str) -> None:
         self._inner, self._whose = inner, whose
         self._path = path.resolve() if path is not None else None
-        self.source = str(path.absolute()) if path is not None else ""
+        self.source = source
 
     @property
     def reference(self) -> str:

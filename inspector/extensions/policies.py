@@ -3,6 +3,7 @@ own: `./mine.py` with an object `POLICY`. Whoever names a file asks for it to be
 """
 
 import importlib.util
+import inspect
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -94,7 +95,8 @@ def _load_point(point: EntryPoint) -> Policy[Any, Any]:
         raise InspectorError(
             f"The policy plug-in {point.name!r} could not be loaded: {type(error).__name__}: {error}"
         ) from None
-    return _checked(loaded, f"The policy plug-in {point.name!r}")
+    code = inspect.getsourcefile(type(loaded)) if type(loaded).__module__ != "builtins" else None
+    return _checked(loaded, f"The policy plug-in {point.name!r}", Path(code) if code else None)
 
 
 def load_file(path: Path) -> Policy[Any, Any]:
@@ -120,12 +122,12 @@ def load_file(path: Path) -> Policy[Any, Any]:
         raise InspectorError(f"{path} has no {OBJECT}: the policy must be an object of that name.")
     guarded = module.__dict__.get(_GUARDED)
     if guarded is None:
-        guarded = module.__dict__[_GUARDED] = _checked(getattr(module, OBJECT), str(path), path)
+        guarded = module.__dict__[_GUARDED] = _checked(getattr(module, OBJECT), str(path), path, str(path.absolute()))
     return cast(Policy[Any, Any], guarded)
 
 
-def _checked(candidate: Any, origin: str, path: Path | None = None) -> Policy[Any, Any]:
+def _checked(candidate: Any, origin: str, path: Path | None, source: str = "") -> Policy[Any, Any]:
     missing = [name for name in _NEEDED if not hasattr(candidate, name)]
     if missing:
         raise InspectorError(f"{origin} holds no policy: it lacks {', '.join(missing)}.")
-    return guard_policy(candidate, origin, path)
+    return guard_policy(candidate, origin, path, source)

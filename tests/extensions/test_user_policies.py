@@ -94,3 +94,32 @@ def test_a_plugin_is_found_by_its_name(
     monkeypatch.syspath_prepend(str(tmp_path))
     plugins.append(EntryPoint("mine", "acorn_policies:POLICY", user_policies.GROUP))
     assert find_policy("mine").title == "No compaction"
+
+
+def test_menu_offers_the_house_the_plugins_and_the_chosen_file(
+    plugins: list[EntryPoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file(tmp_path, MINE.format(name="mine") + "\nPOLICY.title = 'Oak'\n", "oak_policies.py")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugins.append(EntryPoint("mine", "oak_policies:POLICY", user_policies.GROUP))
+    chosen = str(file(tmp_path, MINE.format(name="own")))
+    offered = user_policies.offered_policies(chosen)
+    assert list(offered) == [*POLICIES, "mine", chosen]
+    assert offered["mine"] == "Oak"
+    assert offered[chosen] == "No compaction (mine.py)"
+    assert user_policies.offered_policies("roku").keys() == {*POLICIES, "mine"}
+
+
+def test_plugin_that_raises_is_one_sentence_with_its_line(
+    plugins: list[EntryPoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = MINE.format(name="elm").replace(
+        "POLICY = ", "    def due(self, context):\n        return context.nothing\n\nPOLICY = "
+    )
+    file(tmp_path, broken, "elm_policies.py")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugins.append(EntryPoint("elm", "elm_policies:POLICY", user_policies.GROUP))
+    policy = find_policy("elm")
+    assert policy.reference == "elm"
+    with pytest.raises(InspectorError, match=r"^The policy plug-in 'elm', line 8: AttributeError"):
+        policy.due(None)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ def told(standing: RunStatus) -> str:
         kind = f" {standing.kind}" if standing.kind != "unknown" else ""
         words.append(f"{grouped(standing.tokens)} tokens{kind}, {per_cent(standing.tokens / standing.window, 1)}")
         error = error_words(standing.believed / standing.tokens - 1)
-        words += [f"the policy believes {grouped(standing.believed)}{error}"] * bool(error)
+        words += [f"the policy's own count {grouped(standing.believed)}{error}"] * bool(error)
     words += [line(text, 400) for text in dict.fromkeys((standing.why, standing.error)) if text]
     return " · ".join(words)
 
