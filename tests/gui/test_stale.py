@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF
 from pytestqt.qtbot import QtBot
 
 from inspector.core.errors import InspectorError
@@ -21,7 +20,6 @@ from inspector.transcripts.saving import save_text
 from inspector.workbench import analysis as analysis_module
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
-from tests.gui.hands import double_click
 from tests.gui.made import payload, session
 from tests.gui.thrown import Thrown, thrown_in
 from tests.transcripts.made import lines_of, write
@@ -107,20 +105,6 @@ def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: MainWindow, until: 
         until(lambda: diff.cover is not None)
     assert [kind for kind, _, _ in caught] == [Thrown]
     assert [one.TITLE for one in opened.docks.panels.values() if one.cover is not None] == ["Diff"]
-
-
-def test_the_plots_of_calibration_and_comparison_too(opened: MainWindow, until: Until) -> None:
-    calibration = opened.docks.panel("Calibration")
-    assert isinstance(calibration, CalibrationPanel)
-    opened.docks.bring("Calibration")
-    until(lambda: calibration.plot is not None and idle(opened))
-    graphics = calibration.plot._graphics
-    for part in (calibration.plot.scatter, calibration.plot.scale, calibration.plot.errors):
-        before = part.getViewBox().viewRange()[0]
-        part.getViewBox().setXRange(before[0] + 1, before[0] + 9, padding=0)
-        corner = part.getViewBox().sceneBoundingRect().bottomRight() - QPointF(5, 5)  # where no point is in the way
-        double_click(graphics.viewport(), graphics.mapFromScene(corner))
-        assert part.getViewBox().viewRange()[0] == pytest.approx(before, rel=0.05, abs=0.5)
 
 
 # -- the order of states -------------------------------------------------------------------------------------------

@@ -56,6 +56,8 @@ class Column(Generic[T]):
     """Characters that it keeps where the columns get narrower; 0: those of its heading."""
     lines: int = 1
     """Those that a long text of it may take; its row gets so high."""
+    about: str = ""
+    """What its heading says under the mouse."""
 
 
 _LEAST = 12
@@ -108,6 +110,8 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
         if role == Qt.ItemDataRole.DisplayRole:
             title = self.columns[section].title
             return sorted_title(title, self.order[1]) if self.order and self.order[0] == section else title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self.columns[section].about)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if self.columns[section].figures else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter

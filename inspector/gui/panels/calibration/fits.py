@@ -1,6 +1,5 @@
-"""How well an estimator fits a thread: its samples and line, its ratios by class of content, its predictions."""
+"""How well an estimator fits a thread: its samples in segments, its ratios by class of content, its predictions."""
 
-from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,8 +9,9 @@ from inspector.core.errors import Cancelled
 from inspector.core.findings.composition import Category, composition
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, weight
-from inspector.core.tokens.fit import Fit, Sample, fit
+from inspector.core.tokens.fit import Fit, fit
 from inspector.core.tokens.pressure import thread_pressures
+from inspector.core.tokens.segments import BandCoverage, Segment, prediction_coverage, split_segments
 from inspector.gui.bridge import Task
 
 MEANT, MOSTLY = 50, 0.6
@@ -56,18 +56,14 @@ class EstimatorFit:
     shares: tuple[Share, ...]
     predicted: Mapping[int, int]
     """Tokens that were shown of a request before it was reported, by its index."""
-    samples: Mapping[int, Sample]
-    """By the index of the request, in order."""
-    requests: "array[int]"
-    """These indices."""
-    scales: "array[float]"
-    """What was learned after each of them."""
-    largest: tuple[int, int]
-    """Estimated, reported."""
+    segments: tuple[Segment, ...]
+    """Its samples, each stretch with a line of its own."""
+    coverage: tuple[BandCoverage, ...]
+    """How often the report lay inside the bands around the prediction."""
 
 
 def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
-    """The fit of one estimator, its ratios by class, its predictions. Raises Cancelled soon after a cancel."""
+    """Fit one estimator: its segments, ratios by class, predictions. Raises Cancelled soon after a cancel."""
     measure = estimator(name)
     for n, message in enumerate(thread.messages):
         if n % 64 == 0 and task.cancelled():
@@ -76,9 +72,6 @@ def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
     pressures = thread_pressures(thread, measure)
     found = fit(thread, measure, pressures)
     predicted = {n: one.predicted.tokens for n, one in enumerate(pressures) if one.predicted is not None}
-    samples = {sample.request: sample for sample in found.samples}
-    estimated = max((one.estimated for one in found.samples), default=1)
-    reported = max((one.reported for one in found.samples), default=1)
-    scales = array("d", [sample.scale for sample in found.samples])
-    largest = estimated, reported
-    return EstimatorFit(found, by_class(thread, found), predicted, samples, array("q", samples), scales, largest)
+    segments = split_segments(thread, found.samples)
+    pairs = [(one.predicted, one.reported) for one in pressures if one.predicted is not None and one.reported]
+    return EstimatorFit(found, by_class(thread, found), predicted, segments, prediction_coverage(pairs))

@@ -1,14 +1,15 @@
-"""How good the estimators are on this thread: each against what the provider reported, one of them plotted. The quick
-ones are worked out at once, the tokenizers only when asked for."""
+"""How good the estimators are on a thread: each against what the provider reported, one of them in charts. The quick
+ones are worked out at once, the tokenizers only on request."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from PySide6.QtCore import Qt
 
-from inspector.core.tokens.estimators import ESTIMATORS, estimator
+from inspector.core.tokens.estimators import ESTIMATOR_TITLES, ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit
+from inspector.core.tokens.segments import Segment
 from inspector.core.words import per_cent, plural
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
@@ -16,9 +17,19 @@ from inspector.gui.look.build import button, column, holding, pages, row, splitt
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.panels.calibration.fits import EstimatorFit, fit_estimator
-from inspector.gui.panels.panel import PlotPanel
+from inspector.gui.panels.calibration.plot import CalibrationPlot
+from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.state import State
+
+MEDIAN = "Median error: of the tokens predicted for the next request, against what the provider then reported."
+NINETY = "90% below: nine of ten predictions were closer than that."
+AFTER = "After compaction: median error of the first prediction after each recorded compaction."
+SLOPE = "Slope: reported tokens for each estimated token, for each segment between compactions."
+INTERCEPT = "Intercept: tokens that the estimate lacks, such as a system prompt that the file does not record."
+RESIDUAL = "Residual: reported tokens minus the line of the segment."
+USE = "Press Enter on a row to use that estimator in the window."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +41,30 @@ class EstimatorRow:
     used: bool
     """Is it the one whose numbers the window shows?"""
     working: bool = False
+    segments: tuple[Segment, ...] = ()
 
 
 COLUMNS: Sequence[Column[EstimatorRow]] = (
-    Column("estimator", lambda row: f"{'● ' if row.used else ''}{row.name}", 17),
-    Column("next call", lambda row: _next_call(row), 7, figures=True),
-    Column("p90", lambda row: _share(row.fit.prediction.p90 if row.fit else None, 2), 7, figures=True),
-    Column("compacted", lambda row: _share(row.fit.prediction.after_median if row.fit else None), 9, figures=True),
-    Column("R²", lambda row: f"{row.fit.r2:.4f}" if row.fit and row.fit.r2 is not None else "", 6, figures=True),
-    Column("overhead", lambda row: grouped(round(row.fit.line.overhead)) if row.fit and row.fit.line else "", 8, True),
-    Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 5, figures=True),
-    Column("factor", lambda row: _share(row.fit.median_abs_error if row.fit else None), 7, figures=True),
+    Column("Estimator", lambda row: f"{'● ' if row.used else ''}{ESTIMATOR_TITLES[row.name]}", 17, about=USE),
+    Column("Median error", lambda row: _median_error(row), 11, figures=True, about=MEDIAN),
+    Column("90% below", lambda row: _ninety(row), 9, figures=True, about=NINETY),
+    Column("After compaction", lambda row: _after(row), 14, figures=True, about=AFTER),
+    Column("Slope", lambda row: _slopes(row.segments), 13, figures=True, about=SLOPE),
+    Column("Intercept", lambda row: _intercepts(row.segments), 15, figures=True, about=INTERCEPT),
 )
-_TABLE, _ABOUT = 88, 42
+_TABLE, _ABOUT = 100, 42
 """Figures of room that the table takes, and at least the words about its columns."""
 TALL = 420
 """Pixels from which on the plots lie below the table, not beside it."""
+MOST_LISTED = 3
+"""Segments whose slopes are listed one by one; of more the smallest and the largest."""
 NOTHING = "Open a transcript to compare the estimators with what the provider reported."
 NO_USAGE = "This thread reports no usage: there is nothing to compare the estimators with."
-ABOUT = (
-    "next call, p90: error of the number that is shown before the provider reports it, median and 90th percentile.\n"
-    "compacted: its median right after a recorded compaction.\nR², overhead, slope: of the straight line "
-    "reported = overhead + slope x estimated.\nfactor: median error of a factor alone, without the part that the file "
-    "does not hold.\nEnter or a double click: the window uses this estimator."
-)
+ABOUT = "\n".join((MEDIAN, NINETY, AFTER, SLOPE, INTERCEPT, RESIDUAL, USE))
 
 
-class CalibrationPanel(PlotPanel):
-    """A table of the estimators and three plots of the chosen one. Enter: use it in the window."""
+class CalibrationPanel(Panel):
+    """A table of the estimators and charts of the selected one. Enter: use it in the window."""
 
     TITLE: ClassVar[str] = "Calibration"
 
@@ -66,25 +73,35 @@ class CalibrationPanel(PlotPanel):
         self._state = State()
         self._plotted = ""
         self._found: dict[str, EstimatorFit] = {}
+        self.plot = CalibrationPlot(desk.theme)
+        self.plot.moved.connect(desk.workbench.move)
+        self.plot.hovered.connect(self.say)
         self._tasks: dict[str, Task] = {}
+        self._way: Qt.Orientation | None = None
+        """How table and charts lie; None before the panel has a size."""
         self.table: Rows[EstimatorRow] = Rows("Estimators", COLUMNS)
         self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
         self.table.chosen.connect(lambda row, _: self._plot(self.table.rows[row].name))
         self.table.opened.connect(lambda row: desk.workbench.set_estimator(self.table.rows[row].name))
         self.table.setToolTip(tip(ABOUT))
         self.says = label(role="quiet", wrap=True)
-        self.says.setToolTip("new …: what the provider reported for each estimated token of that class")
-        self.tokenizers = button("Count with tokenizers", self._count, about="The rows of –: it takes a while")
+        self.tokenizers = button(
+            "Count with tokenizers", self._count, about="Fit the estimators of the rows with –; this takes a while"
+        )
         self.about = label(ABOUT, role="small", wrap=True)
         self._empty = label(role="quiet", wrap=True, centred=True)
-        foot = row((self.says, 1), self.tokenizers, margins=(13, 0, 8, 0))
+        self._foot = row((self.says, 1), self.tokenizers, margins=(13, 0, 8, 0))
         self._beside = holding(column(self.about, ..., margins=(0, 6, 12, 0)))
         table = row((self.table, 1), self._beside, gap=9)
-        self._split = splitter(holding(column((table, 1), foot, margins=(0, 0, 0, 4), gap=2)))
+        self.title = Elided("quiet")
+        name = label("Estimators against reported tokens", role="strong")
+        self._head = row(name, 12, (self.title, 1), margins=(16, 8, 16, 4))
+        above = holding(column(self._head, (table, 1), self._foot, margins=(0, 0, 0, 4), gap=2))
+        self._split = splitter(above, self.plot, shares=(0, 1))
         self._stack = pages(self, self._empty, self._split)
 
     def show_state(self, state: State) -> None:
-        """Fits of the thread where it is another; the playhead always."""
+        """Fit the estimators to another thread; the playhead always follows."""
         former, self._state = self._state, state
         thread = state.thread
         if thread is None or not any(request.usage and request.usage.prompt for request in thread.requests):
@@ -92,13 +109,11 @@ class CalibrationPanel(PlotPanel):
             self._stack.setCurrentIndex(0)
             return
         self._stack.setCurrentIndex(1)
-        self.load_plot()
         if self.is_new("fits", thread, len(thread.requests)):
             self._begin()
         elif former.estimator != state.estimator:
             self._plot(state.estimator)
-        if self.plot is not None:
-            self.plot.show_playhead(state.at)
+        self.plot.show_playhead(state.at)
 
     def _begin(self) -> None:
         for task in self._tasks.values():
@@ -132,12 +147,17 @@ class CalibrationPanel(PlotPanel):
         if name not in self._tasks and self._state.thread is not None:
             self._work_out(name)
         self._show()
-        if self.plot is not None:
-            self._show_plot()
+        self._show_plot()
 
     def _show(self) -> None:
         rows = [
-            EstimatorRow(name, found.fit if found else None, name == self._state.estimator, name in self._tasks)
+            EstimatorRow(
+                name,
+                found.fit if found else None,
+                name == self._state.estimator,
+                name in self._tasks,
+                found.segments if found else (),
+            )
             for name, found in ((name, self._found.get(name)) for name in ESTIMATORS)
         ]
         self.table.show_rows(rows)
@@ -145,69 +165,98 @@ class CalibrationPanel(PlotPanel):
         self.tokenizers.setVisible(len(self._tasks) < len(rows))
         self.say("")
 
-    # -- the plots ----------------------------------------------------------------------------------------------------
-
-    def make_plot(self) -> Any:
-        from inspector.gui.panels.calibration.plot import CalibrationPlot
-
-        return CalibrationPlot(self.desk.theme)
-
-    def place_plot(self) -> None:
-        """Beside or below the table, which keeps the room that it needs."""
-        self._split.addWidget(self.plot)
-        self._split.setStretchFactor(1, 1)
-        self._share_out()
-        self._show_plot()
-        self.plot.show_playhead(self._state.at)
+    # -- the charts ----------------------------------------------------------------------------------------------------
 
     def _show_plot(self) -> None:
-        """Not without samples: axes of nothing would look like numbers."""
+        """Show the charts, unless there are no samples: axes of nothing would look like numbers."""
         found = self._found.get(self._plotted)
-        self.plot.show_found(found)
+        self.plot.show_found(found, ESTIMATOR_TITLES[self._plotted])
         self.plot.setVisible(found is None or bool(found.fit.samples))
+        self.title.show_text(title_words(found) if found is not None else "")
 
     def fit(self) -> None:
-        """Where there is height, the plots have the whole width."""
+        """Put the charts below the table if there is height for both, else beside it."""
         way = Qt.Orientation.Vertical if self.height() >= TALL else Qt.Orientation.Horizontal
-        if way != self._split.orientation():
+        if way != self._way:
+            self._way = way
             self._split.setOrientation(way)
             self._share_out()
         self._explain()
 
     def _share_out(self) -> None:
         if self._split.orientation() == Qt.Orientation.Vertical:
-            rows = (len(ESTIMATORS) + 1) * self.table.verticalHeader().defaultSectionSize()
-            side, whole = rows + self.table.horizontalHeader().sizeHint().height() + 34, self.height()
+            rows = len(ESTIMATORS) * self.table.verticalHeader().defaultSectionSize()
+            around = self._head.sizeHint().height() + self._foot.sizeHint().height() + 12
+            side, whole = rows + self.table.horizontalHeader().sizeHint().height() + around, self.height()
         else:
             side, whole = min(self.table.horizontalHeader().length() + 4, self.width() // 2), self.width()
         self._split.setSizes([side, whole - side])
 
     def _explain(self) -> None:
-        """What the columns are, beside them where there is room for both."""
+        """Say what the columns are beside the table, if there is room for both."""
         figure = self.fontMetrics().horizontalAdvance("0")
         left = self.width() - _TABLE * figure
         self._beside.setVisible(self._split.orientation() == Qt.Orientation.Vertical and left >= _ABOUT * figure)
         self._beside.setFixedWidth(max(1, left))
 
     def say(self, words: str) -> None:
-        """Without words about the mouse: about the estimator."""
+        """Say what is under the mouse; without words, what is known of the estimator."""
         found = self._found.get(self._plotted)
-        self.says.setText(words or (_says(found) if found else f"{self._plotted} is being worked out …"))
+        if not words:
+            words = fit_words(found) if found is not None else f"Fitting {ESTIMATOR_TITLES[self._plotted]} …"
+        self.says.setText(words)
 
 
-def _says(found: EstimatorFit) -> str:
+def fit_words(found: EstimatorFit) -> str:
+    """Return `132 requests with a reported size. Reported for each estimated token: tool results 1.53, ...`."""
     fit = found.fit
     refused = f", {plural(len(fit.refused), 'request')} refused by the tokenizer" if fit.refused else ""
-    ratios = "".join(f" · new {share.category} ×{share.ratio:.2f}" for share in found.shares[:3])
     if not fit.samples:
         return f"No request has both a reported size and messages in this file: there is nothing to plot{refused}."
-    return f"{plural(len(fit.samples), 'sample')}{refused}{ratios}"
+    words = f"{plural(len(fit.samples), 'request')} with a reported size{refused}."
+    ratios = [f"{share.category} {share.ratio:.2f}" for share in found.shares[:3]]
+    return f"{words} Reported for each estimated token: {', '.join(ratios)}." if ratios else words
 
 
-def _next_call(row: EstimatorRow) -> str:
+def title_words(found: EstimatorFit) -> str:
+    """Return how close predictions were, and what the segments say: `The next request is predicted ...`."""
+    prediction, words = found.fit.prediction, list[str]()
+    if prediction.median is not None:
+        requests = plural(prediction.requests, "request")
+        words.append(f"The next request is predicted within {per_cent(prediction.median, 2)} (median of {requests}).")
+    if len(found.segments) > 1:
+        words.append(f"{len(found.segments):,} segments: the line changes at a compaction or with the model.")
+    return " ".join(words)
+
+
+def _slopes(segments: Sequence[Segment]) -> str:
+    return _listed([segment.fit.slope for segment in segments if segment.fit is not None], "{:.3f}".format)
+
+
+def _intercepts(segments: Sequence[Segment]) -> str:
+    overheads = [segment.fit.overhead for segment in segments if segment.fit is not None]
+    return _listed(overheads, lambda overhead: grouped(round(overhead)))
+
+
+def _listed(values: Sequence[float], spell: Callable[[float], str]) -> str:
+    """Return `1.227 / 1.478`; of many segments `1.137 to 1.478`."""
+    if len(values) > MOST_LISTED:
+        return f"{spell(min(values))} to {spell(max(values))}"
+    return " / ".join(map(spell, values))
+
+
+def _median_error(row: EstimatorRow) -> str:
     if row.fit is None:
         return "…" if row.working else "–"
     return _share(row.fit.prediction.median, 2)
+
+
+def _ninety(row: EstimatorRow) -> str:
+    return _share(row.fit.prediction.p90, 2) if row.fit is not None else ""
+
+
+def _after(row: EstimatorRow) -> str:
+    return _share(row.fit.prediction.after_median) if row.fit is not None else ""
 
 
 def _share(value: float | None, places: int = 1) -> str:

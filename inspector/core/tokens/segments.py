@@ -1,0 +1,121 @@
+"""The calls of a thread in segments, each with a line of its own from estimate to report; and how often the report lay
+inside the bands around its prediction.
+
+A segment ends at a recorded compaction of the history and at a change of the model: after either, another part of the
+prompt is not in the file, or another tokenizer counts.
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from inspector.core.session import Thread
+from inspector.core.tokens.fit import FitLine, Sample, line
+from inspector.core.tokens.prediction import Prediction, quantile
+
+LEAST_PREDICTIONS = 20
+"""Predictions that a band is learned from at least."""
+BAND_SHARES = (0.5, 0.8, 0.9, 0.95)
+"""Shares of the reports that the bands should hold."""
+SHOWN_SHARE = 0.95
+"""Share of the reports that the range on the gauge should hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Calls between two compactions, by one model."""
+
+    samples: tuple[Sample, ...]
+    fit: FitLine | None
+    """None with fewer than two different estimates."""
+
+    @property
+    def first(self) -> int:
+        """The first request with a sample."""
+        return self.samples[0].request
+
+    @property
+    def last(self) -> int:
+        """The last request with a sample."""
+        return self.samples[-1].request
+
+    @property
+    def model(self) -> str:
+        """The model of its calls."""
+        return self.samples[0].model
+
+    def residual(self, sample: Sample) -> float | None:
+        """Return the reported tokens less those of the line; None without a line."""
+        if self.fit is None:
+            return None
+        return sample.reported - (self.fit.overhead + self.fit.slope * sample.estimated)
+
+
+def split_segments(thread: Thread, samples: Sequence[Sample]) -> tuple[Segment, ...]:
+    """Return the segments of a thread's samples, in order."""
+    compacted = sorted(one.before_request for one in thread.compactions if one.kind == "summary")
+    groups: list[list[Sample]] = []
+    former: tuple[int, str] | None = None
+    for sample in samples:
+        place = bisect_right(compacted, sample.request), sample.model
+        if place != former:
+            groups.append([])
+            former = place
+        groups[-1].append(sample)
+    return tuple(Segment(tuple(group), _fit_line(group)) for group in groups)
+
+
+def _fit_line(samples: Iterable[Sample]) -> FitLine | None:
+    return line([(sample.estimated, sample.reported) for sample in samples])
+
+
+@dataclass(frozen=True, slots=True)
+class BandCoverage:
+    """How many reports lay inside a band."""
+
+    expected: float
+    """Share that should lie inside."""
+    inside: int
+    count: int
+    width: float | None
+    """Half of the band as it is now, as a share of the prediction; None: it is another one for each request."""
+
+    @property
+    def share(self) -> float:
+        """Share that lay inside."""
+        return self.inside / self.count if self.count else 0.0
+
+
+def prediction_coverage(predictions: Sequence[tuple[Prediction, int]]) -> tuple[BandCoverage, ...]:
+    """Return the coverage of the range that the gauge shows, and of bands that hold so many of the earlier errors.
+
+    Each band knows only the errors of earlier requests, and counts after the first `LEAST_PREDICTIONS`. Empty without
+    predictions. O(predictions²) moves of memory.
+
+    Args:
+        predictions: with the tokens that the provider then reported, in the order of the requests.
+    """
+    if not predictions:
+        return ()
+    inside = sum(predicted.low <= reported <= predicted.high for predicted, reported in predictions)
+    errors = [abs(predicted.tokens / reported - 1) for predicted, reported in predictions]
+    bands = [_band_coverage(errors, share) for share in BAND_SHARES]
+    return BandCoverage(SHOWN_SHARE, inside, len(predictions), None), *(band for band in bands if band.count)
+
+
+def _band_coverage(errors: Sequence[float], share: float) -> BandCoverage:
+    earlier, inside, count = list[float](), 0, 0
+    for error in errors:
+        if len(earlier) >= LEAST_PREDICTIONS:
+            inside += error <= _sorted_quantile(earlier, share)
+            count += 1
+        insort(earlier, error)
+    return BandCoverage(share, inside, count, quantile(errors, share))
+
+
+def _sorted_quantile(ordered: Sequence[float], share: float) -> float:
+    """Return the quantile of values that are in order already."""
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

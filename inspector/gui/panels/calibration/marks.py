@@ -1,0 +1,53 @@
+"""How the segments of a calibration look: each has a colour and a shape of its own."""
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter
+
+from inspector.core.tokens.segments import Segment
+from inspector.core.words import plural
+from inspector.gui.look.colours import Colours
+from inspector.gui.look.number_formats import grouped
+
+_LIGHT = ("#0072b2", "#b34700", "#007a58", "#8a4fbf", "#8a5a00", "#a5407c")
+_DARK = ("#56b4e9", "#f0854f", "#2fb888", "#b59cf5", "#e69f00", "#d48fc0")
+SHAPES = ("circle", "square", "triangle", "diamond")
+HALF = 2.6
+"""Pixels from the middle of a point to its edge."""
+
+
+def segment_colour(colours: Colours, number: int) -> str:
+    """Return the colour of a segment, counted from 0."""
+    palette = _DARK if colours.dark else _LIGHT
+    return palette[number % len(palette)]
+
+
+def paint_point(painter: QPainter, place: QPointF, number: int, half: float = HALF) -> None:
+    """Paint a point in the shape of its segment, with the painter's brush."""
+    x, y = place.x(), place.y()
+    shape = SHAPES[number % len(SHAPES)]
+    if shape == "circle":
+        painter.drawEllipse(place, half, half)
+    elif shape == "square":
+        painter.drawRect(QRectF(x - half, y - half, 2 * half, 2 * half))
+    elif shape == "triangle":
+        painter.drawPolygon(
+            [QPointF(x, y - half - 1), QPointF(x - half - 1, y + half), QPointF(x + half + 1, y + half)]
+        )
+    else:
+        reach = half + 1
+        corners = ((0, -reach), (reach, 0), (0, reach), (-reach, 0))
+        painter.drawPolygon([QPointF(x + dx, y + dy) for dx, dy in corners])
+
+
+def segment_words(segment: Segment, number: int) -> str:
+    """Return `Segment 1, requests 0 to 78`."""
+    return f"Segment {number + 1}, requests {segment.first:,} to {segment.last:,}"
+
+
+def equation_words(segment: Segment) -> str:
+    """Return `reported = 1.227 × estimated + 20,011`."""
+    if segment.fit is None:
+        return f"no line: {plural(len(segment.samples), 'sample')}"
+    overhead = round(segment.fit.overhead)
+    sign = "−" if overhead < 0 else "+"
+    return f"reported = {segment.fit.slope:.3f} × estimated {sign} {grouped(abs(overhead))}"

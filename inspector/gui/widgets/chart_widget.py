@@ -1,0 +1,148 @@
+"""A plot that is painted by hand: its picture is kept until something changes; a click points at a request."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import ink
+from inspector.gui.look.fonts import ui_font
+from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.chart import LinearScale, round_values
+
+NUMBERS_ACROSS = 24
+"""Pixels between two numbers below a plot."""
+
+
+class Chart(Guarded, QWidget):
+    """A subclass says where its data lies (`area`), paints it (`paint_data`), and which request is at a place."""
+
+    moved = Signal(object)
+    """The request that was clicked."""
+    hovered = Signal(str)
+    """What is under the mouse; empty: nothing."""
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self._picture: QPixmap | None = None
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName(name)
+
+    # -- for subclasses ------------------------------------------------------------------------------------------------
+
+    def paint_data(self, painter: QPainter) -> None:
+        """Paint everything but what moves with the playhead."""
+        raise NotImplementedError
+
+    def paint_playhead(self, painter: QPainter) -> None:
+        """Paint what moves with the playhead."""
+
+    def request_at(self, place: QPointF) -> int | None:
+        """Return the request at a place; None if there is none."""
+        return None
+
+    def about(self, at: int) -> str:
+        """Return what is said of a request under the mouse."""
+        return ""
+
+    # -- measures ------------------------------------------------------------------------------------------------------
+
+    @property
+    def font_small(self) -> QFont:
+        """The font of everything that is written in a chart."""
+        return ui_font(self._theme.small)
+
+    @property
+    def metrics(self) -> QFontMetricsF:
+        """Measures of `font_small`."""
+        return QFontMetricsF(self.font_small)
+
+    # -- painting ------------------------------------------------------------------------------------------------------
+
+    def redraw(self) -> None:
+        """Paint everything again."""
+        self._picture = None
+        self.update()
+
+    restyle = redraw
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._picture = None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._picture is None:
+            self._picture = self._draw()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(self.font_small)
+            painter.drawPixmap(0, 0, self._picture)
+            self.paint_playhead(painter)
+
+    def _draw(self) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(ink(self._theme.colours.window))
+        with QPainter(picture) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(self.font_small)
+            self.paint_data(painter)
+        return picture
+
+    def paint_bottom_numbers(
+        self, painter: QPainter, area: QRectF, across: LinearScale, spell: Callable[[float], str], least: float = 0.0
+    ) -> None:
+        """Write round numbers below the plot, none of them outside it."""
+        metrics, widest = self.metrics, self.metrics.horizontalAdvance(spell(max(across.high, -across.low)))
+        painter.setPen(ink(self._theme.colours.quiet))
+        for value in round_values(across, widest + NUMBERS_ACROSS, least):
+            words = spell(value)
+            wide = metrics.horizontalAdvance(words)
+            left = max(0.0, min(across.pixel(value) - wide / 2, self.width() - wide))
+            painter.drawText(QPointF(left, area.bottom() + 6 + metrics.ascent()), words)
+
+    def paint_titles(self, painter: QPainter, area: QRectF, below: str, beside: str) -> None:
+        """Write the titles of the axes: below the numbers, and turned at the left edge."""
+        metrics = self.metrics
+        painter.setPen(ink(self._theme.colours.text))
+        foot = area.bottom() + 8 + metrics.height()
+        room = QRectF(area.left(), foot, area.width(), metrics.height() + 2)
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, below)
+        if not beside:
+            return
+        painter.save()
+        painter.translate(0, area.center().y())
+        painter.rotate(-90)
+        turned = QRectF(-self.height() / 2, 2, self.height(), metrics.height() + 2)
+        painter.drawText(turned, Qt.AlignmentFlag.AlignCenter, beside)
+        painter.restore()
+
+    # -- mouse ---------------------------------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        at = self.request_at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and at is not None:
+            self.moved.emit(at)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        at = self.request_at(event.position())
+        self.setCursor(Qt.CursorShape.ArrowCursor if at is None else Qt.CursorShape.PointingHandCursor)
+        self.hovered.emit("" if at is None else self.about(at))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.hovered.emit("")
+
+
+def robust_reach(values: Sequence[float], share: float = 0.98, slack: float = 1.6) -> float:
+    """Return how far an axis should reach: to the largest size, unless a few lie far beyond all others."""
+    sizes = sorted(abs(value) for value in values)
+    if not sizes:
+        return 1.0
+    usual = sizes[int(share * (len(sizes) - 1))]
+    return max(1.0, min(sizes[-1], usual * slack if usual else sizes[-1]))
