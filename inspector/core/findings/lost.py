@@ -20,8 +20,8 @@ from inspector.core.findings.forgetting import NOTHING_AGAIN, Forgetting, forget
 from inspector.core.findings.lost_rows import (
     LostRow,
     LostVerdict,
-    NeededAgain,
     MessagePlace,
+    NeededAgain,
     ShownLine,
     Verdicts,
     ranked,

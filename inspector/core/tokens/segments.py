@@ -22,7 +22,7 @@ SHOWN_SHARE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class CallSegment:
     """Calls between two compactions, by one model."""
 
     samples: tuple[Sample, ...]
@@ -51,7 +51,7 @@ class Segment:
         return sample.reported - (self.fit.overhead + self.fit.slope * sample.estimated)
 
 
-def split_segments(thread: Thread, samples: Sequence[Sample]) -> tuple[Segment, ...]:
+def split_segments(thread: Thread, samples: Sequence[Sample]) -> tuple[CallSegment, ...]:
     """Return the segments of a thread's samples, in order."""
     compacted = sorted(one.before_request for one in thread.compactions if one.kind == "summary")
     groups: list[list[Sample]] = []
@@ -62,7 +62,7 @@ def split_segments(thread: Thread, samples: Sequence[Sample]) -> tuple[Segment, 
             groups.append([])
             former = place
         groups[-1].append(sample)
-    return tuple(Segment(tuple(group), _fit_line(group)) for group in groups)
+    return tuple(CallSegment(tuple(group), _fit_line(group)) for group in groups)
 
 
 def _fit_line(samples: Iterable[Sample]) -> FitLine | None:

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen, QResizeEvent
 
 from inspector.core.tokens.fit import Sample
-from inspector.core.tokens.segments import BandCoverage, Segment
+from inspector.core.tokens.segments import BandCoverage, CallSegment
 from inspector.core.words import per_cent
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, signed
@@ -41,13 +41,13 @@ class SegmentChart(Chart):
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__(theme, name)
-        self.segments: Sequence[Segment] = ()
+        self.segments: Sequence[CallSegment] = ()
         self._samples: Mapping[int, tuple[Sample, int]] = {}
         """By request: the sample and the number of its segment."""
         self._predicted: Mapping[int, int] = {}
         self._at: int | None = None
 
-    def show_segments(self, segments: Sequence[Segment], predicted: Mapping[int, int]) -> None:
+    def show_segments(self, segments: Sequence[CallSegment], predicted: Mapping[int, int]) -> None:
         """Show these samples; `predicted`: tokens that were shown of a request before its report."""
         self.segments, self._predicted = segments, predicted
         self._samples = {sample.request: (sample, n) for n, one in enumerate(segments) for sample in one.samples}
@@ -183,7 +183,7 @@ class ScatterChart(SegmentChart):
         self._kept = None
 
     def _paint_line(
-        self, painter: QPainter, number: int, segment: Segment, across: LinearScale, up: LinearScale
+        self, painter: QPainter, number: int, segment: CallSegment, across: LinearScale, up: LinearScale
     ) -> None:
         if segment.fit is None:
             return

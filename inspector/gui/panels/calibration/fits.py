@@ -11,7 +11,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, weight
 from inspector.core.tokens.fit import Fit, fit
 from inspector.core.tokens.pressure import thread_pressures
-from inspector.core.tokens.segments import BandCoverage, Segment, prediction_coverage, split_segments
+from inspector.core.tokens.segments import BandCoverage, CallSegment, prediction_coverage, split_segments
 from inspector.gui.bridge import Task
 
 MEANT, MOSTLY = 50, 0.6
@@ -56,7 +56,7 @@ class EstimatorFit:
     shares: tuple[Share, ...]
     predicted: Mapping[int, int]
     """Tokens that were shown of a request before it was reported, by its index."""
-    segments: tuple[Segment, ...]
+    segments: tuple[CallSegment, ...]
     """Its samples, each stretch with a line of its own."""
     coverage: tuple[BandCoverage, ...]
     """How often the report lay inside the bands around the prediction."""

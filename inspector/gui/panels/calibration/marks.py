@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
-from inspector.core.tokens.segments import Segment
+from inspector.core.tokens.segments import CallSegment
 from inspector.core.words import plural
 from inspector.gui.look.colours import Colours
 from inspector.gui.look.number_formats import grouped
@@ -39,12 +39,12 @@ def paint_point(painter: QPainter, place: QPointF, number: int, half: float = HA
         painter.drawPolygon([QPointF(x + dx, y + dy) for dx, dy in corners])
 
 
-def segment_words(segment: Segment, number: int) -> str:
+def segment_words(segment: CallSegment, number: int) -> str:
     """Return `Segment 1, requests 0 to 78`."""
     return f"Segment {number + 1}, requests {segment.first:,} to {segment.last:,}"
 
 
-def equation_words(segment: Segment) -> str:
+def equation_words(segment: CallSegment) -> str:
     """Return `reported = 1.227 × estimated + 20,011`."""
     if segment.fit is None:
         return f"no line: {plural(len(segment.samples), 'sample')}"

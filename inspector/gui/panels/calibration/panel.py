@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from inspector.core.tokens.estimators import ESTIMATOR_TITLES, ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit
-from inspector.core.tokens.segments import Segment
+from inspector.core.tokens.segments import CallSegment
 from inspector.core.words import per_cent, plural
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
@@ -41,7 +41,7 @@ class EstimatorRow:
     used: bool
     """Is it the one whose numbers the window shows?"""
     working: bool = False
-    segments: tuple[Segment, ...] = ()
+    segments: tuple[CallSegment, ...] = ()
 
 
 COLUMNS: Sequence[Column[EstimatorRow]] = (
@@ -229,11 +229,11 @@ def title_words(found: EstimatorFit) -> str:
     return " ".join(words)
 
 
-def _slopes(segments: Sequence[Segment]) -> str:
+def _slopes(segments: Sequence[CallSegment]) -> str:
     return _listed([segment.fit.slope for segment in segments if segment.fit is not None], "{:.3f}".format)
 
 
-def _intercepts(segments: Sequence[Segment]) -> str:
+def _intercepts(segments: Sequence[CallSegment]) -> str:
     overheads = [segment.fit.overhead for segment in segments if segment.fit is not None]
     return _listed(overheads, lambda overhead: grouped(round(overhead)))
 
