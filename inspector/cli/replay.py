@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
+from inspector.cli.replay_sessions import describe_sessions, sessions_lines, summarise_standings
 from inspector.cli.select import (
     Selection,
     add_options,
@@ -26,6 +27,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY, harness_of
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
+from inspector.core.replay.ranking import Standing, describe_ranking, rank_policies
 from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, recorded, report
 from inspector.core.session import Thread
@@ -38,7 +40,7 @@ from inspector.providers.summary_cache import Cached
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
-    parser.add_argument("more", metavar="FILE", nargs="*", help="further sessions, for --sweep")
+    parser.add_argument("more", metavar="FILE", nargs="*", help="further sessions, to compare over all of them")
     add_options(parser, "--mode", "--remote", "--answerer", "--model")
     parser.add_argument("--no-cache", action="store_true", help="ask the model anew, whatever it answered before")
     parser.add_argument("--regrets", action="store_true", help="list every regret (they are always in the JSON)")
@@ -70,18 +72,23 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.sweep:
         sweep_command(arguments, _progress())
         return
-    if arguments.more or arguments.csv or arguments.dask or arguments.keep_pins:
-        raise InspectorError(
-            "replay takes one file; several files, --csv, --dask and --keep-pins need --sweep KEY=V1,V2,..."
-        )
+    if arguments.csv or arguments.dask or arguments.keep_pins:
+        raise InspectorError("--csv, --dask and --keep-pins need --sweep KEY=V1,V2,...")
+    if arguments.more:
+        _compare_sessions(arguments)
+        return
     chosen = select(arguments)
     window, reports = _replay(chosen, arguments)
     if arguments.json:
-        write_json({"window": window, "policies": [describe(replayed) for replayed in reports]})
+        policies = [describe(replayed) for replayed in reports]
+        ranking = [picked(standing, _STANDING) for standing in rank_policies(reports)]
+        notes = list(chosen.session.notes)
+        write_json({"window": window, "policies": policies, "ranking": ranking, "notes": notes})
         return
     write_lines(policies_lines(reports, window))
     if arguments.regrets:
         write_lines(regrets_lines(reports))
+    write_lines(_limit_lines(chosen, reports))
 
 
 def _replay(chosen: Selection, arguments: argparse.Namespace) -> tuple[int | None, list[ReplayReport]]:
@@ -100,6 +107,41 @@ def _replay(chosen: Selection, arguments: argparse.Namespace) -> tuple[int | Non
         reports += [run_one(by, own, progress=partial(show, by.name)) for by, own in policies]
     show("", 0, 0)
     return window.tokens, reports
+
+
+_STANDING = "policy cost_usd needed_per_1000 too_large in_front"
+
+
+def _limit_lines(chosen: Selection, reports: Sequence[ReplayReport]) -> list[str]:
+    """Say which policies can be chosen, and what limits the comparison."""
+    lines = ["", *describe_ranking(reports)]
+    usages = [request.usage for request in chosen.thread.requests]
+    if not all(usage.output_is_final for usage in usages if usage is not None):
+        lines.append("Every cost is at least this: of some answers the file records only the first tokens.")
+    return [*lines, *(f"note: {plain(sentence)}" for sentence in chosen.session.notes)]
+
+
+def _compare_sessions(arguments: argparse.Namespace) -> None:
+    """Replay the same policies over several files and print what they have in common.
+
+    A file that cannot be read is left out and named.
+    """
+    standings, errors = list[Sequence[Standing]](), dict[str, str]()
+    for file in (arguments.file, *arguments.more):
+        arguments.file = file
+        try:
+            _, reports = _replay(select(arguments), arguments)
+        except InspectorError as error:
+            errors[file] = str(error)
+        else:
+            standings.append(rank_policies(reports))
+    if not standings:
+        raise InspectorError(f"None of the files can be compared: {'; '.join(errors.values())}")
+    summaries = summarise_standings(standings)
+    if arguments.json:
+        write_json(describe_sessions(summaries, errors))
+    else:
+        write_lines(sessions_lines(summaries, errors))
 
 
 def until(thread: Thread, at: int) -> Thread:

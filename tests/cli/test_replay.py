@@ -126,7 +126,6 @@ def test_a_window_makes_overflows(capsys: Capture) -> None:
         ["--answerer", "nobody"],
         ["--thread", "nobody"],
         ["--policy", "absent.py"],
-        [SAMPLE],
         ["--csv"],
         ["--sweep", "nonsense=1"],
         ["--sweep", "mid_ratio=0.5", "--policy", "roku", "--policy", "none"],
@@ -139,6 +138,31 @@ def test_expected_failures_are_one_sentence(capsys: Capture, words: list[str]) -
     out = capsys.readouterr()
     assert out.out == ""
     assert len(out.err.strip().splitlines()) == 1
+
+
+def test_several_files_when_one_is_unreadable_compare_the_others_and_name_it(capsys: Capture, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("no transcript\n", encoding="utf-8")
+    words = ["replay", SAMPLE, SAMPLE, str(broken), "--policy", "codex"]
+    assert cli.main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    recorded, codex = document["policies"]
+    assert (recorded["policy"], recorded["cost"]) == ("recorded", {"mean": 1.0, "low": 1.0, "high": 1.0})
+    assert (codex["policy"], codex["sessions"], codex["infeasible"]) == ("codex", 2, 0)
+    assert list(document["errors"]) == [str(broken)]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr().out
+    assert "2 sessions cannot tell close policies apart" in printed
+    assert f"left out: {broken}: " in printed
+
+
+def test_one_file_says_what_is_infeasible_and_that_one_session_cannot_choose(capsys: Capture) -> None:
+    assert cli.main(["replay", SAMPLE, "--policy", "codex", "--policy", "none"]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "Infeasible, because requests would not have fitted into the window: none (27 requests too large)." in printed
+    )
+    assert "One session cannot choose a policy" in printed
 
 
 @pytest.mark.parametrize("words", [["--policy", "nobody"], ["--sweep", "x"], ["--sweep", "x="], ["--jobs", "0"]])

@@ -65,7 +65,10 @@ def _measure_standing(report: ReplayReport) -> Standing:
     needed = None
     if freed and report.losses.needs_are_known:
         needed = report.losses.needed_later / (freed / 1_000)
-    return Standing(report.policy, report.spent.cost_usd, needed, report.over)
+    too_large = (
+        0 if report.policy == RECORDED else report.over
+    )  # what was sent has fitted, whatever the window is said to be
+    return Standing(report.policy, report.spent.cost_usd, needed, too_large)
 
 
 def _is_in_front(standing: Standing, others: Sequence[Standing]) -> bool:
