@@ -168,7 +168,7 @@ def _stopped() -> bool:
 
 
 def run_batch(batch: _Batch) -> tuple[Cell, ...]:
-    """Runs in a process of its own. A session that cannot be opened is a cell with an error, not a failure."""
+    """Run a batch in a worker process. A session that cannot be opened is a cell with an error, not a failure."""
     start = time.perf_counter()
     cells = _cells(batch)
     took = (time.perf_counter() - start) / len(cells)

@@ -1,7 +1,7 @@
-"""One thread of a run: turn after turn until the model stops, watched at every step.
+"""One thread of a run: turn after turn until the model stops, observed at every step.
 
-It drives the policy's turn, meets its needs, and pauses it where the person wants. A sub-agent is another one of these,
-with a buffer of its own, inside a tool call of the first.
+It drives the policy's turn, answers its needs, and pauses it if the user wants. A sub-agent is another such thread with
+a separate buffer, inside a tool call of the first.
 """
 
 from dataclasses import dataclass, replace
@@ -141,38 +141,43 @@ class AgentThread:
         self._settle()
 
     def _now(self) -> PolicyContext[Any, Any]:
-        """What the policy goes by as a turn begins."""
+        """Return what the policy reads as a turn begins."""
         plan, sent = self.run.plan, self.sizer.thread(self.context.buffer)
+        is_main = self.thread == MAIN
+        summary = self.run.tools.peek(plan.memory) if plan.memory and is_main else ""
         moment = replace(
             moment_at(sent, len(sent.requests)),
             step=self.turn,
             model=model_of(plan),
-            summary=self.run.tools.peek(plan.memory) if plan.memory and self.thread == MAIN else "",
+            summary=summary,
             remote=self.run.remote,
             max_tokens=plan.max_tokens,
-            agent="" if self.thread == MAIN else self.thread,
+            agent="" if is_main else self.thread,
             idle_s=monotonic() - self._called if self._called else None,
         )
         return replace(self.context.now, moment=moment)
 
     def _report(self, turn: TurnResult[Any]) -> None:
-        answer, run = turn.answer, self.run
+        run, estimated, calibrated = self.run, *self._sizes
         run.reports += 1
-        usage = answer.usage if answer is not None else None
+        answer = turn.answer or Answer()
+        usage = answer.usage
+        fired = tuple(outcome.tier for outcome in turn.outcomes if outcome.events or outcome.changed)
+        tools = tuple(call.name for message in answer.messages for call in message.calls)
         report = TurnReport(
             number=run.reports,
             turn=self.turn - 1,
             thread=self.thread,
-            reported=usage.prompt if usage is not None else None,
-            estimated=self._sizes[0],
-            calibrated=self._sizes[1],
+            reported=None if usage is None else usage.prompt,
+            estimated=estimated,
+            calibrated=calibrated,
             expected=self._expected,
-            output=usage.output if usage is not None else None,
+            output=None if usage is None else usage.output,
             window=run.window,
-            fired=tuple(outcome.tier for outcome in turn.outcomes if outcome.events or outcome.changed),
-            tools=tuple(call.name for message in answer.messages for call in message.calls) if answer else (),
-            finish=answer.finish if answer is not None else "",
-            text=answer.text if answer is not None else "",
+            fired=fired,
+            tools=tools,
+            finish=answer.finish,
+            text=answer.text,
             error=turn.error,
         )
         self.publish(report=report)
@@ -229,7 +234,7 @@ class AgentThread:
         return tuple(self.results)
 
     def _start(self, call: ToolCall) -> Message:
-        """A sub-agent: a buffer and a thread of its own; only its last words come back. It starts none itself."""
+        """Run a sub-agent with a separate buffer and thread, and return its last words. It cannot start another one."""
         if self.thread != MAIN:
             return self.run.tools.run(call)
         try:
@@ -286,16 +291,17 @@ class AgentThread:
             self.write_running()
 
     def _pause_at_request(self) -> None:
-        """The model is about to be asked. Raises RunStopped."""
+        """Pause before the model is asked, if a breakpoint says so. Raises RunStopped."""
         run, tokens = self.run, self.pressure().tokens or 0
         points, ratio = run.breakpoints, tokens / run.window if run.window else 0.0
-        reached = points.watermark is not None and ratio >= points.watermark
-        if not reached:
-            self.passed = None
-        new = reached and self.passed != points.watermark
-        stop = run.reason() or ("request" if points.requests else "watermark" if new else "")
-        if reached:
-            self.passed = points.watermark
+        is_reached = points.watermark is not None and ratio >= points.watermark
+        is_new = is_reached and self.passed != points.watermark
+        stop = run.reason()
+        if not stop and points.requests:
+            stop = "request"
+        elif not stop and is_new:
+            stop = "watermark"
+        self.passed = points.watermark if is_reached else None
         if stop:
             share = f" ({per_cent(ratio, 1)} of {run.window:,})" if run.window else ""
             self._pause(stop, f"The model is about to be asked with {tokens:,} tokens{share}.")
@@ -374,7 +380,7 @@ def _explained(error: str, buffer: Buffer) -> str:
 
 
 class BufferSizer:
-    """What the buffer of one thread comes to, from its beginning or (`recorded`) from where its journal ended."""
+    """Measures the buffer of one thread, from its beginning or (`recorded`) from the end of its journal."""
 
     def __init__(self, recorded: Thread | None = None) -> None:
         self._thread = recorded or Thread("")
@@ -383,8 +389,10 @@ class BufferSizer:
         self._pressures: Pressures | None = None
 
     def __call__(self, buffer: Buffer) -> Pressure:
-        """Of the next call, if that buffer were sent: predicted from what was reported, estimated as long as nothing
-        was. O(messages)."""
+        """Return the size of the next call if that buffer were sent. O(messages).
+
+        It is predicted, or estimated before the first report.
+        """
         self._pressures = thread_pressures(self.thread(buffer), estimator(DEFAULT_ESTIMATOR), self._pressures)
         return self._pressures.end
 

@@ -54,7 +54,7 @@ def waits(failure: Failure, tries: int, limits: RunLimits, timeouts: bool = True
 
 
 def sentence(failure: Failure) -> str:
-    """Its sentence."""
+    """Return what a failure says, or its name."""
     return str(failure) or type(failure).__name__
 
 

@@ -1,7 +1,7 @@
 """Writes the journal of a run: a record as soon as something has happened, appended whole, never changed again.
 
-Each record is one `write` of one line to a file that only its owner may read. Whatever ends the program, what was
-written stays; at most the last line is torn, and whoever goes on begins a new one.
+Each record is one `write` of one line to a file that only its owner may read. However the program ends, at most the
+last line is torn, and a resumed run begins a new one.
 """
 
 import fcntl
@@ -53,16 +53,16 @@ class Journal:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._file)
-            raise JournalFailed(f"{path} is being written by a run that still goes on.") from None
+            raise JournalFailed(f"{path} is being written by a run that has not ended.") from None
 
     def begin(self, header: Mapping[str, Any], prompt: Prompt) -> None:
         self._prompt = prompt
         self.note("journal", version=VERSION, **header, prompt=_prompt(prompt))
 
     def resume(self, held: ResumePoint, plan: Mapping[str, Any]) -> None:
-        """Continue after what a reader made of the file. A torn last line is left as it is, on a line of its own.
+        """Continue a journal that was read. A torn last line is left in the file, on a separate line.
 
-        Raises JournalFailed where somebody has resumed it since it was read.
+        Raises JournalFailed if it was resumed since it was read.
         """
         self._held = {name: buffer.messages for name, buffer in held.threads.items()}
         self._running = {name: dict(running) for name, running in held.running.items()}
@@ -103,7 +103,7 @@ class Journal:
         self._held[thread] = (*self._held[thread], *answer.messages)
 
     def failed(self, thread: str, failure: Failure, again_s: float | None) -> None:
-        """It did not; `again_s` = it is asked again after so many seconds."""
+        """Record a failed call. `again_s`: seconds until it is asked again; None if it is not."""
         more = {"again_s": again_s} if again_s is not None else {}
         self.note("failed", thread=thread, failure=write_reply(failure), **more)
 
@@ -145,7 +145,7 @@ class Journal:
         self.note("running", thread=thread, turn=turn, running=changed, **({"more": more} if more else {}))
 
     def note(self, kind: str, **fields: Any) -> None:
-        """One record. By itself for those that no buffer depends on: permission, tool, need, reply, end."""
+        """Write one record. Called directly for those that no buffer depends on: permission, tool, need, reply, end."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._append(dumps({"type": kind, "time": now, **fields}).encode("utf-8", "replace") + b"\n")
 
@@ -159,7 +159,7 @@ class Journal:
             raise JournalFailed(f"{self.path} cannot be written any more: {why.strerror or why}.") from None
 
     def close(self) -> None:
-        """May be called twice."""
+        """Close the file. May be called twice."""
         file, self._file = self._file, -1
         if file >= 0:
             with suppress(OSError):

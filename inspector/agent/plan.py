@@ -22,7 +22,7 @@ NeedsBy: TypeAlias = Literal["provider", "offline", "hand"]
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Where a run stops by itself."""
+    """When a run stops automatically."""
 
     max_turns: int = 100
     """Model calls with their tools, of each thread."""
@@ -46,10 +46,10 @@ class ResumePoint:
     finish: str = ""
     """Of the last call."""
     begun: tuple[str, ...] = ()
-    """Ids of calls that had begun and have no result: nobody knows how far they came."""
+    """Ids of calls that had begun and have no result, so that their progress is unknown."""
     threads: Mapping[str, Buffer] = field(default_factory=lambda: MappingProxyType({}))
     running: Mapping[str, dict[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
-    """As the journal holds them: buffers, and running states in JSON; none where another policy goes on."""
+    """Running states in JSON as the journal holds them; none if another policy continues."""
     recorded: Thread | None = None
     """The main thread: what its calls reported."""
     size: int = 0
@@ -79,10 +79,9 @@ class Plan:
     max_tokens: int | None = None
     """Output tokens of a call; None = as the provider's dialect has it."""
     remote: bool | None = None
-    """The provider can compact by itself; None = where it is known to. One that has no such endpoint after all is not
-    asked again."""
+    """Can the provider compact? None: if it is known to. A provider without such an endpoint is not asked again."""
     memory: str = ""
-    """A file of the workspace, where the agent keeps notes: what it holds is the session memory at hand (Roku L2)."""
+    """A file of the workspace with the agent's notes, which are the session memory (Roku L2)."""
     start: Buffer | None = None
     """What the run begins with, `task` after it; None = the task alone. Its prompt is used as it stands."""
     running: Any | None = None

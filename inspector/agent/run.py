@@ -26,7 +26,7 @@ MAIN = "main"
 
 
 class Models:
-    """Who answers: a model of its own for each thread (cache key, frozen tools), one pair of hands for all."""
+    """What answers needs: a separate model for each thread (cache key, frozen tools), files for all."""
 
     def __init__(self, plan: Plan, window: int | None) -> None:
         self._plan = plan
@@ -35,7 +35,7 @@ class Models:
         self._session = uuid4().hex
         self._kept: dict[str, Answering] = {}
         self.hands = WorkspaceAnswerer(offline, plan.workspace)
-        """Without any model: files, and the summariser that needs nobody."""
+        """Answers without any model: files, and the offline summariser."""
 
     def of(self, thread: str, prompt: Prompt) -> Answering:
         """The model, for the calls of this thread. Raises InspectorError."""
@@ -72,7 +72,7 @@ def policy_of(plan: Plan, window: int | None) -> tuple[Policy[Any, Any], Any]:
 
 
 def compacts_remotely(plan: Plan) -> bool:
-    """Can the provider compact by itself, in a way that its own dialect reads again?"""
+    """Can the provider compact, in a form that its dialect reads again?"""
     if plan.remote is not None:
         return plan.remote
     simulated = simulated_api(plan.provider, plan.model)

@@ -1,4 +1,4 @@
-"""A run with a thread of its own. Everything the person may do to it is a method here; it publishes how it stands.
+"""A run in a separate thread. Everything that the user can do to it is a method here; it publishes its status.
 
 All methods but `wait` and `close` return at once and may be called from any thread. What they lead to is published by
 `publish`, which is called from the run's own threads, never twice at a time.
@@ -21,7 +21,7 @@ from inspector.core.policies.harness import Policy
 
 
 class Runner(Run):
-    """A run on a thread of its own. `start` it, `close` it when done."""
+    """A run in a separate thread. `start` it, and `close` it when done."""
 
     def __init__(self, plan: Plan, publish: Publish, breakpoints: Breakpoints | None = None) -> None:
         """Raises InspectorError for a provider, model, policy, setting, workspace or journal that will not do."""

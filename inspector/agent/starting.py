@@ -9,9 +9,9 @@ tier of Roku fires by its own condition, through the turn's own pipeline; nothin
 
 - L0: results come one by one, and only the newest three are kept.
 - L1: the log is read piece by piece until 60% of the window are passed. There are no notes yet.
-- L2: the same again, once the agent has written NOTES.md, which is the session memory at hand.
+- L2: the same again, once the agent has written NOTES.md, which is the session memory.
 - L3a: several pieces of the log at once jump over 75%; the provider compacts remotely.
-- L3a fails: the next time the provider has no such endpoint any more (404). A digest stands in, the breaker counts one.
+- L3a fails: the next time the provider has no such endpoint any more (404). A digest is made, the breaker counts one.
 - L3b: from then on the provider counts as one that cannot compact, and a model summarises.
 - L4: a file of single digits, one token a byte, is four times what an estimate by bytes thinks. The model refuses.
 
@@ -19,7 +19,7 @@ The model is `simulated-demo`; its window is small, its stream paced so that a p
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -132,7 +132,7 @@ def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, .
 
 
 def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
-    """Give each call an id of its own that every provider takes; a result belongs to the newest call of its id."""
+    """Give each call a unique id that every provider accepts; a result belongs to the newest call of its id."""
     names: dict[str, str] = {}
     used = set[str]()
     named: list[Message] = []
@@ -216,9 +216,14 @@ def read_journal(path: Path) -> JournalReader:
 
 
 def resume(path: Path, task: str = "", **changes: Any) -> Plan:
-    """The plan of the rest of a run. `task`: what to do next, where the run had come to its end or something else is
-    wanted. `changes`: fields of the Plan that are to be others than the journal's; of `settings`, those that change.
-    Raises InspectorError.
+    """Return the plan of the rest of a run.
+
+    Args:
+        task: what to do next, if the run had ended or something else is to be done.
+        changes: fields of the Plan that differ from the journal's; of `settings`, those that change.
+
+    Raises:
+        InspectorError: if the journal cannot be resumed.
     """
     size = path.stat().st_size if path.is_file() else 0
     reader = read_journal(path)
@@ -228,30 +233,41 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     plan = replace(plan, **{**changes, "settings": _settings(plan, changes)})
     plan = replace(plan, world=plan.world or _world_again(reader.header.get("world"), plan.window, reader.compacted))
     policy, settings = policy_of(plan, window_of(plan))
-    same = plan.policy == reader.header.get("policy") and bool(main.running)
-    start, begun = main.buffer, tuple(main.begun)
-    if task:
-        undone = (result_of(call, INTERRUPTED if call.id in begun else UNDONE) for call in open_calls(start))
-        start = start.with_messages((*start.messages, *undone))
+    is_same_policy = plan.policy == reader.header.get("policy") and bool(main.running)
+    start = _without_open_calls(main.buffer, main.begun) if task else main.buffer
+    point = _resume_point(reader, size)
+    running = None
+    if is_same_policy:
+        running = policy.load(settings, main.running)
+        point = replace(point, running={name: thread.running for name, thread in reader.threads.items()})
+    return replace(plan, task=task, start=start, running=running, resumed=point)
+
+
+def _without_open_calls(buffer: Buffer, begun: Container[str]) -> Buffer:
+    """Return the buffer with a result for each open call, which says whether it had begun."""
+    results = [result_of(call, INTERRUPTED if call.id in begun else UNDONE) for call in open_calls(buffer)]
+    return buffer.with_messages((*buffer.messages, *results))
+
+
+def _resume_point(reader: JournalReader, size: int) -> ResumePoint:
+    """Return where the journal ends. `size`: bytes of the journal that were read."""
+    main = reader.threads[MAIN]
     recorded = main.thread()
-    requests = recorded.requests
-    last = requests[-1] if requests else None
-    held = ResumePoint(
+    point = ResumePoint(
         turn=main.turn,
-        usage=last.usage if last is not None else None,
-        finish=last.finish if last is not None else "",
-        begun=begun,
+        begun=tuple(main.begun),
         threads={name: thread.buffer for name, thread in reader.threads.items()},
-        running={name: thread.running for name, thread in reader.threads.items()} if same else {},
         recorded=recorded,
         size=size,
     )
-    running = policy.load(settings, main.running) if same else None
-    return replace(plan, task=task, start=start, running=running, resumed=held)
+    if not recorded.requests:
+        return point
+    last = recorded.requests[-1]
+    return replace(point, usage=last.usage, finish=last.finish)
 
 
 def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
-    """Those of the journal, and over them those that are changed; another policy knows nothing of the first one's."""
+    """Return the journal's settings with the changed ones; for another policy only the changed ones."""
     new = tuple(changes.get("settings", ()))
     if changes.get("policy", recorded.policy) != recorded.policy:
         return new
@@ -261,6 +277,7 @@ def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
 
 def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
     settings = header.get("settings")
+    pairs = settings.items() if isinstance(settings, dict) else ()
     window, most = header.get("window_set"), header.get("max_tokens")
     remote = header.get("remote")
     return Plan(
@@ -270,7 +287,7 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
         provider=text_at(header, "provider") or "simulated",
         model=text_at(header, "model"),
         policy=text_at(header, "policy") or DEFAULT_POLICY,
-        settings=tuple((str(key), str(value)) for key, value in settings.items()) if isinstance(settings, dict) else (),
+        settings=tuple((str(key), str(value)) for key, value in pairs),
         window=window if type(window) is int else None,
         max_tokens=most if type(most) is int else None,
         remote=remote if isinstance(remote, bool) else None,
@@ -279,7 +296,7 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
 
 
 def _world_again(recorded: Any, window: int | None, compacted: int) -> SimulatedServerState | None:
-    """The same world, after so many remote compactions; None where the journal tells of none."""
+    """Return the simulated provider after `compacted` remote compactions; None if the journal names none."""
     if not isinstance(recorded, Mapping):
         return None
     size, pause, left = recorded.get("window"), recorded.get("pause_s"), recorded.get("compactions")
@@ -308,10 +325,10 @@ _DEMO_SETTINGS = (("opaque_items", "keep"),)
 def demo_plan(
     folder: Path, permissions: Permissions = "always", pace_s: float = PACE_S, policy: str = DEFAULT_POLICY
 ) -> Plan:
-    """The demo in `folder`, which is made; the workspace and the journal go into it.
+    """Return the plan of the demo in `folder`, which is created for the workspace and the journal.
 
-    `permissions`: the workspace is a copy that nobody needs, so what changes it may go unasked; `ask` asks (for four
-    calls: notes, edit, two runs of the same tests). Raises InspectorError where the folder is taken or cannot be made.
+    `permissions`: the workspace is a throw-away copy, so changes need no permission; `ask` asks for four calls
+    (notes, an edit, two runs of the same tests). Raises InspectorError if the folder exists or cannot be created.
     """
     workspace = folder / "tidewatch"
     copy_sample(workspace)

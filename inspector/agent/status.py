@@ -1,4 +1,4 @@
-"""How a run stands at this moment, and what the person wants of it.
+"""The current status of a run, and what the user wants it to do.
 
 The status is what the window shows besides the journal: everything that lasts is there; only what is on its way is here
 (streaming text, what is waited for). The controls are set from any thread, and obeyed by the run's own thread at the
@@ -104,7 +104,7 @@ class TurnReport:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """A moment of a run."""
+    """The status of a run at one moment."""
 
     state: RunState = "starting"
     why: str = ""
@@ -178,7 +178,7 @@ class StatusPublisher:
         return hear
 
     def end_text(self) -> None:
-        """The call is over: its text stands in the buffer now, or nowhere."""
+        """End the streamed text: the call has ended, and its text is in the buffer or dropped."""
         with self._lock:
             self._pieces = None
             if self.status.text:
@@ -288,7 +288,7 @@ class Controls:
         return self._stopped
 
     def check(self) -> None:
-        """Raises RunStopped."""
+        """Return at once unless the run is stopped. Raises RunStopped."""
         if self._stopped:
             raise RunStopped
 

@@ -1,7 +1,7 @@
 """A question of a run on the terminal: exactly what will run or be written, the whole of it on demand.
 
-What the model wrote stands behind a bar, so that no line of it passes for one of ours. White space is kept; what a
-terminal would hide is spelled; a line goes on in the next row behind a broken bar. What is cut is said.
+What the model wrote follows a bar, so that none of its lines can look like one of ours. White space is kept; what a
+terminal would hide is spelled out; a long line continues in the next row after a broken bar. Cuts are marked.
 """
 
 import os
@@ -17,7 +17,7 @@ from inspector.agent.tools.common import Question
 from inspector.cli.output import columns, exact
 
 ROWS = 60
-"""So many are shown unasked."""
+"""Rows that are shown without asking for more."""
 _ANSWERS: dict[str, Permit] = {"y": "once", "yes": "once", "a": "always", "always": "always", "n": "no", "no": "no"}
 _BLANKS = re.compile(r" +$")
 
@@ -70,12 +70,12 @@ def shown(what: Question, width: int, most: int) -> tuple[list[str], int]:
 
 
 def _spelt(blanks: re.Match[str]) -> str:
-    """Blanks that nobody would see."""
+    """Spell out blanks at the end of a row."""
     return "\u2420" * len(blanks[0])
 
 
 def _rows(text: str, width: int) -> Iterator[tuple[str, int]]:
-    """Rows of a text, behind a bar, and how many characters of it each stands for."""
+    """Yield the rows of a text after a bar, and how many of its characters each one shows."""
     for line in text.split("\n") if text else ():
         line = _BLANKS.sub(_spelt, line)
         row, used, count = "│ ", 2, 0

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print until Ctrl+C. Raises InspectorError."""
     if arguments.session and arguments.file is None:
-        raise InspectorError("--session needs FILE; --project follows the newest session by itself.")
+        raise InspectorError("--session needs FILE: --project always follows the newest session.")
     path = Path(arguments.file or "")
     empty = path.is_file() and not path.stat().st_size
     policy, pairs = chosen_policy(arguments), tuple(arguments.set or ())

@@ -70,7 +70,7 @@ def write_json(document: object) -> None:
 
 
 def write_answer(document: D, json: bool, lines: Callable[[D], Iterable[str]]) -> None:
-    """Write the document as JSON, or for people the lines that `lines` makes of it."""
+    """Write the document as JSON, or as text with the lines of `lines`."""
     if json:
         write_json(document)
     else:

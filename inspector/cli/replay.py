@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     parser.add_argument("more", metavar="FILE", nargs="*", help="further sessions, to compare over all of them")
     add_options(parser, "--mode", "--remote", "--answerer", "--model")
-    parser.add_argument("--no-cache", action="store_true", help="ask the model anew, whatever it answered before")
+    parser.add_argument("--no-cache", action="store_true", help="ask the model again instead of using cached answers")
     parser.add_argument("--regrets", action="store_true", help="list every regret (they are always in the JSON)")
     parser.add_argument(
         "--sweep",

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     permissions = parser.add_mutually_exclusive_group()
     permissions.add_argument("--yes", action="store_true", help="write and run commands without asking")
     permissions.add_argument("--no", action="store_true", help="write nothing and run nothing")
-    parser.add_argument("--memory", metavar="FILE", help="its notes in the workspace: the session memory at hand")
+    parser.add_argument("--memory", metavar="FILE", help="its notes in the workspace, which are the session memory")
     parser.add_argument("--max-turns", metavar="N", type=positive, help="model calls at most (100)")
     begun = parser.add_mutually_exclusive_group()
     begun.add_argument("--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network")
@@ -117,7 +117,7 @@ _DEMO_CHANGES = ("settings", "needs_by", "limits")
 
 
 def _demo(arguments: argparse.Namespace) -> Plan:
-    """Where nobody can be asked the copy may be changed: nobody needs it."""
+    """Return the plan of the demo. Without a terminal to ask on, its throw-away workspace may be changed."""
     folder = demo_folder()
     permissions: Permissions = "always" if arguments.yes or not _can_ask() else "ask"
     policy = arguments.policy or DEFAULT_POLICY
@@ -184,7 +184,7 @@ class _TurnPrinter:
         self._last: TurnReport | None = None
 
     def take(self, status: RunStatus) -> None:
-        """Print what is new in it."""
+        """Print a turn once it has ended."""
         report = status.report
         if status.state == "calling" and status.why and status.why != self._waited:
             note(plain(status.why))
@@ -209,7 +209,7 @@ class _TurnPrinter:
 
 
 def document(report: TurnReport) -> dict[str, Any]:
-    """A turn as JSON."""
+    """Return a turn as JSON for `--json`."""
     return {
         **picked(report, "turn thread reported estimated calibrated"),
         "predicted": report.expected.predicted.tokens if report.expected.predicted else None,

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print it."""
+    """Print the sessions that were found."""
     sessions = found_sessions(limit=arguments.limit)
     if arguments.json:
         write_json({"sessions": [_document(session) for session in sessions]})

@@ -124,7 +124,7 @@ def _check_outcome(outcome: Outcome[Any], whose: str) -> None:
     if twice is not None:
         raise InspectorError(
             f"{whose}: after {outcome.tier} the buffer has the message {twice[:_SHOWN]!r} {counts[twice]} times. "
-            "Each message needs an id of its own: see `inserted`."
+            "Each message needs a unique id: see `inserted`."
         )
     for message, fate in outcome.changed.items():
         if fate not in _FATES:

@@ -143,9 +143,9 @@ class Answering:
     def __call__(
         self, need: Need, on_text: OnText | None = None, cancelled: Callable[[], bool] | None = None
     ) -> Answer:
-        """The answer. Raises Failure, Cancelled, or InspectorError where there is nobody to ask.
+        """Return the answer. `on_text` receives each piece of an AskModel's text, in another thread.
 
-        `on_text` is given each bit of an AskModel's text, on another thread.
+        Raises Failure, Cancelled, or InspectorError if there is no model to ask.
         """
         self._stopped.clear()
         with self._lock:
@@ -161,7 +161,7 @@ class Answering:
         self._stopped.set()
 
     def close(self) -> None:
-        """Close what was opened; the next need opens it anew."""
+        """Close what was opened; the next need opens it again."""
         self._stopped.set()
         with self._lock:
             opened, self._opened = self._opened, None
@@ -207,7 +207,7 @@ def answerer(
 def _simulated(
     world: SimulatedServerState | None, api: Api, open_at: Callable[[Address], Provider], stack: ExitStack
 ) -> Ask:
-    """With the server that it talks to; it compacts at an address of its own."""
+    """Return the options with the server's address, and that of its compaction."""
     from inspector.simulated.server import SimulatedServer
 
     server = stack.enter_context(SimulatedServer(world))

@@ -1,4 +1,4 @@
-"""What an SDK raises, as the failures that tiers know (spec 1.7). Known by what it holds, not by its class."""
+"""Exceptions of the SDKs as the failures that tiers handle, recognised by content, not by class."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ _STATUS = {
 
 
 def read_failure(error: Exception) -> Failure:
-    """The failure for an exception of an SDK or of what it stands on."""
+    """Return the failure for an exception of an SDK or of a library below it."""
     name = type(error).__name__
     status = getattr(error, "status_code", None)
     body = getattr(error, "body", None)

@@ -45,7 +45,7 @@ class Provider:
         self._loop = ProviderLoop()
 
     def answer(self, need: Need, on_text: OnText | None = None, cancelled: IsCancelled | None = None) -> Answer:
-        """What the model makes of it. Raises Failure, Cancelled."""
+        """Return the model's answer. Raises Failure, Cancelled."""
         match need:
             case Summarize():
                 return self.summarize(need, cancelled)
@@ -77,7 +77,7 @@ class Provider:
         return answer
 
     def frozen(self, prompt: Prompt) -> FrozenTools:
-        """The tools of a prompt as they were first sent in this session; anew only where other tools are offered."""
+        """Return the tools of a prompt as they were first sent in this session; only other tools are converted."""
         if not self._tools.holds(prompt.tools or ()):
             self._tools = freeze(prompt.tools or (), self._adapter.shape)
         return self._tools
@@ -129,7 +129,7 @@ def _ms_since(started: float) -> int:
 
 
 class ProviderLoop:
-    """An event loop in a thread of its own: runs coroutines, several at a time, from any other thread.
+    """An event loop in a separate thread, which runs coroutines of other threads, several at a time.
 
     The caller waits in its own thread; when its time is up or somebody cancels, it leaves at once and the call is
     cancelled after it, which closes its connection.

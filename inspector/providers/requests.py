@@ -45,7 +45,7 @@ def _can_read(part: Part, mine: bool, anthropic: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FrozenTools:
-    """`json` is the list of definitions as it stands on the wire; `source` are the tools it was made of."""
+    """`json` is the list of definitions as it is sent; `source` are the tools that it was made of."""
 
     source: tuple[Tool, ...] = ()
     json: bytes = b"[]"

@@ -1,10 +1,10 @@
-"""What is known of clients: how long each waits for an answer, and what keeps it waiting; how each is pointed at the
-proxy, what that changes about it, and what to set against it.
+"""What is known about clients: how long each waits for an answer, how to keep it waiting, how to point it at the proxy,
+and what that changes.
 
-A client that waits long without a byte is left in peace as long as it does: then its answer keeps the provider's own
-status and headers. Only before its time is up the answer is begun, and pings follow. Measured on real clients where the
-table says so; otherwise what the client's library is known to do. The settings were tried with the versions that are
-named. A tag stands in the path, so that launches are told apart where the client sends no session of its own.
+A client that waits long without a byte gets nothing until its time is nearly up, so that its answer keeps the
+provider's own status and headers. Only then the answer is begun, and pings follow. Measured on real clients if the
+table says so, else known from the client's library. The settings were tried with the versions that are named. A tag in
+the path distinguishes launches of a client that sends no session id.
 """
 
 import json
@@ -24,18 +24,18 @@ EVERY_S = 10.0
 NODE_S = 300.0
 """Seconds without a byte that Node's own `fetch` bears, before the headers and after. Measured on pi."""
 LONGEST_S = 1800.0
-"""Nobody is kept waiting longer, however patient."""
+"""Seconds that a client is kept waiting at most, however patient it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """What a client bears."""
+    """How long a client waits, and what keeps it waiting."""
 
     silent_s: float
     """Seconds without a single byte, before it gives up or asks again."""
     ping: Ping = ""
     told_s: float = LONGEST_S
-    """Seconds in all, as long as pings come; without meaning where none may be sent."""
+    """Seconds in all while pings come; unused if no pings may be sent."""
     how_known: str = ""
 
     @property
@@ -107,7 +107,7 @@ def _seconds(value: str | None) -> float:
 
 
 def ping_of(ping: Ping) -> bytes:
-    """A sign of life, as it stands in an event stream."""
+    """Return a ping in the form of an event stream."""
     return b'event: ping\ndata: {"type": "ping"}\n\n' if ping == "event" else b": waiting at the proxy\n\n"
 
 
@@ -129,7 +129,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class ClientSetup:
-    """One client."""
+    """A client and how to point it at the proxy."""
 
     name: str
     title: str
@@ -141,7 +141,7 @@ class ClientSetup:
 
 
 def new_tag() -> str:
-    """A tag for one launch."""
+    """Return a new tag for one launch of a client."""
     return token_hex(3)
 
 
@@ -149,7 +149,7 @@ _TAG = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 def address(url: str, tag: str = "") -> str:
-    """What the client takes for its provider. Raises InspectorError for a tag that cannot stand in a path."""
+    """Return the URL that the client uses as its provider. Raises InspectorError for a tag that no path can hold."""
     if tag and not _TAG.fullmatch(tag):
         raise InspectorError("A tag is made of letters, digits, dots, - and _, 40 at most.")
     return f"{url}/s/{tag}" if tag else url
@@ -170,7 +170,7 @@ _TITLES_FAIL = Effect(
 )
 
 _BASE = "ADDRESS-OF-THE-PROXY"
-"""Stands for what `connections` is given in the texts below."""
+"""Placeholder for the base URL in the texts below."""
 _QUIET = (
     "DISABLE_TELEMETRY=1 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
 )
@@ -200,7 +200,7 @@ _CLIENTS = (
         ),
         (
             Effect(
-                "With a base URL of its own it no longer defers tool definitions (tool search is off): about 25,000 "
+                "With a custom base URL it no longer defers tool definitions (tool search is off): about 25,000 "
                 "tokens more in every request where many MCP tools are there.",
                 "ENABLE_TOOL_SEARCH=true, as in the line above.",
             ),
@@ -227,7 +227,7 @@ _CLIENTS = (
             Effect(
                 "A provider of your own compacts locally (a summary by the model); the built-in one compacts at the "
                 "provider, and what comes back is sealed.",
-                "To see what Codex does by itself, use openai_base_url.",
+                "To see Codex's own behaviour, use openai_base_url.",
             ),
             Effect(
                 "The built-in provider opens a WebSocket first; it is passed through. Where the upstream does not "
@@ -266,7 +266,7 @@ _CLIENTS = (
         ),
         (
             Effect(
-                "A provider of your own has no known window: without `limit` it does not compact by itself.",
+                "A custom provider has no known window: without `limit` it does not compact automatically.",
                 "Give the model its limit, as above.",
             ),
         ),

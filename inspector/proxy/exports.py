@@ -23,7 +23,7 @@ _IDS = ("traceId", "spanId", "parentSpanId")
 
 
 class BadExport(Exception):
-    """It cannot be taken. `str(error)` says why, `status` is what the exporter is told."""
+    """The export is refused. `str(error)` says why, `status` is the HTTP status of the answer."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)

@@ -17,7 +17,7 @@ from inspector.proxy.record.records import Pairs, RequestHead, ResponseRecord
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Let it go: as it came, or with this body instead (plain, not compressed)."""
+    """Forward the request unchanged, or with this body instead (plain, not compressed)."""
 
     body: bytes | None = None
 
@@ -76,14 +76,14 @@ class PendingRequest:
 
 
 class Gate:
-    """Who stands at the gate; this one lets everything pass while it arrives. Called on the server's loop."""
+    """Decides what happens to a request. This one lets everything stream through. Called on the server's loop."""
 
     def wants(self, head: RequestHead) -> bool:
         """Must this request be read whole, and be admitted? False: it streams through. Quick."""
         return False
 
     async def admit(self, pending: PendingRequest) -> Decision:
-        """Wait as long as it takes. Cancelled when the client closes."""
+        """Wait for the decision. Cancelled when the client closes."""
         return Forward()
 
     def answered(self, head: RequestHead, answer: ResponseRecord) -> None:

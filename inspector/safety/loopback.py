@@ -1,7 +1,8 @@
-"""Servers for this machine only: where they may listen, whom they answer, and the thread that they live in.
+"""Servers for this machine only: where they may listen, whom they answer, and the thread that runs them.
 
-A web page in a browser on this machine can reach 127.0.0.1 too. By a name of its own (DNS that points here) it is told
-by its Host header, from another site by its Origin, or (an image, a link: no Origin) by what browsers say of the site.
+A web page in a browser on this machine can reach 127.0.0.1 too. Such a request is recognised by its Host header (a name
+whose DNS points here), by its Origin (another site), or, without an Origin (an image, a link), by what browsers say
+about the site.
 """
 
 import asyncio
@@ -55,14 +56,14 @@ def is_loopback(name: str) -> bool:
 
 
 class LoopbackServer:
-    """`with Server(...) as server: server.url`, or `start` and `close`; it has a thread and a loop of its own.
+    """`with Server(...) as server: server.url`, or `start` and `close`; it runs in a separate thread and loop.
 
     Port 0 = any free one. Raises InspectorError for an address that other machines could reach, and for a port that
     cannot be used.
     """
 
     NAME: ClassVar[str]
-    """As it stands in a sentence: `proxy`."""
+    """The server's name in a sentence: `proxy`."""
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         address = "127.0.0.1" if host.lower() == "localhost" else host.removeprefix("[").removesuffix("]")

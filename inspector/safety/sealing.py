@@ -1,8 +1,8 @@
-"""The program itself, closed to the commands that it runs: they run as the same user, who may look into his processes.
+"""Protects the program's memory and environment from the commands that it runs: they run as the same user.
 
-On Linux nobody else of this user reads its memory, its environment or its descriptors from here on (it is "not
-dumpable"). Root may all the same; so the keys are taken out of the environment, and the block that the system keeps of
-it (`/proc/PID/environ`) is emptied. What root finds then is only in memory.
+On Linux no other process of this user can then read its memory, environment or descriptors (it is "not dumpable"). Root
+still can, so the keys are removed from the environment, and the system's copy of it (`/proc/PID/environ`) is emptied:
+then they are only in memory.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""A web application for this machine only, on a thread of its own."""
+"""A web application for this machine only, in a separate thread."""
 
 import logging
 from collections.abc import Mapping

@@ -60,8 +60,8 @@ class ArgumentSource:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What a tool is used for: what is said with it, the names such a tool has, the only path it is given, and the
-    shell's way to do the same (`{path}` and `{word}` are filled in; empty: there is none)."""
+    """A use of a tool: the text with it, the names of such tools, the only path for it, and the shell command that does
+    the same (`{path}` and `{word}` are filled in; empty for none)."""
 
     words: str
     names: re.Pattern[str]

@@ -67,7 +67,7 @@ class SimulatedApi:
         return self.dialect.prompt(body)
 
     def cached_upto(self, body: Mapping[str, Any], messages: Sequence[Message]) -> int:
-        """So many messages from the beginning may be cached."""
+        """How many messages from the beginning may be cached."""
         return len(messages)
 
     def check(self, call: SimulatedCall, state: SimulatedServerState, fault: Fault) -> None:
@@ -126,7 +126,7 @@ def pieces(text: str, size: int = 24) -> Iterator[str]:
 
 
 class AnthropicApi(SimulatedApi):
-    """`/v1/messages`."""
+    """Anthropic Messages: `/v1/messages`."""
 
     dialect = ANTHROPIC
     answers_need = ("max_tokens",)
@@ -222,7 +222,7 @@ def _marked(blocks: Any) -> int:
 
 
 class ChatApi(SimulatedApi):
-    """`/v1/chat/completions`."""
+    """OpenAI Chat Completions: `/v1/chat/completions`."""
 
     dialect = CHAT
 
@@ -286,7 +286,7 @@ def _chunk(head: dict[str, Any], delta: dict[str, Any], finish: str | None = Non
 
 
 class GeminiApi(SimulatedApi):
-    """`:generateContent`, `:streamGenerateContent`: `model` and `stream` stand in the path."""
+    """Gemini: `:generateContent` and `:streamGenerateContent`; `model` and `stream` are part of the path."""
 
     dialect = GEMINI
     needs = ()

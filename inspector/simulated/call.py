@@ -29,7 +29,7 @@ class SimulatedCall:
 
     @property
     def digest(self) -> str:
-        """24 hex digits that stand for the conversation: the same for the same messages."""
+        """24 hex digits that identify the conversation: the same for the same messages."""
         content = [(message.role, message.parts) for message in self.buffer.messages]
         return sha256(repr(content).encode("utf-8", "replace")).hexdigest()[:24]
 

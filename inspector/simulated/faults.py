@@ -21,7 +21,7 @@ HEADER, QUERY, SUFFIX = "x-simulate-fault", "fault", "!"
 STATUSES = (400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 504, 529)
 KINDS: Mapping[str, str] = {
     "ok": "no fault: lets one request through",
-    "stall": "nothing comes, not even headers; `stall:2` goes on after 2 seconds",
+    "stall": "nothing comes, not even headers; `stall:2` continues after 2 seconds",
     "hang": "the stream begins and falls silent; `hang:5` after 5 events",
     "drip": "the stream never ends: a sign of life every 0.1 seconds",
     "cut": "the connection breaks; `cut:5` after 5 events",
@@ -38,7 +38,7 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`kind` is a name of KINDS or a status; `number` what stood after the colon (seconds or events)."""
+    """`kind` is a name of KINDS or a status; `number` is what follows the colon (seconds or events)."""
 
     kind: str
     number: float | None = None
@@ -87,7 +87,7 @@ class FaultQueue:
         self._faults.extend(read_faults(text))
 
     def next(self) -> Fault:
-        """The fault of this request; NONE where nobody wants one."""
+        """Return the fault of this request; NONE for none."""
         return self._faults.popleft() if self._faults else NONE
 
     def clear(self) -> None:

@@ -87,7 +87,7 @@ class ResponsesApi(SimulatedApi):
         return self._response(call, output, spent, spoken.finish == "length")
 
     def begun(self, call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
-        """A beginning that is only kept: nothing is said to it."""
+        """Return the response for a beginning that is only stored: it has no output."""
         return self._response(call, [], spent)
 
     def _response(
@@ -141,7 +141,7 @@ def _document(id_: str, status: str, **fields: Any) -> dict[str, Any]:
 
 
 def _space(call: SimulatedCall, tool_call: ToolCall) -> dict[str, str]:
-    """The namespace of a call, where its tool stands in one."""
+    """Return the namespace of a call's tool, if it has one."""
     tools = call.buffer.prompt.tools or ()
     space = next(
         (tool.name for tool in tools if tool_call.name in [n.get("name") for n in in_namespace(tool.definition)]), ""

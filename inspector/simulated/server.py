@@ -1,9 +1,9 @@
-"""The simulated provider as a server: its endpoints, and the way of a request through them; on loopback only, in a
-thread of its own, stopped when asked.
+"""The simulated provider as a server: its endpoints and how a request passes through them. It listens on loopback only,
+in a separate thread.
 
 OpenAI Responses also over a WebSocket: one connection, one `response.create` after the other. The connection remembers
-its latest response, stored or not, so that the next one can go on from it with the new items alone; `generate: false`
-only lays in a beginning. Events are those of the stream, a frame each.
+its latest response, stored or not, so that the next one can continue it with the new items alone; `generate: false`
+only stores a beginning. Events are those of the stream, a frame each.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -53,7 +53,7 @@ from inspector.simulated.transport import (
 MODELS = ("simulated", "claude-simulated", "gpt-simulated", "gemini-simulated")
 
 _MODEL = "{model:[^/:]+}"
-"""As it stands in a route; what follows it is a colon and the verb."""
+"""The form in a route; a colon and the verb follow it."""
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -96,7 +96,7 @@ def application(state: SimulatedServerState) -> web.Application:
 
 @web.middleware
 async def only_here(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuses requests meant for another host: no web page may use this server behind a name of its own."""
+    """Refuses requests for another host, so that no web page can use this server by another name."""
     if not is_local(request):
         return plain("This server answers to 127.0.0.1 and localhost only.", 403)
     return await handler(request)
@@ -226,7 +226,7 @@ _UPGRADE = "This address is spoken to by WebSocket (GET) or HTTP (POST)."
 
 
 async def converse(state: SimulatedServerState, openai: ResponsesApi, request: web.Request) -> web.StreamResponse:
-    """`GET /v1/responses`. A client that is answered 426 goes on by HTTP."""
+    """`GET /v1/responses`. A client that is answered 426 continues over HTTP."""
     socket = web.WebSocketResponse(max_msg_size=LARGEST_BODY, autoping=True)
     if not state.websocket or not socket.can_prepare(request):
         return plain(_UPGRADE, 426)
@@ -269,7 +269,7 @@ class _Connection:
                 self._state.log.add("WS", path, headers, raw, 101, b"\n".join(self._sent))
 
     async def _create(self, body: Mapping[str, Any]) -> None:
-        """Raises RequestRefused."""
+        """Answer one `response.create`. Raises RequestRefused."""
         faults = self._request.headers.get(HEADER) or self._request.query.get(QUERY) or ""
         body, fault = faulted(body, faults, self._state)
         if await strikes_early(self._request, fault):

@@ -137,7 +137,7 @@ def _forget(cache: dict[str, int] | dict[str, float]) -> None:
 
 WINDOW = 200_000
 STEP = 128
-"""OpenAI caches in steps of so many tokens."""
+"""OpenAI caches in steps of this many tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class SimulatedServerState:
 
     `remember` requests are kept in `seen`, newest last: for tests, 0 otherwise. `scale`: how heavy a token is, so that
     windows fill sooner. `websocket`: is it spoken? `log`: the bytes that came and went.
-    `compactions`: so many remote ones are made, then there is no such endpoint any more; None = it stays.
+    `compactions`: how many remote ones succeed before the endpoint disappears; None: it stays.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class SimulatedServerState:
         self._cache = PromptCache()
 
     def forget(self) -> None:
-        """Begin anew: no faults wait, nothing is cached, nothing was seen."""
+        """Start again: without faults, cache and requests."""
         self.faults.clear()
         self.seen.clear()
         self._cache.clear()

@@ -31,7 +31,7 @@ _HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
 
 
 def speak(call: SimulatedCall) -> SimulatedAnswer:
-    """The answer to a call."""
+    """Return the simulated answer to a call."""
     if asks_for_summary(call):
         return SimulatedAnswer(_summary(call))
     if call.buffer.prompt.tools:

@@ -104,7 +104,7 @@ async def strikes_early(request: web.Request, fault: Fault) -> bool:
 
 
 def key(request: web.Request) -> str:
-    """Whose cache it is."""
+    """Return the client's API key, by which caches are kept apart."""
     bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
     return request.headers.get("x-api-key") or request.headers.get("x-goog-api-key") or bearer
 
@@ -143,12 +143,12 @@ ID = {"request-id": "req_simulated", "x-request-id": "req_simulated"}
 
 
 def plain(text: str, status: int = 200, kind: str = "text/plain") -> web.Response:
-    """A text."""
+    """Return a response with a text."""
     return web.Response(text=text, status=status, content_type=kind)
 
 
 def json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    """A JSON document."""
+    """Return a response with a JSON document."""
     data = dumps(value).encode("utf-8", "replace")
     return web.Response(body=data, status=status, headers=headers, content_type="application/json")
 
@@ -164,7 +164,7 @@ def error_headers(refusal: ApiError) -> dict[str, str]:
 
 
 async def whole(request: web.Request, api: SimulatedApi, answer: dict[str, Any], fault: Fault) -> web.StreamResponse:
-    """An answer at once."""
+    """Return the whole answer at once."""
     match fault.kind:
         case "cut" | "end" | "hang" | "drip":
             return await _half(request, dumps(answer).encode("utf-8", "replace"))

@@ -230,7 +230,7 @@ def test_two_runs_never_write_one_journal(planned: Planned, monkeypatch: pytest.
     with running(plan, Breakpoints(requests=True)) as (runner, heard):
         runner.start()
         heard.paused()
-        with pytest.raises(InspectorError, match="still goes on"), running(resume(plan.record)):
+        with pytest.raises(InspectorError, match="has not ended"), running(resume(plan.record)):
             pass
 
 

@@ -218,7 +218,7 @@ def test_a_window_that_nobody_knows_is_told_once(gate: Holds, proxy: ProxyServer
         ask("anthropic", proxy, TOLD)
     assert not gate.list()
     (told,) = until(lambda: [one["what"] for one in records(proxy) if one["type"] == "note"])
-    assert "Nobody knows the window of" in told
+    assert "Unknown window of" in told
 
 
 def test_the_next_one_by_hand(gate: Holds, proxy: ProxyServer) -> None:

@@ -1,8 +1,8 @@
 """run_command: a shell command in the workspace, within its time and its output.
 
-It runs in a session of its own, with nothing to read, and with an environment that is an allow-list: keys, tokens and
-secrets of this program are not among it. When it ends, or is ended, all that it started ends with it: a keeper above it
-sees to that, also for a daemon that left its session, and also where this program is killed.
+It runs in a separate session, without input, and with an environment that is an allow-list without keys, tokens and
+secrets of this program. When it ends, or is ended, everything that it started ends with it: a keeper process ensures
+that, also for a daemon that left its session, and also if this program is killed.
 """
 
 import os
@@ -22,7 +22,7 @@ from inspector.agent.tools.common import Question, ToolError, ToolLimits, plain
 
 _ALLOWED = re.compile(r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV")
 _KEEPER = Path(__file__).with_name("keeper.py")
-"""Its input is a pipe that only we hold open: when nobody does any more, it ends the command."""
+"""Its input is a pipe that only this program holds open: when it is closed, the keeper ends the command."""
 BEAT_S, DRAIN_S, KEEPER_S = 0.05, 0.3, 8.0
 _PIECE = 65_536
 
@@ -113,7 +113,7 @@ class _Output:
         self._all = 0
 
     def take(self, pipe: IO[bytes]) -> None:
-        """All that comes, until nobody holds the other end."""
+        """Read everything until the other end is closed."""
         with pipe:
             while data := os.read(pipe.fileno(), _PIECE):
                 self._add(data)
@@ -138,7 +138,7 @@ class _Output:
 
 MARK = "CONTEXT_INSPECTOR_COMMAND"
 ROUNDS = 20
-"""A process may start another while we look; after so many rounds it is given up."""
+"""A process may start another one meanwhile; after this many rounds the search ends."""
 
 
 def end_all(group: int, mark: str) -> None:

@@ -1,9 +1,8 @@
-"""What all tools share: how much one may take, how it says no, what a person is asked before it does something; and
-paths inside the workspace, and no others.
+"""What all tools share: limits, refusals, questions to the user, and paths, which are always inside the workspace.
 
-A path is walked step by step from the workspace's own descriptor; no step follows a link by itself. A link is read and
-its target walked in the same way, so nobody can swap one in between the check and the use. `..` goes back the way that
-was come, and never above the workspace.
+A path is walked step by step from the workspace's own descriptor, without following links. A link is read and its
+target walked in the same way, so that it cannot be swapped between check and use. `..` leads back to the previous
+folder, and never above the workspace.
 """
 
 import errno
@@ -101,7 +100,7 @@ class Location:
     """Where a path ends. `name` in `folder`; empty where the place is `folder` itself. `found` None = nothing there."""
 
     folder: int
-    """A descriptor, open as long as the place is."""
+    """A descriptor, closed together with the place."""
     name: str
     shown: str
     """The true path from the workspace on, links resolved, for people."""
@@ -115,7 +114,7 @@ class Location:
 
 
 class Workspace:
-    """A folder, and what lies in it. Close it when done."""
+    """A folder and its contents. Close it when done."""
 
     def __init__(self, folder: Path) -> None:
         try:

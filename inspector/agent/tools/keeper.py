@@ -1,8 +1,8 @@
-"""The process between the program and a command: it sees to it that nothing of the command is left when that ends.
+"""The process between the program and a command: it ensures that nothing of the command is left when that ends.
 
-A script of its own (`python -I -S keeper.py COMMAND`) that imports nothing of the program. Its input is a pipe that
-only the program holds open: when nobody does any more, the command is ended. On Linux whatever the command starts stays
-below this process, also what leaves its session and its parents (a daemon): an orphan becomes the keeper's child.
+A separate script (`python -I -S keeper.py COMMAND`) that imports nothing of the program. Its input is a pipe that only
+the program holds open: when it is closed, the command is ended. On Linux whatever the command starts stays below this
+process, even what leaves its session and parents (a daemon): an orphan becomes the keeper's child.
 """
 
 import ctypes
@@ -47,7 +47,7 @@ def main(command: str) -> None:
 
 
 def _wait(process: int, woken: int) -> int:
-    """Its wait status; of one that is killed, as soon as nobody holds our input open any more."""
+    """Return its wait status; that of a killed process as soon as our input is closed."""
     while True:
         ready, _, _ = select.select([0, woken], [], [])
         if 0 in ready and not os.read(0, 1):
@@ -70,7 +70,7 @@ def _reaped() -> tuple[int, int]:
 def _end_all() -> None:
     """Kill our children until there are none: every orphan becomes one, so then nothing is left.
 
-    Without a pause as long as there are new ones: who forks and goes, again and again, is overtaken.
+    There is no pause while there are new ones, so that a process that forks again and again is overtaken.
     """
     until = time.monotonic() + GIVE_UP_S
     before: set[int] = set()

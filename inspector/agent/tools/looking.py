@@ -1,8 +1,8 @@
-"""read_file, list_files, search_files: what looks and changes nothing.
+"""read_file, list_files, search_files: the tools that change nothing.
 
-Everything below a folder is walked in order of names; no link is followed, nothing that is not a file or folder is
-opened. Files are opened here, inside the workspace; patterns are matched by a process of its own (`matcher`), which is
-ended when the time is over: no pattern can hold the agent up.
+Everything below a folder is walked in order of names; no link is followed, and only files and folders are opened. Files
+are opened here, inside the workspace; patterns are matched in a separate process (`matcher`), which is ended when the
+time is over. (A library with a time limit would not do: a pattern of 22 characters can take all memory when compiled.)
 """
 
 import os
@@ -116,13 +116,13 @@ class LookEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When looking has to end."""
+    """When a listing or search must end."""
 
     until: float
     cancelled: Callable[[], bool]
 
     def check(self) -> None:
-        """Raises LookEnded."""
+        """Return unless the time is over or the user stopped it. Raises LookEnded."""
         if self.cancelled():
             raise LookEnded("it was stopped")
         if monotonic() > self.until:

@@ -1,7 +1,7 @@
-"""The other end of search_files: a process of its own, so that a pattern that never ends can be ended.
+"""The other end of search_files: a separate process, so that a pattern that never ends can be ended.
 
 Reads JSON lines: first {"pattern", "ignore_case", "limit", "chars"}, then {"path", "text"} for each file. Writes
-{"error"} where the pattern is none, {"path", "line", "text"} for a match, {"done"} after a file. Knows nothing of the
+{"error"} for an invalid pattern, {"path", "line", "text"} for a match, {"done"} after a file. Knows nothing of the
 rest of the program and is started without it.
 """
 

@@ -97,7 +97,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
 )
 WITHOUT_TASK: tuple[Tool, ...] = tuple(tool for tool in TOOLS if tool.name != TASK)
-"""What a sub-agent is offered: it starts none of its own."""
+"""The tools of a sub-agent, which cannot start another one."""
 
 
 def schema(name: str) -> Mapping[str, Any] | None:
@@ -263,7 +263,7 @@ class Toolbox:
 
 
 def result_of(call: ToolCall, text: str, failed: bool = True) -> Message:
-    """A result as a message."""
+    """Return the result of a call as a message."""
     return Message(f"{call.id}.result", "tool", (ToolResult(call.id, text, failed),))
 
 

@@ -29,7 +29,7 @@ class Change:
 
 
 def edited(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
-    """What edit_file would make of the file. Raises ToolError where the old text does not stand there exactly once."""
+    """Return what edit_file would change. Raises ToolError unless the old text occurs exactly once."""
     with workspace.place(arguments["path"]) as place:
         _writable(place)
         data = _content(place, limits)
@@ -83,7 +83,7 @@ def _writable(place: Location) -> None:
     if place.is_folder:
         raise ToolError(f"{place.shown} is a folder, not a file.")
     if ".git" in place.shown.lower().split("/"):
-        raise ToolError(f"{place.shown}: what lies in .git is changed by git only.")
+        raise ToolError(f"{place.shown}: only git changes what is in .git.")
     if place.found is None:
         return
     if what := kind(place.found.st_mode):
@@ -110,7 +110,7 @@ def _small(change: Change, limits: ToolLimits) -> Change:
 
 
 def _made_folders(place: Location) -> int:
-    """A descriptor of the folder that the file lies in; folders that are missing are made."""
+    """Return a descriptor of the file's folder; missing folders are created."""
     folder = os.dup(place.folder)
     for name in place.missing:
         try:

@@ -1,1 +1,1 @@
-"""Requests that are held for a person: which, why, how large they would be, what became of them."""
+"""Requests that are held for a person: which ones, why, their sizes, and the decisions about them."""

@@ -19,7 +19,7 @@ ThreadKey = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A call of a model."""
+    """A model call as the gate reads it from a request."""
 
     dialect: str
     model: str
@@ -63,7 +63,11 @@ def is_call(method: str, path: str) -> bool:
 
 
 def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelCall | None:
-    """The request; None for what is no call of a model. `chains` by the response's id."""
+    """Read a request as a model call; None if it is none.
+
+    Args:
+        chains: what earlier responses continue, by the response's id.
+    """
     where = endpoint("POST", pending.path)
     body = pending.body
     if where.dialect is None or where.dialect.name not in DIALECTS or not isinstance(body, Mapping):
@@ -71,29 +75,28 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
     dialect = where.dialect.name
     own = items_of(dialect, body)
     chain = chains.get(str(body.get(PREVIOUS))) if body.get(PREVIOUS) else ResponseChain((), ())
-    items = None if chain is None else [*chain.client, *own]
-    headers = {name.lower(): value for name, value in reversed(pending.headers)}
-    if pending.head.transport == "websocket":  # of the handshake, so of the first turn only
-        headers.pop("x-codex-turn-metadata", None)
+    items, held = (None, None) if chain is None else ([*chain.client, *own], chain.provider)
+    headers = _read_headers(pending)
     prompt = where.dialect.prompt(body)
     key = key_of(headers, body, pending.tag, (prompt.system or "")[:4000])
-    messages, model = read_items(dialect, own), body.get("model")
-    signs = read_signs(body, headers, prompt, messages, messages[::-1], len(messages))
-    return ModelCall(
-        dialect,
-        model if isinstance(model, str) else where.model,
-        body,
-        headers,
-        key,
-        _thread(key, dialect, items if items is not None else own),
-        own,
-        items,
-        None if chain is None else chain.provider,
-        prompt,
-        "compaction" if where.purpose == "compact" else side_kind(signs),
-        blake2b(dumps([body.get("model"), body.get(PREVIOUS), own]).encode("utf-8", "replace")).hexdigest(),
-        body.get("stream") is True or ":streamGenerateContent" in pending.path,
-    )
+    thread = _thread(key, dialect, own if items is None else items)
+    model = body.get("model")
+    model_name = model if isinstance(model, str) else where.model
+    side = "compaction"
+    if where.purpose != "compact":
+        messages = read_items(dialect, own)
+        side = side_kind(read_signs(body, headers, prompt, messages, messages[::-1], len(messages)))
+    content = dumps([model, body.get(PREVIOUS), own])
+    digest = blake2b(content.encode("utf-8", "replace")).hexdigest()
+    is_stream = body.get("stream") is True or ":streamGenerateContent" in pending.path
+    return ModelCall(dialect, model_name, body, headers, key, thread, own, items, held, prompt, side, digest, is_stream)
+
+
+def _read_headers(pending: PendingRequest) -> dict[str, str]:
+    headers = {name.lower(): value for name, value in reversed(pending.headers)}
+    if pending.head.transport == "websocket":  # those of the handshake, so they describe the first turn only
+        headers.pop("x-codex-turn-metadata", None)
+    return headers
 
 
 def _thread(key: ClientKey, dialect: str, items: Sequence[Any]) -> ThreadKey:

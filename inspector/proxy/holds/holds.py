@@ -1,8 +1,7 @@
-"""The gate of a proxy that intervenes: which requests are held; they are looked at, changed, dropped; cuts are made
-again.
+"""The gate of a proxy that intervenes: it holds requests, changes or drops them, and repeats cuts on later requests.
 
-Everything that passes is changed only where a person (or a rule they chose) changed it: all else goes on byte for byte.
-The gate lives on the proxy's loop; the intents (`release`, `drop`, `hold_next`, `set_rule`) come from any thread.
+Only what a person (or a rule they chose) changed is changed; everything else is forwarded byte for byte. The gate runs
+on the proxy's loop; the intents (`release`, `drop`, `hold_next`, `set_rule`) come from any thread.
 """
 
 import asyncio
@@ -77,7 +76,7 @@ class Holds(Gate):
         return lambda: self._listeners.remove(listener)
 
     def set_rule(self, rule: Rule) -> None:
-        """Hold by another rule from here on. What waits goes on waiting."""
+        """Hold by another rule from here on. Requests that are held stay held."""
         self.rule = rule
         self._in_use = self._in_use or rule.kind != "off"
         if self._loop is not None and not self._loop.is_closed():
@@ -137,9 +136,9 @@ class Holds(Gate):
     # -- the gate, on the proxy's loop ---------------------------------------------------------------------------------
 
     def wants(self, head: RequestHead) -> bool:
-        """Calls of a model, once anything was to be held: before that all streams through as if nobody stood here.
+        """Is it a model call, and was anything ever to be held? Before that everything streams through.
 
-        Turns on a WebSocket are always read: what they go on from must be known when one of them is held.
+        Turns on a WebSocket are always read: what they continue must be known when one of them is held.
         """
         self._loop = self._loop or asyncio.get_running_loop()
         read = head.transport == "websocket" or (self._in_use and head.method == "POST")
@@ -211,15 +210,15 @@ class Holds(Gate):
         return "watermark" if self.rule.kind == "watermark" and at_mark else None
 
     def _at_mark(self, call: ModelCall, state: ConversationState, size: Prediction | None) -> bool:
-        """Is a request of that size to be held for it? Takes down how far the conversation got.
+        """Must a request of that size be held for its watermark? Notes how far the conversation got.
 
-        Where the window cannot be known that is told, once a model.
+        An unknown window is reported once for each model.
         """
         rule, window = self.rule, self._window(call, state)
         if window is None:
             if rule.kind == "watermark" and call.model not in self._unknown:
                 self._unknown.add(call.model)
-                self.note(f"Nobody knows the window of {call.model}: at a watermark it is not held. Say the window.")
+                self.note(f"Unknown window of {call.model}: it is not held at a watermark. Give the window to hold it.")
             return False
         if size is None:
             return False
@@ -294,7 +293,7 @@ class Holds(Gate):
             now = loop.time() - arrived
             rest = bears.limit_s - now
             if rest <= 0:
-                self.note(f"Exchange {pending.exchange} was let go as it stood: its client would have given up.")
+                self.note(f"Exchange {pending.exchange} was forwarded unchanged: its client would have given up.")
                 return HoldRelease()
             if bears.begin_s is None:
                 pause = rest

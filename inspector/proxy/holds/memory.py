@@ -1,11 +1,11 @@
-"""What the gate remembers: how large requests are, every conversation's state, what is under way, where responses lead.
+"""What the gate remembers: sizes of requests, states of conversations, calls under way, chains of responses.
 
-A body holds all that the model reads, system prompt and tools too: all of it is counted, by a tokenizer, and nothing is
-unseen. What another tokenizer makes of the same text is a factor (`core.tokens.prediction`), learned from what requests
-have grown by; so the number reported last and the factor times the change of the count give the next one, be it larger
-or, after a cut, much smaller. What a row that goes had weighed is known from the report that it came with.
+A body holds everything that the model reads, system prompt and tools included, so a tokenizer counts all of it. The
+provider's tokenizer differs by a factor (`core.tokens.prediction`), learned from the growth of requests. The next size
+is the last reported number plus the factor times the change of the count, which is negative after a cut. How much a
+removed row counted for is known from the report that it came with.
 
-Answers are read in a thread: a request waits until those before it were.
+Answers are read in a thread; a request waits until earlier answers have been read.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _LEAST = 16
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """A buffer by the tokenizer; `marks` stand for the prompt and each message, by what they say."""
+    """A buffer counted by the tokenizer. `marks` are hashes of the prompt and of each message."""
 
     tokens: int
     marks: tuple[bytes, ...]
@@ -103,23 +103,23 @@ def _mark(value: Any) -> bytes:
 
 
 class SizeLearner:
-    """What one conversation's provider has said so far. Changed on the proxy's loop only."""
+    """Learns from the reports of one conversation's provider. Changed on the proxy's loop only."""
 
     def __init__(self) -> None:
         self._last: TokenCount | None = None
-        """The last request that was answered ..."""
+        """The last request that was answered."""
         self._answer = NOTHING
-        """... and what was said to it."""
+        """The count of its answer."""
         self._reported = 0
         self._model = ""
         self._learner = Learner(_COUNTER.name)
         self._grown = 0
-        """So many reports outgrew the one before them."""
+        """How many reports were larger than the previous one."""
         self._factors: dict[bytes, float] = {}
-        """Of rows of the last request, by the report that each came with."""
+        """Factors of the rows of the last request, by the report that each came with."""
 
     def take(self, counted: TokenCount, usage: Usage, model: str, answer: TokenCount) -> None:
-        """A request was answered, and its size reported."""
+        """Learn from a request that was answered and whose size was reported."""
         if model != self._model:  # another tokenizer
             self._learner, self._last, self._grown = Learner(_COUNTER.name), None, 0
             self._factors = {}
@@ -133,8 +133,10 @@ class SizeLearner:
         self._last, self._answer, self._reported, self._model = counted, answer, usage.prompt, model
 
     def _weigh(self, counted: TokenCount, reported: int) -> None:
-        """What has come since the last report weighs what that has grown by. The first report says nothing of single
-        rows: what no body holds (a provider's own words around tools) is in it.
+        """Give the rows that are new since the last report the factor by which the report has grown.
+
+        The first report says nothing about single rows: it includes what no body holds, such as a provider's own words
+        around tools.
         """
         last = self._last
         grown = 0 if last is None or not counted.extends(last) else counted.tokens - last.tokens
@@ -144,24 +146,27 @@ class SizeLearner:
         self._factors = {mark: self._factors[mark] for mark in counted.marks if mark in self._factors}
 
     def _weighed(self, counted: TokenCount) -> float:
-        """Tokens of the provider, as the rows that are known have weighed."""
+        """Return the provider's tokens by the factors of the rows, or by the slope for new rows."""
         slope, factors = self.slope(), self._factors
         return sum(size * factors.get(mark, slope) for mark, size in zip(counted.marks, counted.sizes, strict=True))
 
     def goes_on_in(self, counted: TokenCount) -> bool:
-        """Does that one begin with the last one that was answered?"""
+        """Does that request begin with the last one that was answered?"""
         return self._last is not None and counted.extends(self._last)
 
     def slope(self) -> float:
-        """Tokens of the provider for one of ours: by growth, else by the whole of the last request."""
+        """Return the provider's tokens per counted token, by growth, else by the whole last request."""
         if self._last is None or not self._last.tokens or self._grown:
             return self._learner.slope()
         return self._reported / self._last.tokens
 
     def predict(self, counted: TokenCount, model: str, factor: float | None = None) -> Prediction:
-        """What the provider will report. `known`: its factor, as other conversations with the model have it.
+        """Return what the provider will report.
 
-        Before it has said anything what is counted is all there is; how far it may be from that, the family tells.
+        Before the first report it is the count, with a band by the model family.
+
+        Args:
+            factor: the provider's tokens per counted token in other conversations with the model; None if unknown.
         """
         last = self._last if self._model == model else None
         if last is None:
@@ -205,7 +210,7 @@ class ConversationState:
     """What the last answer cost."""
     largest: int = 0
     told: float = 0
-    """The highest mark, in tokens, that was reported and still stands."""
+    """The highest mark, in tokens, that was reported and not left since."""
     _decided: OrderedDict[str, tuple[HoldOutcome, float]] = field(default_factory=OrderedDict)
     """What was decided lately about which words, and when, in seconds of one clock."""
 
@@ -249,7 +254,7 @@ class GateRequest:
 
 
 def keep(cache: "OrderedDict[K, V]", key: K, value: V, most: int) -> None:
-    """As the latest of them; the oldest of very many is forgotten."""
+    """Put an entry into the cache as its newest, and drop the oldest if there are more than `most`."""
     cache[key] = value
     cache.move_to_end(key)
     if len(cache) > most:
@@ -274,8 +279,9 @@ class Memory:
         """... in the order in which they came."""
 
     def told_apart(self, call: ModelCall, connection: int) -> ModelCall:
-        """Where the client names no session, agents that begin with the same words are told apart by what goes with
-        them: another system prompt on another connection is another agent's.
+        """Return the call with the thread of its agent, if the client names no session.
+
+        Agents that begin with the same words differ by system prompt and connection.
         """
         if call.key.strong:
             return call
@@ -298,8 +304,10 @@ class Memory:
         return state
 
     def predicted(self, call: ModelCall, state: ConversationState, counted: TokenCount) -> Prediction | None:
-        """What its provider will report for a buffer of that conversation. Where it continues from what nobody saw,
-        what was counted comes on top of what was reported last; None where nothing was.
+        """Return what the provider will report for a buffer of that conversation.
+
+        If the call continues what did not pass through the proxy, the count is added to the last report; None without
+        one.
         """
         if call.items is None:
             if (last := state.usage) is None:
@@ -326,7 +334,7 @@ class Memory:
             await asyncio.wait(self._answers)
 
     async def _take(self, under: GateRequest, answer: ResponseRecord) -> None:
-        """What a call cost, and what it leads to."""
+        """Learn from an answer, and remember the chain that it continues."""
 
         def read() -> tuple[Reply, TokenCount]:
             reply = read_response(DIALECTS[under.call.dialect], response_document(answer))
@@ -334,21 +342,31 @@ class Memory:
 
         async with self._in_order:
             reply, items = await asyncio.to_thread(read)
-        call = under.call
         if reply.failure:
             return
-        if reply.usage is not None and reply.usage.prompt and under.counted.tokens and call.items is not None:
-            self._learn(under, reply.usage, items)
-        elif reply.usage is not None and not call.side:
-            self.state(call.thread).usage = reply.usage
-        is_stored = call.goes_on or call.body.get("type") == "response.create" or call.body.get("store") is not False
-        if reply.id and call.dialect == "openai-responses" and is_stored and call.items is not None:
+        if reply.usage is not None:
+            self._take_usage(under, reply.usage, items)
+        self._remember_chain(under, reply)
+
+    def _take_usage(self, under: GateRequest, usage: Usage, answer: TokenCount) -> None:
+        call = under.call
+        if usage.prompt and under.counted.tokens and call.items is not None:
+            self._learn(under, usage, answer)
+        elif not call.side:
+            self.state(call.thread).usage = usage
+
+    def _remember_chain(self, under: GateRequest, reply: Reply) -> None:
+        """Remember the items that a later call continues, if the provider stores the response."""
+        call = under.call
+        if not reply.id or call.dialect != "openai-responses" or call.items is None:
+            return
+        if call.goes_on or call.body.get("type") == "response.create" or call.body.get("store") is not False:
             expected = under.items if under.items is not None else call.items
             chain = ResponseChain([*call.items, *reply.wire], [*expected, *reply.wire])
             keep(self.chains, reply.id, chain, _CHAINS)
 
     def _learn(self, under: GateRequest, usage: Usage, answer: TokenCount) -> None:
-        """Also a side call tells how its model's provider counts."""
+        """Learn how the provider counts, from side calls too."""
         call = under.call
         if call.side:
             self._slopes.setdefault(call.model, usage.prompt / under.counted.tokens)

@@ -1,4 +1,4 @@
-"""What one exchange reports to the recorder: its request, what became of it, and its answer."""
+"""What one exchange reports to the recorder: its request, the decision about it, and its answer."""
 
 import time
 from collections.abc import Callable
@@ -69,7 +69,7 @@ class ExchangeLog:
         self.recorder.put(PlainRecord.now("held", exchange=self.head.exchange, why=why, **_size_fields(size)))
 
     def released(self, how: ReleaseKind, size: Prediction | None = None) -> None:
-        """It waits no longer. `size`: what was promised of what goes on, where that is another request than waited."""
+        """Record that it is no longer held. `size`: predicted for what is forwarded, if it was changed."""
         self.is_held = False
         self.recorder.put(PlainRecord.now("released", exchange=self.head.exchange, how=how, **_size_fields(size)))
 

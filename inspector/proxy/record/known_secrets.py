@@ -1,8 +1,8 @@
-"""Keys that came by, taken out of every line in which they are repeated.
+"""Keys that were seen, removed from every line that repeats them.
 
-A client may repeat its key where nobody looks for one: in a URL of its body, in an error that echoes headers. So what
-was taken out because of its name is looked for in every line: as it is, with any of its signs escaped for a URL, for
-JSON or for HTML, in hexadecimal and in base64, there also in the middle of something longer.
+A client may repeat its key in an unexpected place: in a URL of its body, in an error that echoes headers. So what was
+removed because of its name is searched in every line: unchanged, with any of its characters escaped for a URL, JSON or
+HTML, in hexadecimal and in base64, there also in the middle of something longer.
 """
 
 import re
@@ -20,36 +20,36 @@ from inspector.proxy.record.redact_text import REDACTED
 
 _IS_KEY = re.compile(r".{12,}|(?=.*\d).{6,}|\S*(?:[a-z].*[A-Z]|[^\w-])\S*(?<=\S{8})", re.DOTALL)
 _IS_LONG = re.compile(r".{16,}|(?=.*\d).{8,}", re.DOTALL)
-"""Values of headers that are named as a key, and of all others. A word such as `none`, `simulated` or `lm-studio` is no
-key: it may stand in any text."""
+"""Shortest values that count as keys, of headers that are named like one and of all others. A word such as `none`,
+`simulated` or `lm-studio` is no key, because any text may hold it."""
 _NO_KEY = re.compile(r"provider$|version$|www-authenticate", re.IGNORECASE)
 _HARMLESS = re.compile(
     r"forwarded|ip$|host$|model|version|date$|time$|-type|accept|^sec-(?:ch|fetch)-|platform|language|encoding"
     r"|modified|^if-|^dnt$",
     re.IGNORECASE,
 )
-"""Names that look like a key's, or are not on the list of what may be kept, and yet what they say stands in many
+"""Names that look like a key's, or are not on the list of what may be kept, but whose values occur in many
 texts: addresses, models, dates."""
 _IN_JSON = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([\"'/]))")
 _ESCAPE = re.compile(rf"%[0-9a-fA-F]{{2}}|&(?:#|[a-zA-Z]{{2,6}};)|{_IN_JSON.pattern}")
 _WORD = re.compile(r"""(?:^|(?<=[\s"])|(?<=\\[^u/]))(?:[^\s"\\]|(?<!\\)\\++(?:u[0-9a-fA-F]{4}|/))++""")
 """A word of a line of JSON in which any sign may be escaped."""
 _FOLDED = re.compile(r"\\\\?n(?=[\w+/])(?:(?<=[\w+/]{20}\\n)|(?<=[\w+/]{20}\\\\n))", re.ASCII)
-"""An end of line in base64, of which 76 signs stand in one; in a stream's JSON, too."""
+"""A line end in base64, which has 76 characters a line; also as a stream's JSON escapes it."""
 _TIMES = 3
-"""So often one escape may stand in another."""
+"""How deeply escapes may be nested."""
 _LONGEST_SIGN = 24
 """Characters that one sign takes at most, escaped so often."""
 _WINDOW = 1 << 16
 _SPLIT = re.compile(r"[\s;,]+")
 _KEPT, _MOST = 64, 1_000
-"""So many are known of all heads that came by, so many of one: cookies go first."""
+"""The largest number of keys of all requests, and of one; cookies are dropped first."""
 _SHORTEST = 8
 """Of a key that is looked for in the middle of something in base64."""
 
 
 class KnownSecrets:
-    """The values that came by lately: so many of those that are keys by their names, and of all others.
+    """The values that were seen last, up to a number each of keys by their names and of others.
 
     May be used by several threads.
     """
@@ -131,7 +131,7 @@ class _KeyFinder:
         return text, not self._is_in(text)
 
     def walked(self, value: Any) -> Any:
-        """The value with every string redacted by itself: what cannot be cleaned goes as a whole."""
+        """Return the value with every string redacted; a string that cannot be cleaned is removed as a whole."""
         match value:
             case str():
                 redacted, is_clean = self.redacted(dumps(value)[1:-1])
@@ -169,30 +169,37 @@ class _KeyFinder:
 
 
 def _key_words(name: str, value: str) -> Iterator[str]:
-    """The whole, and what it is made of: `Bearer KEY`, `Credential=KEY/..., Signature=...`, `a=KEY; b=...`."""
-    value = value.partition(";")[0] if name.lower() == "set-cookie" else value  # what follows is no secret
+    """Yield a key and its parts: of `Bearer KEY`, `Credential=KEY/..., Signature=...`, `a=KEY; b=...`."""
+    if name.lower() == "set-cookie":
+        value = value.partition(";")[0]  # its attributes are no secret
     words = [word for word in _SPLIT.split(value) if word]
     if len(words) > 1 and name.lower().endswith("authorization"):
-        words = words[1:]  # how it is said, not what
+        words = words[1:]  # without the scheme
         yield from _login(words[0])
     elif len(words) > 1:
         yield value
     for word in words:
-        yield word
-        value = word.partition("=")[2].strip('"')
-        if value.strip("="):
-            yield value
-        for part in (value or word).split("/") if is_secret(name) else ():
-            if len(part) >= 16 and part != word:
-                yield part
-        if name.lower() == "sec-websocket-protocol":
-            yield word.partition(".")[2]
+        yield from _parts_of_word(name, word)
     try:
-        meant = value.encode("latin-1").decode()
+        as_utf8 = value.encode("latin-1").decode()
     except UnicodeError:
         return
-    if meant != value:
-        yield from _key_words(name, meant)
+    if as_utf8 != value:
+        yield from _key_words(name, as_utf8)
+
+
+def _parts_of_word(name: str, word: str) -> Iterator[str]:
+    """Yield a word of a header's value, and what it may hold as a key: a value after `=`, parts between slashes."""
+    yield word
+    assigned = word.partition("=")[2].strip('"')
+    if assigned.strip("="):
+        yield assigned
+    if is_secret(name):
+        for part in (assigned or word).split("/"):
+            if len(part) >= 16 and part != word:
+                yield part
+    if name.lower() == "sec-websocket-protocol":
+        yield word.partition(".")[2]
 
 
 def _login(word: str) -> Iterator[str]:

@@ -69,7 +69,7 @@ def _last_events(text: str) -> Iterator[str]:
 
 
 KEPT = 64
-"""Bodies that a new one is compared with: the latest of so many threads."""
+"""How many threads keep their latest body for comparison with a new one."""
 _WORTH = 200
 """Bytes that must be saved."""
 
@@ -131,7 +131,7 @@ class BodyDeltas:
 
 
 def shape_of(body: Mapping[str, Any]) -> BodyShape:
-    """O(its size)."""
+    """Return the shape of a body's value. O(size)."""
     return {key: _value_shape(value) for key, value in body.items()}
 
 
@@ -176,7 +176,7 @@ class LineEncoder:
         self._pending: tuple[int, BodyShape, BodyDelta | None] | None = None
 
     def forget(self) -> None:
-        """The recording begins anew: nothing stands in it."""
+        """Forget all lines: the recording starts again, empty."""
         self._deltas = BodyDeltas()
         self._pending = None
 

@@ -98,7 +98,7 @@ class RecordPipe:
         await waiter.future
 
     def close(self, seconds: float) -> None:
-        """Send what waits, for at most so many seconds, and close the pipe."""
+        """Send what is queued, for at most that many seconds, and close the pipe."""
         with self._lock:
             self._is_closing = True
             self._start_thread()

@@ -1,4 +1,4 @@
-"""Hands everything that passes to a process of its own, which writes it down.
+"""Hands everything that passes to a separate process, which writes the recording.
 
 Parsing and packing a body of megabytes takes milliseconds in which no other Python thread runs. With a thread of this
 process as the writer, the first byte after a request of 2.1 MB came after 14.8 ms instead of 2.6, and one in ten events

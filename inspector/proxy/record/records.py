@@ -1,7 +1,7 @@
-"""What the proxy reports to its recorder: plain values, quickly made.
+"""What the proxy reports to its recorder: plain values that are cheap to make.
 
-What passed is kept until it is written down, bounded in memory: forwarding never waits for the recording. Where more
-would be kept than `Budget` allows, the body at hand is left out of the recording, and its record says so.
+What passed is kept in memory until it is written, within bounds: forwarding never waits for the recording. A body that
+exceeds `Budget` is left out of the recording, and its record says so.
 """
 
 import time
@@ -37,7 +37,7 @@ class Budget:
         self._left, self._lock = limit, Lock()
 
     def take(self, count: int) -> bool:
-        """May so many more be kept?"""
+        """May that many more bytes be kept?"""
         with self._lock:
             if count > self._left:
                 return False
@@ -105,14 +105,14 @@ class CapturedBody:
         return self._pieces
 
     def free(self) -> None:
-        """It is needed no longer."""
+        """Free the memory that the body counts for."""
         self._pieces = []
         self._budget.give_back(self._kept)
         self._kept = 0
 
 
 def iso(seconds: float) -> str:
-    """A time since 1970 as it stands in a recording."""
+    """Return a time since 1970 in the form of a recording."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -185,7 +185,7 @@ class FrameRecord:
 
 @dataclass(frozen=True, slots=True)
 class PlainRecord:
-    """A line without a body, as it will stand in the recording."""
+    """A line without a body, in the form of the recording."""
 
     document: Mapping[str, Any]
 

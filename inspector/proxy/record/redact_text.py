@@ -73,7 +73,7 @@ def is_secret_attribute(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """Where a key may stand in a text, and what is around it."""
+    """Where a key may be in a text, and what surrounds it."""
 
     before: str
     """The signs before it, in small letters, up to and with the word that gave it away."""
@@ -228,7 +228,7 @@ def redacted_text(text: str) -> str:
 
 
 def _small_letters(text: str) -> str:
-    """The text with its ASCII letters small, as long as it was."""
+    """Return the text with lower-case ASCII letters, of the same length."""
     if text.isascii():
         return text.lower()
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")

@@ -49,7 +49,7 @@ def received(file: BinaryIO) -> Record | int | None:
 
 
 class Replies:
-    """To the proxy, a pair each; to nobody, once it has gone."""
+    """Send the proxy a pair each; send nothing once it has ended."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out, self._is_gone = out, False
@@ -125,7 +125,7 @@ class Writer:
             return
         self._file.begin_again()
         self._begin()
-        what = f"{self._file.path} was removed; the recording begins anew there."
+        what = f"{self._file.path} was removed; a new recording starts there."
         self._replies.put("told", what)
         self._append_note(what)
 

@@ -1,8 +1,8 @@
-"""One request to an HTTP/1.1 provider and its answer back: the bytes of both pass as they came.
+"""One request to an HTTP/1.1 provider and its answer back: the bytes of both pass unchanged.
 
-A client's connection has one connection of its own to the provider, which ends when it ends and the other way round.
-So whatever client and provider agree on (keep-alive, `Connection: close`, 100-continue, an upgrade, a cut) holds as it
-would without the proxy. Changed are the Host line, and the path where it holds a tag.
+Each client's connection has its own connection to the provider, and both end together. So whatever client and provider
+agree on (keep-alive, `Connection: close`, 100-continue, an upgrade, a cut) works as without the proxy. Only the Host
+line is changed, and the path if it holds a tag.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.request import AdmittedRequest, ClientRequest
 
 LINGER_S = 2.0
-"""Seconds for a client that still sends its body after it was answered, so that it comes to read the answer."""
+"""Seconds to go on reading the body of a client that was answered already, so that it can read the answer."""
 
 
 class NoAnswer(Exception):

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as it stands in the bytes: heads, and where bodies end (RFC 9112). What passes is read, never changed.
+"""HTTP/1.1 on the wire: heads, and where bodies end (RFC 9112). What passes is read, never changed.
 
 Strict where two readers could take a message's end for another byte (section 6.3), lenient elsewhere. h11 does not do
 here: it takes `Content-Length: 5, 5`, two of them, one beside Transfer-Encoding, chunks in HTTP/1.0, lines that end in
@@ -64,16 +64,11 @@ class Chunked:
         return self.done
 
     def feed(self, data: bytes, take: Take) -> int:
-        """Raises BadFraming."""
+        """Hand the content in `data` to `take`, and return how many bytes belong to the body. Raises BadFraming."""
         at, end = 0, len(data)
         while at < end and not self.done:
             if self._state == "data":
-                part = data[at : at + self._left] if at or end > self._left else data
-                take(part)
-                at += len(part)
-                self._left -= len(part)
-                if not self._left:
-                    self._state = "behind"
+                at += self._take_data(data, at, take)
                 continue
             stop = data.find(b"\n", at)
             self._line += data[at:] if stop < 0 else data[at : stop + 1]
@@ -87,6 +82,15 @@ class Chunked:
                 raise BadFraming("a chunk's line does not end in CR LF")
             self._take_line(line[:-1].removesuffix(b"\r"))
         return at
+
+    def _take_data(self, data: bytes, at: int, take: Take) -> int:
+        """Hand on what `data` holds of the current chunk, from `at` on, and return its length."""
+        part = data[at : at + self._left] if at or len(data) > self._left else data
+        take(part)
+        self._left -= len(part)
+        if not self._left:
+            self._state = "behind"
+        return len(part)
 
     def _take_line(self, line: bytes) -> None:
         if self._state == "behind":
@@ -124,7 +128,7 @@ _STATUS = re.compile(rb"HTTP/(1\.[01]) ([1-9][0-9][0-9])(?: [^\r\n]*)?")
 
 
 class BadMessage(ValueError):
-    """It is not HTTP/1.1 that can be passed on. `status` is what a client is told."""
+    """The bytes are no HTTP/1.1 that can be passed on. `status` is the answer to the client."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -133,7 +137,7 @@ class BadMessage(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HeaderBlock:
-    """What header lines say."""
+    """Header lines, by name."""
 
     pairs: Pairs
     version: str
@@ -203,7 +207,7 @@ async def read_head(link: TcpLink) -> bytes | None:
 
 
 def request_head(raw: bytes) -> Http1Request:
-    """Raises BadMessage."""
+    """Read the head of a request. Raises BadMessage."""
     start, *lines = raw[: -len(END)].split(b"\r\n")
     match = _REQUEST.fullmatch(start)
     if match is None:
@@ -213,7 +217,7 @@ def request_head(raw: bytes) -> Http1Request:
 
 
 def status_head(raw: bytes) -> Http1Response:
-    """Raises BadMessage."""
+    """Read the head of an answer. Raises BadMessage."""
     start, *lines = raw[: -len(END)].split(b"\r\n")
     match = _STATUS.fullmatch(start)
     if match is None:

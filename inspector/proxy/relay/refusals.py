@@ -33,7 +33,7 @@ def error_document(path: str, status: int, sentence: str) -> dict[str, Any]:
 
 
 def error_body(path: str, status: int, sentence: str) -> bytes:
-    """The same as bytes."""
+    """Return the error's body as JSON bytes."""
     return dumps(error_document(path, status, sentence)).encode()
 
 

@@ -1,4 +1,4 @@
-"""The proxy as a server: on loopback only, in a thread and a loop of its own. Window, command line and tests use it."""
+"""The proxy as a server: on loopback only, in a separate thread and loop. Window, command line and tests use it."""
 
 import asyncio
 import re
@@ -92,7 +92,7 @@ class ClientConnection:
         self._link.abort()
 
     def finish(self) -> None:
-        """Take no further request. What is under way goes on to its end."""
+        """Take no further request. The exchange under way is completed."""
         self._is_last = True
         if self._is_idle and not self._link.has_unread():
             self._link.close()
@@ -180,7 +180,7 @@ class ClientConnection:
             self._link.close()
 
     async def _refuse(self, client: ClientRequest, sentence: str) -> bool:
-        """The provider cannot be asked: the client is told so, after its whole body."""
+        """Answer the client, after its whole body, that the provider cannot be reached."""
         log, request = client.log, client.log.head
         waits = "100-continue" in request.header("expect").lower()
         while not client.is_done and not waits and await client.read():
@@ -273,7 +273,7 @@ class ProxyServer(LoopbackServer):
         return any(client.is_busy for client in tuple(self._clients.values()))
 
     def take_no_more(self) -> None:
-        """Accept no further connection or request; what is under way goes on. From any thread."""
+        """Accept no further connection or request; exchanges under way are completed. From any thread."""
         self.loop.call_soon_threadsafe(self._finish_clients)
 
     def _finish_clients(self) -> None:

@@ -159,7 +159,7 @@ def text_frame(data: bytes, *, is_client: bool) -> bytes:
 
 
 _ENDS = (b"response.completed", b"response.failed", b"response.incomplete", b"response.done", b'"error"')
-"""One of these stands in every message that ends an answer."""
+"""Every message that ends an answer holds one of these."""
 
 
 class Tunnel:
@@ -183,7 +183,7 @@ class Tunnel:
         return _passed(self._down, self._up), _passed(self._up, self._down)
 
     def _close(self) -> None:
-        """The connection is over."""
+        """Called when the connection has ended."""
 
 
 async def _passed(source: TcpLink, target: TcpLink) -> None:
@@ -195,7 +195,7 @@ async def _passed(source: TcpLink, target: TcpLink) -> None:
 class WebSocketTunnel(Tunnel):
     """Its exchanges are recorded, and admitted where the gate wants to see them.
 
-    `head`, `answer`: of the handshake; every exchange gets a number of its own.
+    `head` and `answer` are those of the handshake; each exchange gets a separate number.
     """
 
     def __init__(
