@@ -172,7 +172,7 @@ def step_parser() -> argparse.ArgumentParser:
 def _stepped(session: Session, at: int | None, name: str, tier: str, bench: Workbench) -> dict[str, Any]:
     words = ["file", "--policy", name, *(["--tier", tier] if tier else [])]
     words += ["--window", str(bench.state.user_window)] if bench.state.user_window else []
-    return cli_step.describe(cli_step.step(selection_at(session, at), step_parser().parse_args(words)))
+    return cli_step.describe(cli_step.take_step(selection_at(session, at), step_parser().parse_args(words)))
 
 
 def _of_step_command(document: dict[str, Any], at: int | None, name: str, tier: str) -> Iterator[tuple[What, object]]:

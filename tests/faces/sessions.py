@@ -122,7 +122,7 @@ def _gone(counts: Mapping[str, int]) -> tuple[int, int]:
 
 def _recorded_step(session: Session, at: int, *words: str) -> dict[str, Any]:
     arguments = step_parser().parse_args(["file", *(words or ("--recorded",))])
-    return cli_step.describe(cli_step.step(Selection(session, session.main, at), arguments))
+    return cli_step.describe(cli_step.take_step(Selection(session, session.main, at), arguments))
 
 
 def show_losses(figures: Figures, bench: Workbench) -> RecordedLosses:

@@ -20,6 +20,7 @@ from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking,
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
+from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.message.view import MARKDOWN, PLAIN, MessageView
 from inspector.gui.widgets.images import Picture
 from inspector.gui.widgets.markdown import _blocks, _fragments
@@ -479,3 +480,14 @@ def test_find_in_a_message_shows_it_plain(show: Show) -> None:
     view.find_text()
     assert view.text.isVisible()
     assert view.find_bar.isVisible()
+
+
+def test_attached_file_is_code_in_the_language_of_its_name() -> None:
+    text = "File /app/money.py:\n     1→import os\n     2→def add(a, b):"
+    attached = Message("a", "user", (Text(text),), mark="attachment")
+    (section,) = message_sections(attached)
+    assert (section.look, section.language) == ("code", "python")
+    assert section.text[: section.before] == "File /app/money.py:\n"
+    (reminder,) = message_sections(Message("r", "user", (Text("Todo list is empty."),), mark="attachment"))
+    (typed,) = message_sections(Message("u", "user", (Text(text),)))
+    assert reminder.look == typed.look == "prose"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, TypeGuard
 
-from inspector.core.calls import COMMAND_KEYS, FILE_KEYS, command_of, first_text
+from inspector.core.calls import ATTACHED_FILE, COMMAND_KEYS, FILE_KEYS, command_of, first_text
 from inspector.core.dialects.neutral import write_message
 from inspector.core.diff import line_diff
 from inspector.core.jsontext import dumps
@@ -53,6 +53,14 @@ def markdown_text(message: Message) -> str:
         return ""
     thoughts = [part.text for part in message.parts if isinstance(part, Thinking) and part.text.strip()]
     return "\n\n".join([*(f"**Thinking**\n\n{thought}\n\n---" for thought in thoughts), *texts])
+
+
+def attached_path(message: Message, text: str) -> str:
+    """Return the path of the file that the client attached in a text of the message; empty for any other text."""
+    if message.mark != "attachment":
+        return ""
+    named = ATTACHED_FILE.fullmatch(text.partition("\n")[0].rstrip())
+    return named["path"] if named is not None else ""
 
 
 def part_original(part: Part) -> str:
@@ -101,6 +109,10 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
     for part, partner in zip(message.parts, partners, strict=True):
         text = part_original(part)
         match part:
+            case Text() if attached := attached_path(message, text):
+                head = len(text.partition("\n")[0]) + 1
+                heading = f"attached file · {plural(len(text), 'character')}"
+                yield Section(heading, text, "code", _language_of_path(attached), head)
             case Text():
                 yield Section(f"text · {plural(len(text), 'character')}", text)
             case Thinking(signature=signature):
