@@ -11,6 +11,7 @@ from inspector.cli.select import Selection, add_options, add_selection, chosen_p
 from inspector.core.drops import Drop, session_drops
 from inspector.core.findings.advice import Advice, session_advice
 from inspector.core.findings.answers import short_answers
+from inspector.core.findings.growth import Jump, find_largest_jump
 from inspector.core.findings.spending import (
     ThreadBill,
     session_bills,
@@ -76,6 +77,7 @@ def describe(
         "notes": list(session.notes),
         "summary": [answer.text for answer in short_answers(session, thread, by_default, window_at)],
         "advice": [_advice(piece) for piece in session_advice(session, thread, by_default, cost, found.tokens)],
+        "largest_jump": _describe_jump(find_largest_jump(thread)),
         "model": _model(thread),
         "window": asdict(found) | {"warnings": list(found.warnings)},
         "threads": [_thread(thread) for thread in session.threads],
@@ -95,6 +97,10 @@ def describe(
 
 def _advice(piece: Advice) -> dict[str, Any]:
     return picked(piece, "kind finding action evidence tokens usd:6 request thread")
+
+
+def _describe_jump(jump: Jump | None) -> dict[str, Any] | None:
+    return None if jump is None else picked(jump, "request tokens subject")
 
 
 def _model(thread: Thread) -> str:
@@ -262,9 +268,16 @@ def _head(document: dict[str, Any]) -> list[str]:
         *((("trigger", _trigger_words(trigger)),) if trigger else ()),
         *(("warning", plain(warning)) for warning in window["warnings"]),
         *(("note", plain(sentence)) for sentence in document["notes"]),
+        *((("jump", _jump_words(jump)),) if (jump := document["largest_jump"]) else ()),
         ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
     ]
     return pairs(rows)
+
+
+def _jump_words(jump: dict[str, Any]) -> str:
+    """Return `request 105 grew by 21,744 tokens (Read data/rates.csv)`."""
+    what = f" ({plain(jump['subject'])})" if jump["subject"] else ""
+    return f"request {jump['request']} grew by {number(jump['tokens'])} tokens{what}"
 
 
 def _trigger_words(trigger: dict[str, Any]) -> str:
