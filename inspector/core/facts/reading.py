@@ -37,8 +37,9 @@ def facts(message: Message) -> dict[Fact, None]:
                 text = "\n".join(_strings(arguments, ()))
             case Opaque(text=text) if text:
                 pass
-            case ToolResult(content=text, is_error=is_error):
-                errors = dict.fromkeys(failed(text[:SCANNED], is_error))
+            case ToolResult(content=content, is_error=is_error):
+                text = _distinct_lines(content[:SCANNED])
+                errors = dict.fromkeys(failed(text, is_error))
                 found.update(errors)
                 for error in errors:  # its numbers and names say nothing without it
                     paths = (fact.text for fact in names(error.text) if fact.kind in ("path", "url"))
@@ -48,6 +49,11 @@ def facts(message: Message) -> dict[Fact, None]:
         printed = isinstance(part, ToolCall | ToolResult)
         found.update(dict.fromkeys(names(text[:SCANNED], printed)))
     return found
+
+
+def _distinct_lines(text: str) -> str:
+    """The text with each line once: tools print the same lines again and again."""
+    return "\n".join(dict.fromkeys(text.split("\n")))
 
 
 def wishes(message: Message) -> Iterator[Fact]:

@@ -31,7 +31,7 @@ from inspector.core.message import Message
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
 from inspector.core.replay.regret import NOTHING_LOST, Loss, Losses
-from inspector.core.replay.report import recorded
+from inspector.core.replay.report import Compacted, recorded, recorded_facts_lost
 from inspector.core.session import Session, Thread, first_place
 from inspector.core.tokens.change_sizes import change_sizes
 
@@ -108,40 +108,49 @@ def recorded_losses(session: Session, thread: Thread, wishes_only: bool = False)
     Args:
         session: The session.
         thread: One of its threads.
-        wishes_only: Look for nothing but instructions and constraints: much quicker. What forgetting cost is the same.
+        wishes_only: Look for nothing but instructions and constraints, and leave out sizes and economics: much
+            quicker. What forgetting cost is the same.
     """
     silent = silent_losses(thread)
     announced = {at for one in thread.compactions if (at := one.before_request) >= first_place(thread)}
     if not silent and not announced:
         return RecordedLosses()
     ground = Ground(thread, pins=None, calls=session.side_calls, facts=FactIndex(wishes_only))
-    return _Recorded(session, ground, silent, announced).losses()
+    return _Recorded(session, ground, silent, announced, wishes_only).losses()
 
 
 class _Recorded:
     """What a thread lost, worked out once for all of its compactions."""
 
-    def __init__(self, session: Session, ground: Ground, silent: Mapping[int, Drop], announced: set[int]) -> None:
+    def __init__(
+        self, session: Session, ground: Ground, silent: Mapping[int, Drop], announced: set[int], wishes_only: bool
+    ) -> None:
         thread = ground.thread
         self._session, self._thread, self._ground = session, thread, ground
         self._silent, self._announced = silent, announced
         self._places = _places(ground)
         took = {at for at, drop in silent.items() if drop.kind in _COMPACTING}
         self._again = forgetting(thread, ground.arrivals, ground.sizes, announced | took)
-        self._report = recorded(ground)
-        self._steps = {one.at.before_request: one for one in sorted(self._report.compactions, key=lambda one: one.kind)}
+        self._steps = dict[int, Compacted]()
+        self._is_brief = wishes_only
+        if wishes_only:
+            self._together = recorded_facts_lost(ground, silent)
+        else:
+            report = recorded(ground, drops=silent)
+            self._together = report.losses
+            self._steps = {one.at.before_request: one for one in sorted(report.compactions, key=lambda one: one.kind)}
         self._losses = defaultdict[int, dict[Fact, Loss]](dict)
         self._needed = defaultdict[int, dict[Fact, list[NeededAgain]]](dict)
-        for loss in self._report.losses.losses:
+        for loss in self._together.losses:
             self._losses[loss.at.before_request].setdefault(loss.fact, loss)
-        for one in self._report.losses.regrets:
+        for one in self._together.regrets:
             use = NeededAgain(one.needed_by, one.how, one.message, one.price, one.result)
             self._needed[one.at.before_request].setdefault(one.fact, []).append(use)
 
     def losses(self) -> RecordedLosses:
         """All of them, in order."""
         places = sorted(self._announced | self._silent.keys())
-        return RecordedLosses(tuple(self._at(n, at) for n, at in enumerate(places)), self._report.losses)
+        return RecordedLosses(tuple(self._at(n, at) for n, at in enumerate(places)), self._together)
 
     def _at(self, index: int, at: int) -> CompactionLoss:
         gone, needed = self._losses[at], self._needed[at]
@@ -157,17 +166,20 @@ class _Recorded:
             at,
             "drop",
             "",
-            *change_sizes(self._thread, self._ground.sizes.pressures, at).tokens,
-            kept=len(_facts_of(self._ground, before) - gone.keys() - content.keys()),
+            *self._sizes(at),
+            kept=0 if self._is_brief else len(_facts_of(self._ground, before) - gone.keys() - content.keys()),
             rows=rows,
             forgetting=self._again.get(at, NOTHING_AGAIN),
         )
         drop = self._silent.get(at)
         return self._announce(found) if drop is None else _dropped(found, drop)
 
+    def _sizes(self, at: int) -> tuple[int | None, int | None]:
+        return (None, None) if self._is_brief else change_sizes(self._thread, self._ground.sizes.pressures, at).tokens
+
     def _announce(self, found: CompactionLoss) -> CompactionLoss:
         at = found.before_request
-        step = self._steps[at]
+        step = self._steps.get(at)
         made = [one for one in self._thread.compactions if one.before_request == at]
         of = min(made, key=lambda one: one.kind != "summary")  # it says more than a clean-up
         freed = (found.tokens_before or 0) - (found.tokens_after or 0)
@@ -175,7 +187,7 @@ class _Recorded:
             found,
             kind=of.kind,
             trigger=of.trigger,
-            economics=step.economics,
+            economics=step.economics if step is not None else UNKNOWN,
             is_readable=of.is_readable,
             is_shown=bool(found.rows) or of.kind != "micro" or freed <= 0,
         )
