@@ -149,7 +149,7 @@ class Scripted:
 
 
 def http_failure(status: int, message: str, code: str = "", retry_after: str = "") -> Failure:
-    """A provider's refusal as the tiers know it (spec 1.7): an overflow by its code or text, the rest by its status.
+    """Return a provider's refusal as the tiers handle it: an overflow by its code or text, the rest by its status.
 
     `code` is the provider's own word for the error (OpenAI's `code`), `retry_after` its header: kept in the message.
     """

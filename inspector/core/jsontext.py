@@ -133,7 +133,7 @@ class _Numbers:
 
 
 def dumps(value: object) -> str:
-    """Compact JSON: no spaces, non-ASCII left as is (spec 0.2). Any depth; NaN and infinity become null."""
+    """Return compact JSON: no spaces, non-ASCII characters unescaped. Any depth; NaN and infinity become null."""
     return dumped(value).decode()
 
 

@@ -1,4 +1,4 @@
-"""Would a provider refuse this buffer, and why; and the repair of what every provider refuses (spec 0.3).
+"""Would a provider refuse this buffer, and why; and the repair of what every provider refuses.
 
 Checked as the wire adapters would send it: neighbouring messages of one role count as one turn, so what is left is
 what no adapter can mend - calls and results that do not pair up, a wrong beginning, messages without content.

@@ -59,7 +59,7 @@ def nobody(need: Need) -> Answer:
     raise ProviderFailure(f"asked for {type(need).__name__}")
 
 
-def test_l_ac_10_transcripts_follow_each_other(root: Path, tmp_path: Path) -> None:
+def test_saved_transcripts_when_compacted_twice_follow_each_other(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     answer = WorkspaceAnswerer(nobody, root, folder)
     one = (user("q1"), assistant("", ("c", "ls", {})), result("c", "out"))

@@ -52,7 +52,9 @@ def test_every_field_of_the_contract(payload: Path, capsys: pytest.CaptureFixtur
     assert found["events"][0] == {"name": "MidCompactLayer1Ran", "step": 0, "messages_collapsed": 5}
 
 
-def test_r_l3a_1_by_answers(payload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_step_when_l3a_is_answered_from_a_file_inserts_the_provider_messages(
+    payload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     usage = {"input_tokens": 900, "output_tokens": 50}
     file = answers(tmp_path, {"messages": [{"role": "assistant", "content": "sum"}], "usage": usage})
     found = step(capsys, payload, "--window", 1000, "--tier", "L3", "--remote", "--answers", file)

@@ -1,4 +1,4 @@
-"""Anthropic's context editing (spec Part 3, grade A)."""
+"""Anthropic's context editing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Codex, as it compacts locally (spec Part 3, grade A)."""
+"""Codex, as it compacts locally."""
 
 from typing import Any
 

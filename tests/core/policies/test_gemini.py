@@ -1,4 +1,4 @@
-"""Gemini CLI: cut outputs, and a snapshot that a second call checks (spec Part 3, grade A)."""
+"""Gemini CLI: cut outputs, and a snapshot that a second call checks."""
 
 import json
 from dataclasses import replace

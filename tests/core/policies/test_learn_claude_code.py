@@ -1,4 +1,4 @@
-"""learn-claude-code's conformance cases L-TH, L-ES, L-SC and L-MC, by ID: thresholds, sizes, microcompaction."""
+"""learn-claude-code's thresholds, sizes and micro-compaction."""
 
 import json
 from dataclasses import replace
@@ -33,14 +33,14 @@ from tests.core.policies.learning import DEFAULT, IMAGE, World, m, ran, run
     ("window", "output", "expected"),
     [(200_000, 16_384, 170_616), (200_000, 50_000, 167_000), (200_000, 20_000, 167_000), (200_000, 20_001, 167_000)],
 )
-def test_l_th_1(window: int, output: int, expected: int) -> None:
+def test_threshold_when_the_output_is_large_keeps_at_most_the_reserve(window: int, output: int, expected: int) -> None:
     settings = POLICY.settings([("max_output", str(output))], window)
     assert settings.threshold == expected
     (line,) = POLICY.watermarks(settings)
     assert (line.tokens, line.tiers) == (expected, ("auto",))
 
 
-def test_l_th_3() -> None:
+def test_threshold_when_the_window_is_small_is_negative_and_refused_in_safe_mode() -> None:
     values = [("context_window", "20000"), ("max_output", "8000")]
     assert POLICY.settings(values).threshold == -1000
     with pytest.raises(InspectorError, match="-1,000"):
@@ -50,17 +50,17 @@ def test_l_th_3() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("", 0, id="L-ES-1 empty"), pytest.param("abc", 0, id="L-ES-1 abc"),
-        pytest.param("abcd", 1, id="L-ES-1 abcd"), pytest.param("hello world", 2, id="L-ES-1 hello"),
-        pytest.param("中" * 8, 2, id="L-ES-1 Chinese"), pytest.param("x" * 4003, 1000, id="L-ES-2"),
-        pytest.param("x" * 4004, 1001, id="L-ES-2 more"), pytest.param("中" * 1000, 250, id="L-ES-3 raw"),
+        pytest.param("", 0, id="empty"), pytest.param("abc", 0, id="three letters"),
+        pytest.param("abcd", 1, id="four letters"), pytest.param("hello world", 2, id="two words"),
+        pytest.param("中" * 8, 2, id="Chinese"), pytest.param("x" * 4003, 1000, id="no multiple of four"),
+        pytest.param("x" * 4004, 1001, id="a multiple of four"), pytest.param("中" * 1000, 250, id="much Chinese"),
     ],
 )  # fmt: skip
 def test_text_estimate(text: str, expected: int) -> None:
     assert text_tokens(text) == expected
 
 
-def test_l_es_3() -> None:
+def test_list_tokens_when_text_is_chinese_count_its_escapes() -> None:
     assert count_list_tokens([user("中" * 1000)]) == 1507
     assert count_list_tokens([user("")]) == 31 // 4
 
@@ -68,12 +68,12 @@ def test_l_es_3() -> None:
 @pytest.mark.parametrize(
     ("messages", "due", "savings"),
     [
-        pytest.param([m(21_327)] * 8, False, 63_981, id="L-SC-1"),
-        pytest.param([m(21_328), *[m(21_327)] * 7], True, 63_982, id="L-SC-2"),
-        pytest.param([m(20_000), *[m(31_000)] * 5], True, 20_000, id="L-SC-3"),
-        pytest.param([m(19_999), *[m(31_000)] * 5], False, 19_999, id="L-SC-4"),
-        pytest.param([m(50_000)] * 5, False, 0, id="L-SC-5"),
-        pytest.param([], False, 0, id="L-SC-6"),
+        pytest.param([m(21_327)] * 8, False, 63_981, id="on the threshold"),
+        pytest.param([m(21_328), *[m(21_327)] * 7], True, 63_982, id="above the threshold"),
+        pytest.param([m(20_000), *[m(31_000)] * 5], True, 20_000, id="saves just enough"),
+        pytest.param([m(19_999), *[m(31_000)] * 5], False, 19_999, id="saves too little"),
+        pytest.param([m(50_000)] * 5, False, 0, id="all messages are kept"),
+        pytest.param([], False, 0, id="no messages"),
     ],
 )
 def test_should_compact(messages: list[Message], due: bool, savings: int) -> None:
@@ -146,15 +146,15 @@ def test_tokens_are_those_of_the_json_text(messages: list[Message]) -> None:
 @pytest.mark.parametrize(
     ("start", "cleared"),
     [
-        pytest.param(ran(*[("read_file", 5000)] * 3), [], id="L-MC-1"),
+        pytest.param(ran(*[("read_file", 5000)] * 3), [], id="no more than the kept results"),
         pytest.param(
-            ran(("bash", 4003), ("bash", 4004), *[("bash", 5000)] * 3), [1], id="L-MC-3"
+            ran(("bash", 4003), ("bash", 4004), *[("bash", 5000)] * 3), [1], id="only large results"
         ),
         pytest.param(
-            ran(*[("bash", 5000), ("TodoWrite", 5000)] * 3), [], id="L-MC-4"
+            ran(*[("bash", 5000), ("TodoWrite", 5000)] * 3), [], id="other tools do not count"
         ),
-        pytest.param(ran(("TodoWrite", 5000), *[("bash", 5000)] * 4), [1], id="L-MC-5"),
-        pytest.param(ran(*[("bash", 5000)] * 4, unknown=0), [], id="L-MC-6"),
+        pytest.param(ran(("TodoWrite", 5000), *[("bash", 5000)] * 4), [1], id="the oldest compactable"),
+        pytest.param(ran(*[("bash", 5000)] * 4, unknown=0), [], id="a call without a name"),
         pytest.param(ran(*[("edit_file", 5000)] * 4), [0], id="four"),
     ],
 )  # fmt: skip
@@ -170,7 +170,7 @@ def test_micro(start: Buffer, cleared: list[int]) -> None:
     assert run("micro", outcome.buffer, World()).buffer == outcome.buffer
 
 
-def test_l_mc_10() -> None:
+def test_micro_compaction_when_it_clears_keeps_ids_and_calls() -> None:
     start = ran(*[("bash", 5000)] * 5)
     after = run("micro", start, World()).buffer
     assert after.messages[:2] == start.messages[:2]

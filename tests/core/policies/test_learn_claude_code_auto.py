@@ -1,4 +1,4 @@
-"""learn-claude-code's conformance cases L-AC and L-MA, by ID: summaries, by themselves and as asked for."""
+"""learn-claude-code's summaries, automatic and manual."""
 
 from dataclasses import replace
 
@@ -96,7 +96,7 @@ def test_messages_that_travel_together_are_one_of_the_five() -> None:
     assert outcome.buffer.messages[2:] == start.messages[1:]  # 5 wire messages, 8 of ours
 
 
-def test_l_ac_3() -> None:
+def test_manual_compaction_when_the_list_is_short_may_lengthen_it() -> None:
     start = talk(3)
     outcome = run("manual", start, World("SUM"))
     assert outcome.buffer.messages[2:] == start.messages
@@ -106,7 +106,7 @@ def test_l_ac_3() -> None:
     assert len(set(ids)) == len(ids) == 7
 
 
-@pytest.mark.parametrize("tier", [pytest.param("auto", id="L-AC-4"), pytest.param("manual", id="L-MA-4")])
+@pytest.mark.parametrize("tier", [pytest.param("auto", id="auto"), pytest.param("manual", id="manual")])
 def test_summary_fails(tier: str) -> None:
     start = talk(9)
     for settings, failures in ((DEFAULT, 0), (SAFE, 1)):
@@ -161,7 +161,7 @@ def orphaned() -> Buffer:
     )  # fmt: skip
 
 
-def test_l_ac_6() -> None:
+def test_kept_messages_when_they_begin_with_a_result_reach_back_in_safe_mode() -> None:
     start = orphaned()
     faithful = run("auto", start, World("SUM"))
     assert faithful.buffer.messages[2:] == start.messages[4:]
@@ -170,14 +170,14 @@ def test_l_ac_6() -> None:
     assert [one.role for one in safe.buffer.messages[:3]] == ["user", "assistant", "user"]
 
 
-def test_l_ac_6_without_a_plain_user_message_orphans_are_dropped() -> None:
+def test_kept_messages_when_no_user_message_precedes_drop_orphan_results_in_safe_mode() -> None:
     start = buffer(assistant("calling", ("a", "bash", {})), *orphaned().messages[4:])
     safe = run("auto", start, World("SUM"), SAFE)
     assert [one.text for one in safe.buffer.messages[1:]] == ["x", "y", "z", "last"]  # no acknowledgement either
     assert safe.changed[start.messages[1].id] == "summarised"
 
 
-def test_l_ac_7() -> None:
+def test_acknowledgement_when_an_answer_follows_is_left_out_in_safe_mode() -> None:
     start = talk(10)
     faithful = run("auto", start, World("SUM"))
     assert [one.role for one in faithful.buffer.messages[:3]] == ["user", "assistant", "assistant"]
@@ -186,12 +186,12 @@ def test_l_ac_7() -> None:
     assert safe.buffer.messages[1:] == start.messages[-5:]
 
 
-def test_l_ac_8() -> None:
+def test_system_prompt_when_compacted_is_the_same_object() -> None:
     start = talk(9)
     assert run("auto", start, World("SUM")).buffer.prompt is start.prompt
 
 
-def test_l_ac_10() -> None:
+def test_saved_transcript_when_compacted_twice_holds_both_lists() -> None:
     world = World("ONE", "TWO")
     first = run("auto", talk(9), world)
     grown = buffer(*first.buffer.messages, *talk(4).messages)
@@ -211,7 +211,7 @@ def test_the_newest_user_message_may_be_pinned() -> None:
     assert len(pinned.buffer.messages) == 2 + 1 + 5
 
 
-def test_l_ma_2() -> None:
+def test_manual_compaction_when_the_user_wishes_nothing_uses_the_default_instruction() -> None:
     for wish, expected in (("", INSTRUCTIONS), ("keep the paths", f"{INSTRUCTIONS}\n\nThe user asks: keep the paths")):
         world = World("SUM")
         outcome = run("manual", talk(9), world, moment=PolicyInput(instructions=wish))
@@ -223,7 +223,7 @@ def test_l_ma_2() -> None:
 
 
 @pytest.mark.parametrize("tier", ["manual", "auto"])
-def test_l_ma_3(tier: str) -> None:
+def test_manual_compaction_when_the_list_is_empty_calls_no_model(tier: str) -> None:
     world = World("SUM")
     outcome = run(tier, buffer(), world)
     assert (outcome.buffer.messages, outcome.succeeded, outcome.error, world.needs) == ((), False, "", [])

@@ -1,4 +1,4 @@
-"""learn-claude-code's conformance cases L-RS, L-LO and L-SA, by ID: files read again, large outputs, the loop."""
+"""learn-claude-code: files that are read again, large outputs, sub-agents."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def restored_paths(start: Buffer, world: World, settings: LearnSettings = DEFAUL
     return [line.removeprefix(marker).removesuffix(":") for line in text.split("\n") if line.startswith(marker)]
 
 
-def test_l_rs_1() -> None:
+def test_restored_files_when_seven_were_read_are_the_newest_five() -> None:
     world = World("SUM", files={path: f"now {path}" for path in "abcdefg"})
     start = reads(*"abcdefg")
     assert restored_paths(start, world) == ["g", "f", "e", "d", "c"]
@@ -52,13 +52,13 @@ def test_the_first_sighting_from_the_end_wins() -> None:
     assert restored_paths(two, World("SUM", files=dict.fromkeys("ab", "x"))) == ["b", "a"]
 
 
-def test_l_rs_3() -> None:
+def test_restored_files_when_one_is_missing_are_the_others() -> None:
     assert restored_paths(reads("a", "nope"), World("SUM", files={"a": "x"})) == ["a"]
     missing = reads("a", *(f"gone{n}" for n in range(9)))
     assert restored_paths(missing, World("SUM", files={"a": "x"})) == ["a"]
 
 
-def test_l_rs_4() -> None:
+def test_restored_file_when_it_is_large_is_cut() -> None:
     world = World("SUM", files={"a": "y" * 24_000})
     text = run("auto", reads("a"), world).buffer.messages[0].text
     assert text.count("y") == 20_000
@@ -91,7 +91,7 @@ def test_only_reading_calls_with_a_path_count() -> None:
     assert restored_paths(buffer(user("go"), *calls, other), World("SUM", files={"a": "x"})) == []
 
 
-def test_l_lo_2() -> None:
+def test_large_output_when_it_is_saved_leaves_a_preview() -> None:
     world = World()
     output = "x" * 160_004
     shown = drive(handle_tool_output(output, DEFAULT), world)
@@ -100,11 +100,11 @@ def test_l_lo_2() -> None:
     assert drive(handle_tool_output("x" * 160_003, DEFAULT), world) == "x" * 160_003
 
 
-def test_l_lo_3() -> None:
+def test_large_output_when_it_is_empty_is_unchanged() -> None:
     assert drive(handle_tool_output("", DEFAULT), World()) == ""
 
 
-def test_l_lo_4() -> None:
+def test_large_output_when_saving_fails_leaves_a_preview() -> None:
     world = World()
     world.full_disk = True
     shown = drive(handle_tool_output("x" * 200_000, DEFAULT), world)
@@ -132,15 +132,15 @@ def play(start: Buffer, world: World, settings: LearnSettings = DEFAULT, agent: 
     return play_loop(POLICY, start, world, settings, agent=agent)
 
 
-def test_l_sa_1() -> None:
+def test_sub_agent_when_it_has_only_its_prompt_is_not_compacted() -> None:
     assert not is_worth_compacting([user("x" * 900_000)], DEFAULT)
     world = World(answers=(say("sub done"),))
     assert play(buffer(user("x" * 900_000)), world, agent="task").text == "sub done"
     assert "SaveTranscript" not in world.kinds
 
 
-def test_l_sa_2() -> None:
-    """The sub-agent's list goes over the threshold and is compacted, as a whole only (L-SA-4: tests/agent)."""
+def test_sub_agent_when_over_the_threshold_is_compacted_as_a_whole() -> None:
+    """The sub-agent's list goes over the threshold and is compacted, as a whole only."""
     chatter = Answer(messages=tuple(assistant("r" * 400, (f"c{n}", "bash", {})) for n in range(7)))
     world = World("SUM", answers=(chatter, say("sub done")))
     agent = play(buffer(user("look")), world, SMALL, agent="task")

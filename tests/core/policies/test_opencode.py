@@ -1,4 +1,4 @@
-"""opencode: pruning, and a summary with a tail (spec Part 3, grade A)."""
+"""opencode: pruning, and a summary with a tail."""
 
 from typing import Any
 

@@ -34,7 +34,7 @@ def step(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
     return json.loads(out.out)
 
 
-P_USE_1 = [user("Hello"), said("Hi there!", 1000, 50), user("How are you?"), said("I am fine", 1100, 30)]
+TWO_ANSWERS = [user("Hello"), said("Hi there!", 1000, 50), user("How are you?"), said("I am fine", 1100, 30)]
 RESULT = {"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "x" * 40_000}]}
 CALL = {**said("", 1000, 50, "toolUse"), "content": [{"type": "toolCall", "id": "c", "name": "read", "arguments": {}}]}
 ABORTED = [user("a"), said("b", 1000, 0), user("c"), said("d", 5, 0, "aborted")]
@@ -43,16 +43,16 @@ ABORTED = [user("a"), said("b", 1000, 0), user("c"), said("d", 5, 0, "aborted")]
 @pytest.mark.parametrize(
     ("name", "messages", "seed", "upstream"),
     [
-        ("P-USE-1", P_USE_1, 1100, 1130),
-        ("P-USE-2", [user("go"), CALL, RESULT], 1000, 11_050),
-        ("P-USE-3", [user("Hello")], 12, 2),
-        ("P-USE-5", [user("x" * 400), said("y" * 401)], 221, 201),
-        ("P-USE-6", ABORTED, 5, 1002),
+        ("usage on the last answer", TWO_ANSWERS, 1100, 1130),
+        ("a result after the usage", [user("go"), CALL, RESULT], 1000, 11_050),
+        ("no usage", [user("Hello")], 12, 2),
+        ("no usage, two messages", [user("x" * 400), said("y" * 401)], 221, 201),
+        ("the last answer aborted", ABORTED, 5, 1002),
         ("aborted before a word", [*ABORTED[:3], {**ABORTED[3], "content": []}], 5, 1001),
         ("usage before an answer without", [user("a"), said("b", 1000), user("c"), said("d")], 1000, 1002),
     ],
 )
-def test_p_use(
+def test_context_tokens_when_a_file_is_stepped_depend_on_the_profile(
     name: str,
     messages: Sequence[dict[str, Any]],
     seed: int,

@@ -1,4 +1,4 @@
-"""Pi's conformance cases P-CMP, P-SER and P-OVF by ID, and the events, placement and failures around them."""
+"""Pi's compaction: calls, serialised messages, overflows, events, placement and failures."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def asked(script: Script) -> list[Summarize]:
 # --- compact
 
 
-def test_p_cmp_1_one_call() -> None:
+def test_compaction_when_no_turn_is_split_makes_one_call() -> None:
     script = Script("SUM1")
     outcome = run(plain(4), script)
     (need,) = asked(script)
@@ -57,7 +57,7 @@ def test_p_cmp_1_one_call() -> None:
     assert "Additional focus" not in need.text
 
 
-def test_p_cmp_2_split_turn_and_focus() -> None:
+def test_compaction_when_a_turn_is_split_makes_two_calls_and_focuses_the_first() -> None:
     script = Script("SUM1", "SUM2")
     outcome = run(plain(4), script, ("keepRecentTokens", "100"), moment=PolicyInput(instructions="the API"))
     first, second = asked(script)
@@ -68,7 +68,7 @@ def test_p_cmp_2_split_turn_and_focus() -> None:
     assert read_summary(outcome.buffer.messages[0]) == expected
 
 
-def test_p_cmp_3_no_prior_history() -> None:
+def test_compaction_when_only_a_turn_is_split_says_that_there_is_no_history() -> None:
     script = Script("SUM1")
     outcome = run(
         buffer(user("x" * 400), assistant("x" * 400), assistant("x" * 400)), script, ("keepRecentTokens", "100")
@@ -109,7 +109,9 @@ def test_with_legacy_start_what_was_kept_is_lost() -> None:
         ("100", ["SUM1", BOOM], "Turn prefix summarization failed: boom"),
     ],
 )
-def test_p_cmp_5_a_failure_appends_nothing(keep: str, replies: list[str | Answer | Failure], error: str) -> None:
+def test_compaction_when_the_model_fails_appends_nothing(
+    keep: str, replies: list[str | Answer | Failure], error: str
+) -> None:
     start = plain(4)
     outcome = run(start, Script(*replies), ("keepRecentTokens", keep))
     assert (outcome.succeeded, outcome.error) == (False, error)
@@ -120,7 +122,7 @@ def test_p_cmp_5_a_failure_appends_nothing(keep: str, replies: list[str | Answer
     assert outcome.running.failures == 1
 
 
-def test_p_cmp_6_the_summary_is_a_user_message_in_front() -> None:
+def test_summary_when_compacted_is_a_user_message_in_front() -> None:
     start = plain(4)
     outcome = run(start, Script("S"))
     first = outcome.buffer.messages[0]
@@ -146,7 +148,7 @@ def test_file_lists() -> None:
     assert details == {"readFiles": [], "modifiedFiles": ["a", "b", "c"]}
 
 
-def test_p_cmp_8_an_extension_cancels() -> None:
+def test_compaction_when_an_extension_vetoes_it_appends_nothing() -> None:
     start, script = plain(4), Script("S")
     outcome = run(start, script, policy=PiPolicy(extension=lambda _: Veto()))
     assert outcome.buffer is start
@@ -227,7 +229,7 @@ def test_files_of_other_harnesses_and_back() -> None:
 # --- serialisation
 
 
-def test_p_ser_1() -> None:
+def test_serialised_messages_when_all_kinds_occur_have_labels() -> None:
     answer = Message(
         "a", "assistant",
         (Thinking("t"), Text("x"), ToolCall("1", "read", {"path": "a", "n": 1}), ToolCall("2", "ls", {})),
@@ -275,7 +277,7 @@ def test_serialisation_cuts_in_utf_16_units() -> None:
         "413 status code (no body)",
     ],
 )
-def test_p_ovf_1_and_6_what_is_an_overflow(error: str) -> None:
+def test_error_text_when_it_names_the_limit_is_an_overflow(error: str) -> None:
     assert says_overflow(error)
     assert is_overflow("error", error)
     assert not is_overflow("stop", error)
@@ -284,12 +286,12 @@ def test_p_ovf_1_and_6_what_is_an_overflow(error: str) -> None:
 @pytest.mark.parametrize(
     "error", ["429 status code (no body)", "500 (no body)", "error 413 (no body)", "rate limit exceeded", "", "boom"]
 )
-def test_p_ovf_6_what_is_none(error: str) -> None:
+def test_error_text_when_it_is_a_rate_limit_is_no_overflow(error: str) -> None:
     assert not says_overflow(error)
 
 
 @pytest.mark.parametrize(("model", "compacts"), [("opus", True), ("gemini", False)])
-def test_p_ovf_4_another_model_has_another_window(model: str, compacts: bool) -> None:
+def test_overflow_when_another_model_refused_is_not_recovered(model: str, compacts: bool) -> None:
     start, script = plain(4), Script("S")
     reports = (CallReport(start.messages[-1].id, None, "error", "opus"),)
     refused = PolicyInput(model=model, reports=reports, overflow="prompt is too long")
@@ -308,5 +310,7 @@ def test_p_ovf_4_another_model_has_another_window(model: str, compacts: bool) ->
         ("stop", Usage(input=1), 0, False),
     ],
 )
-def test_p_ovf_5_silent_overflow(finish: str, usage: Usage | None, window: int, expected: bool) -> None:
+def test_answer_when_its_prompt_exceeds_the_window_is_a_silent_overflow(
+    finish: str, usage: Usage | None, window: int, expected: bool
+) -> None:
     assert is_overflow(finish, "", usage, window) is expected

@@ -1,4 +1,4 @@
-"""Pi's conformance cases P-CUT and P-PRE by ID, and what the cut point promises beyond them."""
+"""Pi's cut point and preparation of a compaction."""
 
 from dataclasses import replace
 
@@ -15,19 +15,19 @@ from tests.core.policies.pi_entries import entries
 @pytest.mark.parametrize(
     ("name", "signs", "start", "keep", "expected"),
     [
-        ("P-CUT-1", "U A U A", 0, 150, CutPoint(2)),
-        ("P-CUT-2", "U A U A", 0, 100, CutPoint(3, 2, True)),
-        ("P-CUT-3", "U A U A", 0, 101, CutPoint(2)),
-        ("P-CUT-4", "U A T T A", 0, 250, CutPoint(4, 0, True)),
+        ("the last two reach it", "U A U A", 0, 150, CutPoint(2)),
+        ("the last one reaches it", "U A U A", 0, 100, CutPoint(3, 2, True)),
+        ("one token more than the last one", "U A U A", 0, 101, CutPoint(2)),
+        ("results are no cut", "U A T T A", 0, 250, CutPoint(4, 0, True)),
         ("never reached", "U A U A", 0, 500, CutPoint(0)),
-        ("P-CUT-6", "U A mc tl U A", 0, 150, CutPoint(2, 0, True)),
-        ("P-CUT-7", "U A C mc U A", 3, 150, CutPoint(3)),
-        ("P-CUT-8 empty", "", 0, 100, CutPoint(0)),
-        ("P-CUT-8 metadata", "mc", 0, 100, CutPoint(0)),
-        ("P-CUT-9", "U A B", 0, 100, CutPoint(2, 2, True)),
+        ("metadata stays with what follows", "U A mc tl U A", 0, 150, CutPoint(2, 0, True)),
+        ("after a compaction", "U A C mc U A", 3, 150, CutPoint(3)),
+        ("no entries", "", 0, 100, CutPoint(0)),
+        ("only metadata", "mc", 0, 100, CutPoint(0)),
+        ("a command of the user", "U A B", 0, 100, CutPoint(2, 2, True)),
         ("only results", "T T", 0, 100, CutPoint(0)),
-        ("P-CUT-11", "U A U A", 0, 0, CutPoint(3, 2, True)),
-        ("P-CUT-12", "U A T A T A T A T", 0, 250, CutPoint(7, 0, True)),
+        ("keep nothing", "U A U A", 0, 0, CutPoint(3, 2, True)),
+        ("a long turn of calls", "U A T A T A T A T", 0, 250, CutPoint(7, 0, True)),
         ("results at the end keep all", "U A T", 0, 100, CutPoint(0)),
         ("a custom message counts nothing", "U A CM U A", 0, 250, CutPoint(1, 0, True)),
         ("a custom message opens a turn", "U A CM A A", 0, 200, CutPoint(2, 2, True)),
@@ -35,7 +35,9 @@ from tests.core.policies.pi_entries import entries
         ("bash counts command and output", "U A B U A", 0, 300, CutPoint(2, 2, True)),
     ],
 )
-def test_p_cut(name: str, signs: str, start: int, keep: int, expected: CutPoint) -> None:
+def test_cut_point_of_the_older_rules_is_as_specified(
+    name: str, signs: str, start: int, keep: int, expected: CutPoint
+) -> None:
     found = entries(signs)
     assert find_cut_point(found, start, len(found), keep) == expected
 
@@ -107,21 +109,21 @@ def sizes(found: Preparation | None) -> tuple[str, int, int, int, bool]:
     return (found.first_kept, len(found.to_summarise), len(found.turn_prefix), len(found.kept), found.split)
 
 
-def test_p_pre_1() -> None:
+def test_preparation_when_no_turn_is_split_has_no_prefix() -> None:
     assert sizes(prepared("U A U A")) == ("e2", 2, 0, 2, False)
 
 
 @pytest.mark.parametrize("signs", ["U A C0", ""])
-def test_p_pre_2_nothing(signs: str) -> None:
+def test_preparation_when_the_last_entry_is_a_compaction_is_none(signs: str) -> None:
     assert prepared(signs) is None
 
 
-def test_p_pre_3_a_result_larger_than_keep() -> None:
+def test_preparation_when_a_result_exceeds_keep_is_none_but_for_the_legacy_start() -> None:
     assert sizes(prepared("U10 A10 T1000", 500, legacy=True)) == ("e0", 0, 0, 3, False)
     assert prepared("U10 A10 T1000", 500) is None
 
 
-def test_p_pre_4_after_a_compaction() -> None:
+def test_preparation_after_a_compaction_summarises_what_that_kept() -> None:
     signs = "U A U A C2 U A U A"
     now, legacy = prepared(signs), prepared(signs, legacy=True)
     assert sizes(now) == ("e7", 4, 0, 2, False)

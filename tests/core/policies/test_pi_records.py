@@ -85,7 +85,7 @@ def steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Steps:
 
 
 @pytest.mark.parametrize("keep", [1, 150, 100_000])
-def test_p_pre_2_a_session_that_ends_in_a_compaction(steps: Steps, keep: int) -> None:
+def test_step_when_the_session_ends_in_a_compaction_does_nothing(steps: Steps, keep: int) -> None:
     done = steps(user(), answer(), user(), answer(), compaction("e2"), keep=keep)
     assert (done["needs"], done["fates"][0]["fate"], done["error"]) == ([], "kept", None)
     assert [one["summary"] for one in done["after"]["messages"]] == [True, False, False]
@@ -93,13 +93,13 @@ def test_p_pre_2_a_session_that_ends_in_a_compaction(steps: Steps, keep: int) ->
     assert steps.prepared(user(), answer(), compaction("e0"), user(), answer(), keep=keep) is not None or keep > 150
 
 
-def test_p_cut_6_metadata_travels_with_what_follows(steps: Steps) -> None:
+def test_cut_when_metadata_precedes_the_kept_part_includes_it(steps: Steps) -> None:
     assert steps.prepared(user(), answer(), CHANGE, LEVEL, user(), answer()) == ("e2", 0, 2, True)
     assert steps.prepared(user(), answer(), user(), answer()) == ("e2", 2, 0, False)
 
 
 @pytest.mark.parametrize("profile", ["seed", "upstream"])
-def test_p_cut_9_a_command_of_the_user(steps: Steps, profile: str) -> None:
+def test_cut_at_a_command_of_the_user_splits_an_empty_turn(steps: Steps, profile: str) -> None:
     words = ("--set", f"profile={profile}")
     assert steps.prepared(user(), answer(), bash(), keep=100, words=words) == ("e2", 2, 0, True)
     assert steps.prepared(user(), answer(), bash(99), keep=100, words=words) == ("e1", 0, 1, True)
@@ -141,7 +141,7 @@ def test_the_summariser_is_told_what_a_failed_answer_said(steps: Steps) -> None:
     assert [one["role"] for one in kept["after"]["messages"]] == ["user", "user", "assistant"]  # it is not sent again
 
 
-def test_p_pre_4_by_a_recorded_compaction(steps: Steps) -> None:
+def test_preparation_after_a_recorded_compaction_summarises_what_that_kept(steps: Steps) -> None:
     records = (user(), answer(), user(), answer(), compaction("e2"), user(), answer(), user(), answer())
     assert steps.prepared(*records) == ("e7", 4, 0, False)
     assert steps.prepared(*records, words=("--set", "legacy_start=true")) == ("e7", 2, 0, False)

@@ -1,4 +1,4 @@
-"""Pi's conformance cases P-USE, P-TRG, P-EST by ID, and the trigger around them."""
+"""Pi's size of the context, its estimate and its trigger."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -43,13 +43,13 @@ def filled(messages: Sequence[Message], *reports: CallReport, settings: PiSettin
 # --- usage
 
 
-def test_p_use_1_the_last_answer_with_usage() -> None:
+def test_context_tokens_when_usage_is_reported_are_those_of_the_last_answer() -> None:
     messages = [user("Hello"), assistant("Hi there!"), user("How are you?"), assistant("I am fine")]
     reports = said(messages[1], 1000, 50), said(messages[3], 1100, 30)
     assert filled(messages, *reports) == 1100
 
 
-def test_p_use_2_what_follows_is_not_counted() -> None:
+def test_context_tokens_when_results_follow_count_them_only_upstream() -> None:
     messages = [user("go"), assistant("", ("c", "read", {})), result("c", "x" * 40_000)]
     assert filled(messages, said(messages[1], 1000, 50)) == 1000
     assert filled(messages, said(messages[1], 1000, 50), settings=UPSTREAM) == 1050 + 10_000
@@ -80,23 +80,23 @@ def test_tokens_before_when_the_last_compaction_kept_the_last_usage_is_by_that_u
     assert tokens_before(context) == 190_000 + 100
 
 
-def test_p_use_3_without_usage() -> None:
+def test_context_tokens_when_nothing_is_reported_are_estimated() -> None:
     assert filled([user("Hello")]) == 12
 
 
-def test_p_use_4_no_messages_and_the_system_prompt() -> None:
+def test_context_tokens_when_there_are_no_messages_count_prompt_and_tools() -> None:
     assert filled([]) == 0
     prompt = Prompt("x" * 8, (Tool("read", {"a": 1}),))
     context = PolicyContext(Buffer((), prompt), SEED, PiState(), PolicyInput(reports=()))
     assert measure_context(context).tokens == 2 + 3  # ceil(len('[{"a":1}]') / 4)
 
 
-def test_p_use_5_content_and_overhead() -> None:
+def test_context_tokens_when_estimated_add_an_overhead_a_message() -> None:
     messages = [user("x" * 400), assistant("y" * 401)]
     assert filled(messages) == 110 + 111
 
 
-def test_p_use_6_an_aborted_answer() -> None:
+def test_context_tokens_when_the_last_answer_was_aborted_skip_it_only_upstream() -> None:
     messages = [user("a"), assistant("b"), user("c"), assistant("d")]
     reports = said(messages[1], 1000), said(messages[3], 5, finish="aborted")
     assert filled(messages, *reports) == 5
@@ -137,8 +137,8 @@ def test_the_moment_without_reports_speaks_of_the_newest_answer() -> None:
     [
         ("at the threshold", 183_616, 16_384, True, False),
         ("one above", 183_617, 16_384, True, True),
-        ("P-TRG-4", 180_001, 20_000, True, True),
-        ("P-TRG-4 not above", 180_000, 20_000, True, False),
+        ("above the limit of another reserve", 180_001, 20_000, True, True),
+        ("on the limit of another reserve", 180_000, 20_000, True, False),
         ("disabled", 200_000, 16_384, False, False),
     ],
 )
@@ -147,7 +147,7 @@ def test_the_formula(name: str, tokens: int, reserve: int, enabled: bool, expect
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("faithful", True), ("safe", False)])
-def test_p_trg_3_no_window(mode: str, expected: bool) -> None:
+def test_trigger_when_the_window_is_zero_fires_but_not_in_safe_mode(mode: str, expected: bool) -> None:
     settings = POLICY.settings([("contextWindow", "0"), ("mode", mode)])
     messages = (user("a"), assistant("b"))
     moment = PolicyInput(reports=(said(messages[1], 10),))
@@ -155,7 +155,7 @@ def test_p_trg_3_no_window(mode: str, expected: bool) -> None:
     assert POLICY.watermarks(settings) == ()
 
 
-def test_p_trg_5_zero_is_the_default() -> None:
+def test_reserve_when_set_to_zero_is_the_default() -> None:
     values = [("reserveTokens", "0"), ("keepRecentTokens", "0")]
     settings = POLICY.settings(values)
     assert (settings.reserve_tokens, settings.keep_recent_tokens) == (16_384, 20_000)
@@ -167,7 +167,7 @@ def test_p_trg_5_zero_is_the_default() -> None:
 @pytest.mark.parametrize(
     ("window", "expected"), [(200_000, (16_000, 20_000)), (1_000_000, (80_000, 100_000)), (128_000, (10_240, 12_800))]
 )
-def test_p_trg_6_optimal_config(window: int, expected: tuple[int, int]) -> None:
+def test_optimal_config_is_8_and_10_percent_of_the_window(window: int, expected: tuple[int, int]) -> None:
     assert optimal_config(window) == expected
     settings = POLICY.settings([("optimal_config", "yes")], window)
     assert (settings.reserve_tokens, settings.keep_recent_tokens) == expected
@@ -184,14 +184,16 @@ def test_p_trg_6_optimal_config(window: int, expected: tuple[int, int]) -> None:
         ("only the last ten", [100_000, *[1000] * 10], 8_192),
     ],
 )
-def test_p_trg_7_dynamic_reserve(name: str, tokens: list[int], expected: int) -> None:
+def test_dynamic_reserve_follows_the_mean_of_the_last_messages(name: str, tokens: list[int], expected: int) -> None:
     assert dynamic_reserve(["x" * (4 * one) for one in tokens]) == expected
 
 
 @pytest.mark.parametrize(
     ("tokens", "compaction", "going_on", "expected"), [(100, 4, 5, False), (101, 5, 5, False), (101, 4, 5, True)]
 )
-def test_p_trg_8_cost_aware(tokens: int, compaction: float, going_on: float, expected: bool) -> None:
+def test_cost_aware_trigger_when_costs_are_equal_does_not_fire(
+    tokens: int, compaction: float, going_on: float, expected: bool
+) -> None:
     assert is_compaction_cheaper(tokens, 100, compaction, going_on) is expected
 
 
@@ -205,7 +207,7 @@ def test_cost_aware_asks_how_long_it_goes_on(calls: int, due: bool) -> None:
     assert (found.over, found.due) == (True, due)
 
 
-def test_p_trg_9_the_event() -> None:
+def test_compaction_event_when_it_starts_holds_the_numbers_of_the_trigger() -> None:
     start = plain(4)
     moment = PolicyInput(reports=(said(start.messages[3], 185_000),))
     settings = POLICY.settings([("keepRecentTokens", "150")])
@@ -248,31 +250,31 @@ def test_the_policy_is_in_the_catalogue() -> None:
 @pytest.mark.parametrize(
     ("name", "message", "expected"),
     [
-        ("P-EST-1 ascii", user("abcde"), 2),
-        ("P-EST-1 cjk", user("中文中文中"), 2),
-        ("P-EST-2 user", Message("m", "user", (Text("abcd"), Image("image/png", "data"))), 1),
-        ("P-EST-2 result", Message("m", "tool", (ToolResult("c", ""), Image("image/png", "data"))), 1200),
+        ("ascii", user("abcde"), 2),
+        ("cjk", user("中文中文中"), 2),
+        ("an image of the user", Message("m", "user", (Text("abcd"), Image("image/png", "data"))), 1),
+        ("an image in a result", Message("m", "tool", (ToolResult("c", ""), Image("image/png", "data"))), 1200),
         ("a call", assistant("abcd", ("c", "read", {"path": "a"})), 5),
         ("astral", user("😀😀😀"), 2),
     ],
 )
-def test_p_est(name: str, message: Message, expected: int) -> None:
+def test_estimate_of_a_message_counts_utf16_units(name: str, message: Message, expected: int) -> None:
     assert estimate_message(message) == expected
 
 
-def test_p_est_6_sum() -> None:
+def test_estimate_of_messages_is_the_sum() -> None:
     assert estimate_messages([user("x" * 400)]) == 100
     assert filled([user("x" * 400)], settings=UPSTREAM) == 100
     assert filled([], settings=UPSTREAM) == 0
 
 
-def test_p_est_7_usage_and_tail() -> None:
+def test_context_tokens_when_the_tail_was_not_reported_add_its_estimate() -> None:
     messages = [assistant("a"), user("x" * 40), assistant("")]
     reports = said(messages[0], 1000), said(messages[2], 7, finish="aborted")
     assert filled(messages, *reports, settings=UPSTREAM) == 1010
 
 
-def test_p_est_8_calc() -> None:
+def test_calculated_tokens_when_a_total_is_given_are_that_total() -> None:
     usage = Usage(input=1000, output=500, cache_read=200, cache_write=100)
     assert calculate_tokens(usage) == calculate_tokens(usage, 0) == 1800
     assert calculate_tokens(Usage(1, 1, 1, 1), 5) == 5

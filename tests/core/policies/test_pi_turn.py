@@ -1,4 +1,4 @@
-"""Pi around the model call: check points (P-TRG-10), overflow recovery (P-OVF), stale usage, running state."""
+"""Pi around the model call: check points, overflow recovery, stale usage, running state."""
 
 from collections.abc import Sequence
 
@@ -84,7 +84,7 @@ COMPACTED = ["auto_compaction_start", "session_before_compact", "session_compact
         ("before_llm", ["AskModel", "RunTools"]),
     ],
 )
-def test_p_trg_10_over_the_threshold_with_a_call(point: str, order: list[str]) -> None:
+def test_check_when_the_answer_calls_a_tool_compacts_before_it_runs(point: str, order: list[str]) -> None:
     world = World([answer(190_000, ("c", "read", {}))], "S", "P")
     done = play(plain(5), world, ("check_point", point))
     assert world.kinds == order
@@ -92,7 +92,7 @@ def test_p_trg_10_over_the_threshold_with_a_call(point: str, order: list[str]) -
     assert [message.role for message in done.buffer.messages[-2:]] == ["assistant", "tool"]
 
 
-def test_p_trg_10_the_call_is_kept() -> None:
+def test_check_when_the_answer_calls_a_tool_keeps_the_call() -> None:
     done = play(plain(5), World([answer(190_000, ("c", "read", {}))], "S", "P"))
     assert done.buffer.messages[0].summary
     assert done.buffer.messages[-2].calls
@@ -181,7 +181,7 @@ def reported(message: Message, prompt: int, finish: str = "stop") -> PolicyInput
     return PolicyInput(reports=(CallReport(message.id, Usage(input=prompt), finish),))
 
 
-def test_p_ovf_7_usage_from_before_the_compaction_is_stale() -> None:
+def test_trigger_when_the_usage_is_older_than_the_compaction_does_not_fire() -> None:
     settings = POLICY.settings([KEEP])
     start = plain(6)
     moment = reported(start.messages[-1], 190_000)
@@ -245,7 +245,7 @@ def test_after_three_failures(mode: str, due: bool) -> None:
 # --- overflow
 
 
-def test_p_ovf_1_recovery() -> None:
+def test_overflow_when_the_model_refuses_is_recovered_once() -> None:
     world = World([OVERFLOW, answer()], "S")
     done = play(plain(4), world)
     assert world.kinds == ["AskModel", "Summarize", "AskModel"]
@@ -277,7 +277,7 @@ def test_another_error_is_no_overflow() -> None:
     assert names(done) == []
 
 
-def test_p_ovf_5_silent_overflow_drops_the_answer_and_tries_again() -> None:
+def test_silent_overflow_when_detected_drops_the_answer_and_tries_again() -> None:
     silent = Answer("", (assistant("cut"),), Usage(150_000, 60_000), "stop")
     world = World([silent, answer()], "S")
     done = play(plain(4), world)

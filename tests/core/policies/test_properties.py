@@ -28,7 +28,7 @@ MODES = st.sampled_from(["faithful", "safe"])
 WINDOWS = st.sampled_from([300, 1_000, 200_000])
 ANSWER = rehearsed(offline)
 SPLITS_PAIRS = {("learn-claude-code", "auto"), ("learn-claude-code", "manual")}
-"""L-AC-6: faithful mode may keep a result without its call."""
+"""Policies whose faithful mode may keep a result without its call."""
 ONE_TIER = [(name, tier.name) for name in POLICIES for tier in POLICIES[name].tiers]
 
 

@@ -1,4 +1,4 @@
-"""Pulse Coder's conformance cases C-TRG, C-SUM, C-FB, C-LP, by ID; and what its authors wish for beyond."""
+"""Pulse Coder: its trigger, summary, fallbacks and loop, and what its authors planned."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def turns(n: int) -> list[Message]:
 
 
 def tool_turns(n: int) -> list[Message]:
-    """Each with reasoning and a call, its result, and a text: the list of C-SUM-5."""
+    """Turns, each with reasoning and a call, its result, and a text."""
     found: list[Message] = []
     for i in range(1, n + 1):
         call = (Thinking("hm"), ToolCall(f"c{i}", "ls", {}))
@@ -75,13 +75,13 @@ def reason(outcome: Outcome[PulseState]) -> object:
 @pytest.mark.parametrize(
     ("messages", "force", "fires"),
     [
-        pytest.param(giants(191_962), False, False, id="C-TRG-1"),
-        pytest.param(giants(191_963), False, True, id="C-TRG-2"),
-        pytest.param([], False, False, id="C-TRG-3"),
-        pytest.param([], True, False, id="C-TRG-3 force"),
-        pytest.param(turns(6), True, False, id="C-TRG-4"),
-        pytest.param([assistant("a"), assistant("b")], True, False, id="C-TRG-5"),
-        pytest.param([user("x" * 192_000)], False, False, id="C-TRG-6"),
+        pytest.param(giants(191_962), False, False, id="below the trigger"),
+        pytest.param(giants(191_963), False, True, id="on the trigger"),
+        pytest.param([], False, False, id="no messages"),
+        pytest.param([], True, False, id="no messages, forced"),
+        pytest.param(turns(6), True, False, id="nothing older than the kept turns, forced"),
+        pytest.param([assistant("a"), assistant("b")], True, False, id="no user turn, forced"),
+        pytest.param([user("x" * 192_000)], False, False, id="one long turn"),
     ],
 )
 def test_trigger(messages: list[Message], force: bool, fires: bool) -> None:
@@ -121,7 +121,7 @@ def test_the_newest_prompt_counts_the_attempts() -> None:
 # --- split, summary
 
 
-def test_c_sum_1() -> None:
+def test_summary_when_seven_turns_exist_replaces_the_first() -> None:
     start = turns(7)
     whole = buffer(*start)
     script = Script("SUM")
@@ -140,13 +140,13 @@ def test_c_sum_1() -> None:
     assert outcome.changed == {start[0].id: "summarised", start[1].id: "summarised"}
 
 
-def test_c_sum_2() -> None:
+def test_summary_when_it_has_the_prefix_is_not_prefixed_again() -> None:
     outcome, _ = run(turns(8), "  [COMPACTED_CONTEXT] done ")
     assert said(outcome)[:2] == [("assistant", "[COMPACTED_CONTEXT] done"), ("user", "q3")]
 
 
 @pytest.mark.parametrize("mode", ["faithful", "safe"])
-def test_c_sum_3(mode: str) -> None:
+def test_leading_system_message_when_compacted_stays_only_in_safe_mode(mode: str) -> None:
     system = Message("s", "system", (Text("S"),))
     settings = POLICY.settings([("COMPACT_TRIGGER", "0"), ("mode", mode)])
     outcome, script = run([system, *turns(7)], "SUM", settings=settings)
@@ -164,7 +164,7 @@ def test_safe_keeps_the_system_message_in_a_fallback_too() -> None:
     assert said(outcome)[:2] == [("system", "S"), ("user", "q2")]
 
 
-def test_c_sum_4() -> None:
+def test_old_part_when_a_call_precedes_the_first_turn_includes_its_result() -> None:
     start = [assistant("", ("c", "ls", {})), result("c", "out"), *turns(7)]
     outcome, script = run(start, "SUM")
     need = script.needs[0]
@@ -173,13 +173,13 @@ def test_c_sum_4() -> None:
     assert said(outcome)[1] == ("user", "q2")
 
 
-def test_c_sum_5() -> None:
+def test_recent_turns_when_compacted_keep_calls_and_results() -> None:
     start = tool_turns(7)
     outcome, _ = run(start, "SUM")
     assert outcome.buffer.messages[1:] == tuple(start[4:])
 
 
-def test_c_sum_6() -> None:
+def test_summary_when_compacted_again_has_one_prefix() -> None:
     first, _ = run(turns(7), "ONE")
     second, script = run([*first.buffer.messages, *turns(1)], "TWO")
     need = script.needs[0]
@@ -200,7 +200,12 @@ def test_the_bare_prefix_is_blank_in_safe_mode_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [pytest.param(FAIL, id="C-FB-1"), pytest.param("  \n ", id="C-FB-2"), ContextWindowExceeded("no")]
+    "reply",
+    [
+        pytest.param(FAIL, id="the model fails"),
+        pytest.param("  \n ", id="a blank summary"),
+        ContextWindowExceeded("no"),
+    ],
 )
 def test_failed_summary(reply: object) -> None:
     start = turns(7)
@@ -211,7 +216,7 @@ def test_failed_summary(reply: object) -> None:
     assert len(outcome.buffer.messages) == 12
 
 
-def test_c_fb_3() -> None:
+def test_fallback_when_the_model_fails_prunes_calls_and_reasoning() -> None:
     outcome, _ = run(tool_turns(7), FAIL)
     assert said(outcome) == [pair for i in range(2, 8) for pair in (("user", f"q{i}"), ("assistant", f"r{i}"))]
     assert all(m.parts == (Text(m.text),) for m in outcome.buffer.messages)
@@ -222,8 +227,8 @@ def test_c_fb_3() -> None:
 @pytest.mark.parametrize(
     ("summary", "expected", "after"),
     [
-        pytest.param("y" * 127_941, None, 32_000, id="C-FB-4"),
-        pytest.param("y" * 127_942, "summary-too-large", 8, id="C-FB-5"),
+        pytest.param("y" * 127_941, None, 32_000, id="a summary as large as the target"),
+        pytest.param("y" * 127_942, "summary-too-large", 8, id="a summary larger than the target"),
     ],
 )
 def test_target(summary: str, expected: str | None, after: int) -> None:
@@ -235,7 +240,7 @@ def test_target(summary: str, expected: str | None, after: int) -> None:
 
 
 @pytest.mark.parametrize("pruned", [False, True])
-def test_c_fb_6(pruned: bool) -> None:
+def test_oversize_summary_when_pruning_is_off_keeps_calls(pruned: bool) -> None:
     settings = POLICY.settings([("COMPACT_TRIGGER", "0"), ("prune_on_oversize", str(pruned))])
     start = tool_turns(7)
     outcome, _ = run(start, "y" * 200_000, settings=settings)
@@ -245,7 +250,7 @@ def test_c_fb_6(pruned: bool) -> None:
     assert any(m.calls for m in kept) is not pruned
 
 
-def test_c_fb_7() -> None:
+def test_oversize_summary_when_the_recent_turns_exceed_the_target_keeps_them() -> None:
     start = [*turns(1), *(user("x" * 40_000) for _ in range(6))]
     outcome, _ = run(start, "SUM")
     assert reason(outcome) == "summary-too-large"
@@ -259,7 +264,7 @@ def test_c_fb_7() -> None:
     assert outcome.buffer.messages == (giant[-1],)
 
 
-def test_c_fb_8() -> None:
+def test_summary_when_the_user_cancels_has_no_fallback() -> None:
     def stop(need: Need) -> Answer:
         raise Cancelled("stopped")
 
@@ -331,7 +336,7 @@ def play(start: list[Message], world: World, **values: Any) -> AgentLoop:
     return play_loop(POLICY, buffer(*start), world, settings)
 
 
-def test_c_lp_1() -> None:
+def test_loop_when_the_list_is_written_back_compacts_once() -> None:
     world = World(stop())
     done = play(turns(7), world, COMPACT_TRIGGER=0)
     assert (done.running.attempts, len(done.events), done.text) == (1, 1, "done")
@@ -339,7 +344,7 @@ def test_c_lp_1() -> None:
     assert len(world.asked[0].messages) == 13
 
 
-def test_c_lp_2() -> None:
+def test_loop_when_the_list_is_not_written_back_compacts_twice() -> None:
     world = World(stop())
     start = turns(7)
     done = play(start, world, COMPACT_TRIGGER=0, write_back=False)
@@ -347,7 +352,7 @@ def test_c_lp_2() -> None:
     assert [buffer.messages for buffer in world.asked] == [tuple(start)]
 
 
-def test_c_lp_3() -> None:
+def test_loop_when_the_answer_is_cut_off_compacts_by_force() -> None:
     world = World(length("half"), stop())
     done = play(turns(7), world)
     assert [event.fields["trigger"] for event in done.events] == ["length-retry"]
@@ -356,19 +361,19 @@ def test_c_lp_3() -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), [("", "Context limit reached."), ("half", "half")])
-def test_c_lp_4(text: str, expected: str) -> None:
+def test_loop_when_nothing_is_old_says_that_the_limit_is_reached(text: str, expected: str) -> None:
     world = World(length(text))
     done = play(turns(3), world)
     assert (done.text, done.events, len(world.asked)) == (expected, (), 1)
 
 
-def test_c_lp_5() -> None:
+def test_loop_when_answers_are_cut_off_again_ends_without_old_turns() -> None:
     world = World(length(), length())
     done = play(turns(7), world)
     assert (done.text, len(done.events), len(world.asked)) == ("Context limit reached.", 1, 2)
 
 
-def test_c_lp_5b() -> None:
+def test_loop_when_cut_off_without_write_back_compacts_twice() -> None:
     world = World(length("one"), length("two"), length("three"))
     done = play(turns(7), world, write_back=False)
     assert (done.text, len(done.events), len(world.asked)) == ("three", 2, 3)

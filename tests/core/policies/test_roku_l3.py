@@ -1,4 +1,4 @@
-"""Roku's conformance cases R-SEG, R-L3A and R-L3B, by ID."""
+"""Roku's L3: the segment, remote compaction and the four-section summary."""
 
 import pytest
 
@@ -48,13 +48,13 @@ def seg9() -> Buffer:
 @pytest.mark.parametrize(
     ("start", "half", "tail"),
     [
-        pytest.param(plain(2), 1, 1, id="R-SEG-1"),
-        pytest.param(plain(10), 6, 2, id="R-SEG-3"),
-        pytest.param(plain(12), 7, 4, id="R-SEG-4"),
-        pytest.param(seg5(), 2, 1, id="R-SEG-5"),
-        pytest.param(seg6(), 4, 1, id="R-SEG-6"),
-        pytest.param(seg7(), 11, 13, id="R-SEG-7"),
-        pytest.param(seg9(), 4, 1, id="R-SEG-9"),
+        pytest.param(plain(2), 1, 1, id="two messages"),
+        pytest.param(plain(10), 6, 2, id="ten messages"),
+        pytest.param(plain(12), 7, 4, id="twelve messages"),
+        pytest.param(seg5(), 2, 1, id="a result at the split"),
+        pytest.param(seg6(), 4, 1, id="parallel results at the split"),
+        pytest.param(seg7(), 11, 13, id="many results"),
+        pytest.param(seg9(), 4, 1, id="a message between results"),
     ],
 )
 def test_segments(start: Buffer, half: int, tail: int) -> None:
@@ -62,11 +62,11 @@ def test_segments(start: Buffer, half: int, tail: int) -> None:
     assert find_tail_split(start.messages, RokuSettings()) == tail
 
 
-def test_r_seg_9_safe() -> None:
+def test_segment_when_a_message_separates_results_walks_back_in_safe_mode() -> None:
     assert find_half_split(seg9().messages, RokuSettings(mode="safe")) == 2
 
 
-def test_r_seg_8_nothing_to_compact() -> None:
+def test_l3_when_nothing_can_be_removed_leaves_the_buffer() -> None:
     start = buffer(user("u" * 4), assistant("", ("c", "R", {})), result("c", "x" * 2945))
     start = start.with_messages([start.messages[0], start.messages[1], result("c", "x" * 2945)])
     outcome, script = run("L3", start)
@@ -83,7 +83,7 @@ def test_r_seg_8_nothing_to_compact() -> None:
 REMOTE = PolicyInput(3, remote=True)
 
 
-def test_r_l3a_1_success() -> None:
+def test_l3a_when_the_provider_compacts_inserts_its_messages() -> None:
     history = tuple(StepRecord(i) for i in range(10))
     answer = Answer(messages=(assistant("sum"),), usage=Usage(input=900, output=50))
     outcome, script = run("L3", plain(10), answer, moment=REMOTE, running=RokuState(history=history))
@@ -102,10 +102,12 @@ def test_r_l3a_1_success() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        pytest.param(Timeout("90 s"), id="R-L3A-2"),
+        pytest.param(Timeout("90 s"), id="timeout"),
         pytest.param(ProviderFailure("forbidden", 403), id="403"),
         pytest.param(ContextWindowExceeded("too long"), id="400"),
-        pytest.param(Answer(messages=(Message("o", "assistant", (Opaque("compaction", {}),)),)), id="R-L3A-4"),
+        pytest.param(
+            Answer(messages=(Message("o", "assistant", (Opaque("compaction", {}),)),)), id="only opaque items"
+        ),
     ],
 )
 def test_l3a_failure_is_mechanical_and_never_l3b(reply: object) -> None:
@@ -126,7 +128,7 @@ def test_l3a_opaque_can_be_kept() -> None:
     assert isinstance(outcome.buffer.messages[1].parts[0], Opaque)
 
 
-def test_r_l3a_8_thinking_is_stripped() -> None:
+def test_l3a_when_messages_hold_thinking_strips_it() -> None:
     start = plain(10)
     first = assistant("<thinking>t</thinking>Hi")
     start = start.with_messages([start.messages[0], first, *start.messages[2:]])
@@ -160,13 +162,13 @@ def test_thinking_is_stripped_at_the_very_start_only(text: str, left: str) -> No
     assert any(event.name == "ReasoningContentStripped" for event in outcome.events) is (text != left)
 
 
-def test_r_l3a_9_not_remote_capable() -> None:
+def test_l3_when_the_provider_cannot_compact_runs_l3b() -> None:
     _, script = run("L3", plain(10), OK4)
     assert [type(need) for need in script.needs] == [Summarize]
 
 
 @pytest.mark.parametrize(("k", "fires"), [(2944, False), (2945, True)])
-def test_r_l3a_10_watermark(k: int, fires: bool) -> None:
+def test_l3_when_exactly_on_the_line_does_not_fire(k: int, fires: bool) -> None:
     start = at_601(k)
     assert raw_tokens(start) == (751 if fires else 750)
     settings = POLICY.settings([("mid_water_trigger_ratio", "0.9")], 1000)
@@ -178,9 +180,9 @@ def test_r_l3a_10_watermark(k: int, fires: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(OK4, id="R-L3B-1"),
-        pytest.param("\n".join(reversed(OK4.split("\n"))), id="R-L3B-4-reversed"),
-        pytest.param("Goal:\nAccomplished:\nKey Decisions:\nRelevant Files:", id="R-L3B-4-empty"),
+        pytest.param(OK4, id="four sections"),
+        pytest.param("\n".join(reversed(OK4.split("\n"))), id="four sections in reverse order"),
+        pytest.param("Goal:\nAccomplished:\nKey Decisions:\nRelevant Files:", id="four empty sections"),
     ],
 )
 def test_l3b_success(text: str) -> None:
@@ -200,7 +202,9 @@ def test_l3b_success(text: str) -> None:
     ("reply", "error"),
     [
         pytest.param(
-            "goal: g\nAccomplished: a\nKey Decisions: k\nRelevant Files: r", "contract_violation", id="R-L3B-5"
+            "goal: g\nAccomplished: a\nKey Decisions: k\nRelevant Files: r",
+            "contract_violation",
+            id="a header in lower case",
         ),
         pytest.param("  \n", "provider_failure", id="blank"),
         pytest.param(Timeout("300 s"), "provider_failure", id="timeout"),
@@ -218,9 +222,9 @@ def test_l3b_failure(reply: object, error: str) -> None:
     ("removed", "sizes", "retries"),
     [
         (1, [1], 1), (2, [2, 1], 2), (4, [4, 2, 1], 3), (7, [7, 3, 1], 3), (15, [15, 7, 3, 1], 3),
-        pytest.param(8, [8, 4, 2, 1], 3, id="R-L3B-9"),
-        pytest.param(100, [100, 50, 25, 12], 3, id="R-L3B-10"),
-        pytest.param(3, [3, 1], 2, id="R-L3B-11"),
+        pytest.param(8, [8, 4, 2, 1], 3, id="eight messages"),
+        pytest.param(100, [100, 50, 25, 12], 3, id="a hundred messages"),
+        pytest.param(3, [3, 1], 2, id="three messages"),
     ],
 )  # fmt: skip
 def test_l3b_drop_oldest(removed: int, sizes: list[int], retries: int) -> None:
@@ -233,7 +237,7 @@ def test_l3b_drop_oldest(removed: int, sizes: list[int], retries: int) -> None:
     assert f"[{removed} messages compacted]" in outcome.buffer.messages[1].text
 
 
-def test_r_l3b_13() -> None:
+def test_l3b_when_the_retry_fails_reports_one_retry() -> None:
     outcome, script = run("L3", plain(10), ContextWindowExceeded("long"), ProviderFailure("down", 500))
     assert len(script.needs) == 2
     assert (outcome.error, outcome.events[1].fields["drop_oldest_retries"]) == ("provider_failure", 1)

@@ -50,7 +50,7 @@ def buffers(draw: st.DrawFn) -> Buffer:
 
 
 def pairs_hold(buffer: Buffer) -> bool:
-    """valid(buffer) of spec 0.3."""
+    """Would a provider take the buffer's calls and results?"""
     called: set[str] = set()
     answered: set[str] = set()
     for message in buffer.messages:

@@ -1,4 +1,4 @@
-"""Roku's conformance cases R-L0, R-L1 and R-L2, by ID."""
+"""Roku's L0, L1 and L2."""
 
 import pytest
 
@@ -25,12 +25,12 @@ from tests.core.policies.roku_tiers import MOMENT, W1000, at_601, names, run
 @pytest.mark.parametrize(
     ("k", "body", "scale", "cleared", "freed"),
     [
-        pytest.param(0, "", 1.0, 0, 0, id="R-L0-1"),
-        pytest.param(3, "x" * 400, 1.0, 0, 0, id="R-L0-2"),
-        pytest.param(4, "x" * 400, 1.0, 1, 91, id="R-L0-3"),
-        pytest.param(10, "x" * 400, 1.0, 7, 637, id="R-L0-4"),
-        pytest.param(4, "x" * 400, 2.0, 1, 182, id="R-L0-8-high"),
-        pytest.param(4, "x" * 400, 0.5, 1, 46, id="R-L0-8-low"),
+        pytest.param(0, "", 1.0, 0, 0, id="no results"),
+        pytest.param(3, "x" * 400, 1.0, 0, 0, id="as many as stay"),
+        pytest.param(4, "x" * 400, 1.0, 1, 91, id="one more than stay"),
+        pytest.param(10, "x" * 400, 1.0, 7, 637, id="ten results"),
+        pytest.param(4, "x" * 400, 2.0, 1, 182, id="a scale of 2"),
+        pytest.param(4, "x" * 400, 0.5, 1, 46, id="a scale of 0.5"),
     ],
 )
 def test_l0(k: int, body: str, scale: float, cleared: int, freed: int) -> None:
@@ -46,7 +46,7 @@ def test_l0(k: int, body: str, scale: float, cleared: int, freed: int) -> None:
     assert not again.events
 
 
-def test_r_l0_5_small_results() -> None:
+def test_l0_when_results_are_small_keeps_them() -> None:
     bodies = ["ok", "y" * 33, "z" * 34, *["x" * 400] * 3]
     start = buffer(user("g"), *(result(f"c{i}", body) for i, body in enumerate(bodies)))
     outcome, _ = run("L0", start)
@@ -54,7 +54,7 @@ def test_r_l0_5_small_results() -> None:
     assert not outcome.events
 
 
-def test_r_l0_7_structured_body() -> None:
+def test_l0_when_a_result_is_json_counts_it_by_its_own_ratio() -> None:
     body = '{"a": "' + "x" * 391 + '"}'
     assert len(body) == 400
     start = buffer(user("g"), result("c0", body), *(result(f"c{i}", "x" * 40) for i in (1, 2, 3)))
@@ -62,7 +62,7 @@ def test_r_l0_7_structured_body() -> None:
     assert outcome.events[0].fields["freed_tokens"] == 191
 
 
-def test_r_l0_9_error_flag_stays() -> None:
+def test_l0_when_a_result_is_an_error_keeps_the_flag() -> None:
     start = buffer(user("g"), result("c0", "e" * 400, error=True), *(result(f"c{i}", "x") for i in (1, 2, 3)))
     outcome, _ = run("L0", start)
     cleared = outcome.buffer.messages[1].result
@@ -70,14 +70,14 @@ def test_r_l0_9_error_flag_stays() -> None:
     assert (cleared.content, cleared.is_error, cleared.call_id) == (PLACEHOLDER, True, "c0")
 
 
-def test_r_l0_10_parallel_calls() -> None:
+def test_l0_when_calls_are_parallel_clears_the_oldest() -> None:
     calls: list[tuple[str, str, Json]] = [(f"c{i}", "Read", {}) for i in range(4)]
     start = buffer(user("g"), assistant("", *calls), *(result(f"c{i}", "x" * 400) for i in range(4)))
     outcome, _ = run("L0", start)
     assert [text == PLACEHOLDER for text in texts(outcome.buffer.messages)[2:]] == [True, False, False, False]
 
 
-def test_r_l0_11_raw_before_and_after() -> None:
+def test_l0_when_it_clears_reports_the_freed_tokens() -> None:
     messages: list[Message] = [user("s")]
     for i in range(4):
         messages += [assistant("c", (f"c{i}", "Bash", {"c": i})), result(f"c{i}", "x" * 2000)]
@@ -106,7 +106,7 @@ COLLAPSED = (
 )
 
 
-def test_r_l1_1_and_r_l2_2() -> None:
+def test_l1_when_there_is_no_memory_collapses_the_older_half() -> None:
     for tier in ("L1", "L2"):
         outcome, _ = run(tier, conv(6))
         assert len(outcome.buffer.messages) == 8
@@ -122,7 +122,7 @@ def held_pair() -> Buffer:
     )  # fmt: skip
 
 
-def test_r_l1_4_pair_is_kept() -> None:
+def test_l1_when_the_split_would_separate_a_pair_moves_back() -> None:
     outcome, _ = run("L1", held_pair())
     assert outcome.events[0].fields["messages_collapsed"] == 2
     assert len(outcome.buffer.messages) == 5
@@ -131,7 +131,7 @@ def test_r_l1_4_pair_is_kept() -> None:
     assert outcome.buffer.messages[3].result
 
 
-def test_r_l1_5_noop() -> None:
+def test_l1_when_nothing_can_be_removed_does_nothing() -> None:
     start = buffer(user("g"), assistant("", *((f"c{i}", "Read", {}) for i in range(4))),
                    *(result(f"c{i}", "r") for i in range(4)))  # fmt: skip
     outcome, _ = run("L1", start)
@@ -140,7 +140,7 @@ def test_r_l1_5_noop() -> None:
 
 
 @pytest.mark.parametrize(("k", "raw", "fires"), [(2344, 600, False), (2345, 601, True)])
-def test_r_l1_6_strictly_above(k: int, raw: int, fires: bool) -> None:
+def test_l1_when_exactly_on_the_line_does_not_fire(k: int, raw: int, fires: bool) -> None:
     start = at_601(k)
     assert raw_tokens(start) == raw
     outcomes = drive(POLICY.run_due(PolicyContext(start, W1000, RokuState(), MOMENT)), Script())
@@ -148,14 +148,14 @@ def test_r_l1_6_strictly_above(k: int, raw: int, fires: bool) -> None:
     assert next(v for v in POLICY.due(PolicyContext(start, W1000, RokuState(), MOMENT)) if v.tier == "L1").due is fires
 
 
-def test_r_l1_7_no_gain_guard() -> None:
+def test_l1_when_it_would_not_shrink_the_buffer_is_skipped_in_safe_mode() -> None:
     outcome, _ = run("L1", at_601(2345))
     assert (len(outcome.buffer.messages), raw_tokens(outcome.buffer)) == (3, 623)
     safe, _ = run("L1", at_601(2345), settings=POLICY.settings([("mode", "safe")], 1000))
     assert raw_tokens(safe.buffer) == 601
 
 
-def test_r_l1_8_digest() -> None:
+def test_digest_of_all_kinds_of_messages_has_a_line_each() -> None:
     messages = [
         user("a" * 121), assistant("", ("1", "Read", {})), result("1", "e" * 101, error=True),
         assistant("ok"), result("2", ""),
@@ -170,38 +170,38 @@ def test_r_l1_8_digest() -> None:
     ]
 
 
-def test_r_l1_9_cut() -> None:
+def test_cut_to_bytes_keeps_whole_characters() -> None:
     assert cut_to_bytes("中" * 50, 120) == "中" * 40 + "…"
     assert cut_to_bytes("a" * 120, 120) == "a" * 120
     assert cut_to_bytes("中" * 41, 121) == "中" * 40 + "…"
 
 
-def test_r_l1_10() -> None:
+def test_l1_when_ten_messages_alternate_collapses_five() -> None:
     assert raw_tokens(plain(10)) == 1040
     outcome, _ = run("L1", plain(10))
     inserted = outcome.buffer.messages[1].text
     assert (len(inserted.encode()), raw_tokens(outcome.buffer)) == (740, 709)
 
 
-def test_r_l2_1() -> None:
+def test_l2_when_there_is_a_summary_replaces_the_older_half() -> None:
     outcome, _ = run("L2", conv(6), moment=PolicyInput(3, summary="S"))
     assert len(outcome.buffer.messages) == 8
     assert outcome.buffer.messages[1].text == "[Session memory summary]\nS"
     assert [(e.name, e.fields["messages_replaced"]) for e in outcome.events] == [("MidCompactLayer2Ran", 6)]
 
 
-def test_r_l2_3() -> None:
+def test_l2_when_the_split_would_separate_a_pair_moves_back() -> None:
     outcome, _ = run("L2", held_pair(), moment=PolicyInput(3, summary="S"))
     assert outcome.events[0].fields["messages_replaced"] == 2
 
 
-def test_r_l2_4_noop() -> None:
+def test_l2_when_nothing_can_be_removed_does_nothing() -> None:
     start = buffer(user("a"), assistant("b"))
     outcome, _ = run("L2", start, moment=PolicyInput(3, summary="S"))
     assert outcome.buffer is start
 
 
-def test_r_l2_5_blank_summary_is_none() -> None:
+def test_l2_when_the_summary_is_blank_runs_l1() -> None:
     outcome, _ = run("L2", conv(6), moment=PolicyInput(3, summary="   "))
     assert names(outcome) == ["MidCompactLayer1Ran"]
 

@@ -1,4 +1,4 @@
-"""Roku's conformance cases R-L4, R-BRK, R-HIS, R-CB, R-OS, R-TB, and the turn around them, by ID."""
+"""Roku's turn: L4, the breaker, the history, cache breaks, truncated answers and the tool budget."""
 
 from dataclasses import replace
 
@@ -72,7 +72,7 @@ def names(done: TurnResult[RokuState]) -> list[str]:
 # --- L4
 
 
-def test_r_l4_1_overflow_then_ok() -> None:
+def test_l4_when_the_model_refuses_once_compacts_and_asks_again() -> None:
     world = World([CWE, DONE], OK4)
     done = play(plain(10, "hi"), world, RokuSettings())
     assert names(done)[:3] == ["ReactiveCompactTriggered", "AutoCompactSummarizerCalled", "CompactComplete"]
@@ -81,21 +81,21 @@ def test_r_l4_1_overflow_then_ok() -> None:
     assert not done.error
 
 
-def test_r_l4_2_second_overflow_fails() -> None:
+def test_l4_when_the_model_refuses_twice_fails() -> None:
     world = World([CWE, CWE], OK4, OK4)
     done = play(plain(10, "hi"), world)
     assert (len(world.asked), names(done).count("ReactiveCompactTriggered")) == (2, 1)
     assert done.error
 
 
-def test_r_l4_3_other_error_after_overflow() -> None:
+def test_l4_when_another_error_follows_fails() -> None:
     world = World([CWE, FAIL], OK4)
     done = play(plain(10, "hi"), world)
     assert done.error == "down"
     assert names(done).count("CompactComplete") == 1
 
 
-def test_r_l4_5_nothing_to_compact() -> None:
+def test_l4_when_nothing_can_be_removed_asks_again() -> None:
     world = World([CWE, DONE])
     done = play(plain(2, "hi"), world)
     assert len(world.asked) == 2
@@ -103,7 +103,7 @@ def test_r_l4_5_nothing_to_compact() -> None:
     assert not done.error
 
 
-def test_r_l4_6_mid_tier_is_skipped_and_l0_runs_in_the_retry() -> None:
+def test_l4_when_it_retries_skips_the_mid_tier_and_runs_l0() -> None:
     start = build(8, "x" * 2000)
     settings = POLICY.settings([("microcompact_retain_recent", "3")], 1200)
     done = play(start, World([CWE, DONE], OK4, OK4, OK4), settings)
@@ -113,7 +113,7 @@ def test_r_l4_6_mid_tier_is_skipped_and_l0_runs_in_the_retry() -> None:
     assert "L1" not in tiers[tiers.index("L4") :]
 
 
-def test_r_l4_7_breaker_open_is_mechanical() -> None:
+def test_l4_when_the_breaker_is_open_makes_a_digest() -> None:
     world = World([CWE, DONE])
     done = play(plain(10), world, RokuSettings(), RokuState(breaker=Breaker(3, True)))
     assert done.buffer.messages[1].text.startswith("[5 messages compacted]\n")
@@ -121,7 +121,7 @@ def test_r_l4_7_breaker_open_is_mechanical() -> None:
     assert names(done)[:2] == ["ReactiveCompactTriggered", "CompactComplete"]
 
 
-def test_r_l4_8_other_error_first() -> None:
+def test_turn_when_the_model_fails_otherwise_compacts_nothing() -> None:
     world = World([FAIL])
     done = play(plain(10, "hi"), world)
     assert (done.error, len(world.asked), names(done)) == ("down", 1, [])
@@ -145,13 +145,13 @@ def compactions(
     return running, seen
 
 
-def test_r_brk_1_success_resets() -> None:
+def test_breaker_when_a_compaction_succeeds_resets() -> None:
     running, seen = compactions(FAIL, FAIL, OK4, FAIL, FAIL)
     assert running.breaker == Breaker(2, False)
     assert "AutoCompactCircuitBreakerTripped" not in seen
 
 
-def test_r_brk_2_and_3_opens_on_the_third_and_stays() -> None:
+def test_breaker_when_three_compactions_fail_opens_and_stays() -> None:
     running, seen = compactions(FAIL, FAIL, FAIL)
     assert running.breaker.open
     assert seen[-4:] == [
@@ -168,13 +168,13 @@ def test_r_brk_2_and_3_opens_on_the_third_and_stays() -> None:
     assert not script.needs
 
 
-def test_r_brk_4_nothing_to_compact_is_neutral() -> None:
+def test_breaker_when_nothing_can_be_removed_does_not_count() -> None:
     running, _ = compactions(FAIL, None, FAIL)
     assert running.breaker == Breaker(2, False)
     assert compactions(FAIL, running=running)[0].breaker.open
 
 
-def test_r_brk_5_kinds_count_together() -> None:
+def test_breaker_when_failures_differ_counts_them_together() -> None:
     running, _ = compactions(FAIL, remote=True)
     reacted = drive(
         POLICY.tier("L4", PolicyContext(plain(10), W1000, running, PolicyInput(1, overflow="x"))), Script(FAIL)
@@ -183,7 +183,7 @@ def test_r_brk_5_kinds_count_together() -> None:
     assert running.breaker.open
 
 
-def test_r_brk_6_no_recovery_upstream_and_ours_when_set() -> None:
+def test_breaker_when_turns_go_well_recovers_only_if_set() -> None:
     opened = RokuState(breaker=Breaker(3, True))
     running = opened
     for _ in range(50):
@@ -195,11 +195,11 @@ def test_r_brk_6_no_recovery_upstream_and_ours_when_set() -> None:
         assert opened.breaker.open is expected
 
 
-def test_r_brk_7_new_session() -> None:
+def test_breaker_when_a_session_begins_is_closed() -> None:
     assert POLICY.fresh(RokuSettings()).breaker == Breaker(0, False)
 
 
-def test_r_brk_8_history_failure_does_not_count() -> None:
+def test_breaker_when_the_history_summary_fails_does_not_count() -> None:
     running = RokuState(history=tuple(StepRecord(i) for i in range(12)))
     outcome = drive(POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))), Script(OK4, FAIL))
     assert outcome.running.breaker == Breaker()
@@ -209,7 +209,7 @@ def test_r_brk_8_history_failure_does_not_count() -> None:
 # --- history
 
 
-def test_r_his_3_text() -> None:
+def test_history_when_summarised_mechanically_has_a_line_a_step() -> None:
     removed = [StepRecord(1, "Read", "look at file", "tool", True, "done"), StepRecord(2, None, "r")]
     assert write_mechanical_summary(removed) == (
         "[Compact summary — 2 steps discarded]\n"
@@ -221,11 +221,11 @@ def test_r_his_3_text() -> None:
 @pytest.mark.parametrize(
     ("new", "old", "limit", "unit", "expected"),
     [
-        pytest.param("new", "abc", 4000, "chars", "new\n\nabc", id="R-HIS-5"),
-        pytest.param("new", "abc", 7, "chars", "new\n\nab", id="R-HIS-5-cut"),
-        pytest.param("n" * 30, "OLD", 20, "chars", "n" * 20, id="R-HIS-6"),
-        pytest.param("中" * 10, "", 10, "chars", "中" * 10, id="R-HIS-7-chars"),
-        pytest.param("中" * 10, "", 10, "bytes", "中" * 3, id="R-HIS-7-bytes"),
+        pytest.param("new", "abc", 4000, "chars", "new\n\nabc", id="joined"),
+        pytest.param("new", "abc", 7, "chars", "new\n\nab", id="joined and cut"),
+        pytest.param("n" * 30, "OLD", 20, "chars", "n" * 20, id="longer than the limit"),
+        pytest.param("中" * 10, "", 10, "chars", "中" * 10, id="Chinese by characters"),
+        pytest.param("中" * 10, "", 10, "bytes", "中" * 3, id="Chinese by bytes"),
     ],
 )
 def test_working_summary(new: str, old: str, limit: int, unit: str, expected: str) -> None:
@@ -234,7 +234,7 @@ def test_working_summary(new: str, old: str, limit: int, unit: str, expected: st
 
 
 @pytest.mark.parametrize("reply", ["  ", FAIL], ids=["blank", "raises"])
-def test_r_his_8_falls_back_to_mechanical(reply: object) -> None:
+def test_history_when_the_model_fails_is_summarised_mechanically(reply: object) -> None:
     running = RokuState(history=tuple(StepRecord(i) for i in range(9)))
     outcome = drive(
         POLICY.tier("L3", PolicyContext(plain(10), W1000, running, PolicyInput(1))),
@@ -257,7 +257,7 @@ def test_history_by_the_model_and_after_remote_only_when_set() -> None:
     assert [type(need) for need in script.needs] == [RemoteCompact, Summarize]
 
 
-def test_r_his_9_boundary_counts_in_faithful_only() -> None:
+def test_history_when_it_begins_with_a_boundary_counts_it_only_in_faithful_mode() -> None:
     records = (make_boundary(0, [StepRecord(0)], "t"), *(StepRecord(i) for i in range(8)))
     removed, kept = split_records(records, RokuSettings())
     assert (len(removed), len(kept)) == (1, 8)
@@ -275,8 +275,8 @@ def detector(baseline: int) -> Detector:
 @pytest.mark.parametrize(
     ("before", "now", "lost"),
     [
-        pytest.param(50_000, 47_500, None, id="R-CB-1"),
-        pytest.param(3_000, 1_500, None, id="R-CB-4"),
+        pytest.param(50_000, 47_500, None, id="exactly 5%"),
+        pytest.param(3_000, 1_500, None, id="below 2,000 tokens"),
         pytest.param(50_000, 47_499, 2_501, id="just over 5%"),
         pytest.param(50_000, 60_000, None, id="no drop"),
     ],
@@ -287,7 +287,7 @@ def test_cache_break(before: int, now: int, lost: int | None) -> None:
     assert (found.tokens_lost if found else None) == lost
 
 
-def test_r_cb_5_notified() -> None:
+def test_cache_detector_when_a_compaction_is_announced_skips_one_answer() -> None:
     state = detector(50_000).notify_compaction()
     seen = []
     for cache_read in (0, 40_000, 10_000):
@@ -296,7 +296,7 @@ def test_r_cb_5_notified() -> None:
     assert seen == [None, None, 30_000]
 
 
-def test_r_cb_7_and_8_components() -> None:
+def test_cache_break_when_tools_and_model_change_names_both() -> None:
     changed = detector(50_000).record_prompt_state(Prompt("s", (Tool("t", {"a": 2}),)), "n")
     _, found = changed.check_response(10_000)
     assert found is not None
@@ -321,7 +321,7 @@ CUT = Answer(messages=(assistant("cut"),), usage=Usage(input=10), finish="max_to
 SLOT = PolicyInput(1, max_tokens=2048, output_ceiling=8192)
 
 
-def test_r_os_1_escalates_once() -> None:
+def test_answer_when_truncated_is_asked_for_once_more() -> None:
     world = World([CUT, DONE])
     done = play(plain(2, "hi"), world, moment=SLOT)
     assert [ask.max_tokens for ask in world.asked] == [2048, 8192]
@@ -335,9 +335,15 @@ def test_r_os_1_escalates_once() -> None:
 @pytest.mark.parametrize(
     ("moment", "replies", "told", "calls"),
     [
-        pytest.param(replace(SLOT, output_cap=False), [CUT], "OutputSlotEscalationUnsupported", 1, id="R-OS-2"),
-        pytest.param(replace(SLOT, output_ceiling=2048), [CUT], None, 1, id="R-OS-3"),
-        pytest.param(SLOT, [CUT, FAIL], "OutputSlotEscalated", 2, id="R-OS-4"),
+        pytest.param(
+            replace(SLOT, output_cap=False),
+            [CUT],
+            "OutputSlotEscalationUnsupported",
+            1,
+            id="the provider sets no limit",
+        ),
+        pytest.param(replace(SLOT, output_ceiling=2048), [CUT], None, 1, id="already at the ceiling"),
+        pytest.param(SLOT, [CUT, FAIL], "OutputSlotEscalated", 2, id="the repeat fails"),
     ],
 )
 def test_output_slot_keeps_the_first(moment: PolicyInput, replies: list[Answer], told: str | None, calls: int) -> None:
@@ -348,7 +354,7 @@ def test_output_slot_keeps_the_first(moment: PolicyInput, replies: list[Answer],
     assert [name for name in names(done) if name.startswith("OutputSlot")] == ([told] if told else [])
 
 
-def test_r_os_5_no_third_call() -> None:
+def test_answer_when_the_repeat_is_truncated_is_kept() -> None:
     again = Answer(messages=(assistant("cut again"),), finish="length")
     world = World([CUT, again])
     done = play(plain(2, "hi"), world, moment=SLOT)
@@ -356,7 +362,7 @@ def test_r_os_5_no_third_call() -> None:
 
 
 @pytest.mark.parametrize(("size", "exceeded"), [(800_000, False), (800_001, True)])
-def test_r_tb_1_budget_is_a_notice(size: int, exceeded: bool) -> None:
+def test_tool_budget_when_exceeded_is_only_reported(size: int, exceeded: bool) -> None:
     call = Answer(messages=(assistant("", ("c", "Read", {})),), usage=Usage(input=1))
     done = play(plain(2, "hi"), World([call], tools="x" * size), RokuSettings(context_window_tokens=2_000_000))
     event = next(event for event in done.events if event.name == "ToolBudgetCheck")
@@ -364,14 +370,14 @@ def test_r_tb_1_budget_is_a_notice(size: int, exceeded: bool) -> None:
     assert done.buffer.messages[-1].result is not None
 
 
-def test_r_tb_2_no_tools_no_check() -> None:
+def test_tool_budget_when_no_tool_ran_is_not_checked() -> None:
     assert "ToolBudgetCheck" not in names(play(plain(2, "hi"), World([DONE])))
 
 
 # --- order and placement
 
 
-def test_r_cal_8_event_is_sent_without_usage() -> None:
+def test_calibration_event_when_no_usage_is_reported_is_sent() -> None:
     done = play(plain(2, "hi"), World([Answer(messages=(assistant("x"),))]))
     event = next(event for event in done.events if event.name == "EstimatorCalibrated")
     assert (event.fields["prompt_tokens"], event.fields["scale"]) == (0, 1.0)
