@@ -22,6 +22,8 @@ _MB = 1_000_000
 _BEFORE_IDLE_S, _IDLE_S = 5.0, 10.0
 _SINGLES, _SINGLE_S = 6, 4.0
 _PATIENCE_S = 120.0
+_CALM_S, _CALM_SHARE = 3.0, 0.03
+"""Seconds, and share of a core, in which a window that has nothing to do uses no more."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class FollowingReport:
     """Share of one core that the window used while the file grew."""
     idle_share: float = 0.0
     """The same from five seconds after the last byte on."""
+    calm: float = 0.0
+    """Seconds from then until it did nothing any more."""
     single: float = 0.0
     """Seconds of processor time for one request that was appended to the resting file, the median."""
     single_late: float = 0.0
@@ -198,6 +202,7 @@ def run_following(
         report.settled = window.wait_for(growing.requests)
         _note_lags(report, growing, window.reports, began, ended)
         report.idle_share = _idle_share(window)
+        report.calm = _wait_until_calm(window)
         _append_singles(report, growing, window)
     finally:
         window.end()
@@ -224,6 +229,17 @@ def _idle_share(window: FollowedWindow) -> float:
     return (window.cpu - cpu) / (time.monotonic() - began)
 
 
+def _wait_until_calm(window: FollowedWindow) -> float:
+    """Wait until the window does nothing any more; return the seconds that it took."""
+    began = time.monotonic()
+    while time.monotonic() - began < _PATIENCE_S:
+        cpu = window.cpu
+        time.sleep(_CALM_S)
+        if window.cpu - cpu < _CALM_SHARE * _CALM_S:
+            break
+    return time.monotonic() - began
+
+
 def _append_singles(report: FollowingReport, growing: GrowingFile, window: FollowedWindow) -> None:
     costs, late = [], []
     for _ in range(_SINGLES):
@@ -231,5 +247,5 @@ def _append_singles(report: FollowingReport, growing: GrowingFile, window: Follo
         growing.append_request()
         late.append(window.wait_for(growing.requests))
         time.sleep(max(0.0, began + _SINGLE_S - time.monotonic()))
-        costs.append(window.cpu - cpu - report.idle_share * _SINGLE_S)
+        costs.append(window.cpu - cpu)
     report.single, report.single_late = median(costs), median(late)

@@ -6,6 +6,7 @@ hangs on follows, of the chosen policy among its settings, of the scale under an
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from itertools import compress, count
 from typing import get_type_hints
 
 from inspector.core.errors import InspectorError
@@ -198,11 +199,11 @@ def firings(state: State) -> tuple[Firing, ...]:
 
 def _firing(line: GaugeLine, tokens: Sequence[int]) -> Firing:
     least = line.watermark.least  # asked once: there may be very many requests
-    above = [at for at, size in enumerate(tokens) if size >= least]
+    above = compress(count(), map(least.__le__, tokens))
     runs: list[tuple[int, int]] = []
     for at in above:
         if runs and runs[-1][1] == at - 1:
             runs[-1] = (runs[-1][0], at)
         else:
             runs.append((at, at))
-    return Firing(line, len(above), tuple(runs))
+    return Firing(line, sum(last - first + 1 for first, last in runs), tuple(runs))
