@@ -16,7 +16,7 @@ T = TypeVar("T")
 SHARE, DEAR_S = 50, 0.05
 """A job is repeated for a few new requests when it took at most one part of so many of the time since; one that takes
 longer than so many seconds of processor time waits longer in proportion."""
-REST_MS = 1_000
+REST_MS = 500
 """Milliseconds without a new request after which the file rests."""
 FEW, MANY = 0.01, 0.1
 """Shares of new requests: of more than a few a job is repeated as soon as the file rests, of many while it grows."""
