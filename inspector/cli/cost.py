@@ -40,7 +40,7 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
     Amounts are in dollars, rounded to 6 places, null if a price is unknown. The parts add up to the total.
     """
     cost = session_cost(session, thread)
-    bill = cost.bill.rounded() if cost.bill is not None else None
+    bill = None if cost.bill is None else cost.bill.rounded()
     has_usage = any(bill.used for bill in cost.bills)
     miss = "thread request tokens missed usd:6 avoidable_usd:6 cause inferred evidence message place diff pause_s"
     return {

@@ -25,7 +25,7 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.place import believed_at, own_pairs, settings_for
 from inspector.core.policies.settings import SettingPairs
-from inspector.core.session import Compaction, Request, SideCall, Thread
+from inspector.core.session import Compaction, Request, Session, SideCall, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print it. Raises InspectorError."""
+    """Print what the transcript holds. Raises InspectorError."""
     by, chosen = chosen_policy(arguments), select(arguments)
     if arguments.har:
         save_har(chosen.session, arguments.har, arguments.force)
@@ -56,42 +56,65 @@ def describe(
     by: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
     pairs: SettingPairs = (),
 ) -> dict[str, Any]:
-    """The document of cli.md's `info`. Numbers that the file does not hold are null, texts empty.
+    """Return the document of cli.md's `info`. Numbers that are not recorded are null, texts empty.
 
-    `by` with those of `pairs` that it has is the policy that believes.
+    Args:
+        window: the user's window in tokens; None for the model's.
+        by: the policy whose own count is shown, with those of `pairs` that it has.
     """
     session, thread = chosen.session, chosen.thread
-    found = chosen.window(window)
+    model_window = chosen.window(window)
     by_default = estimator(DEFAULT_ESTIMATOR)
     pressures, cost = known_pressures(thread, by_default), session_cost(session)
 
     def window_at(at: int | None) -> int | None:
         return replace(chosen, at=len(thread.requests) if at is None else at).window(window).tokens
 
-    settings = settings_for(by, own_pairs(by, pairs), found, session.client)
-    believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
-    threads, bills = {thread.id: thread for thread in session.threads}, session_bills(session)
+    settings = settings_for(by, own_pairs(by, pairs), model_window, session.client)
+    own_counts = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
+    advice = session_advice(session, thread, by_default, cost, model_window.tokens)
     return {
         **picked(session, "format path client session=id"),
-        "sessions": [picked(one, "id title path") for one in session.held],
+        "sessions": [picked(held, "id title path") for held in session.held],
         "notes": list(session.notes),
         "summary": [answer.text for answer in short_answers(session, thread, by_default, window_at)],
-        "advice": [_advice(piece) for piece in session_advice(session, thread, by_default, cost, found.tokens)],
+        "advice": [_advice(piece) for piece in advice],
         "largest_jump": _describe_jump(find_largest_jump(thread)),
         "model": _model(thread),
-        "window": asdict(found) | {"warnings": list(found.warnings)},
+        "window": asdict(model_window) | {"warnings": list(model_window.warnings)},
         "threads": [_thread(thread) for thread in session.threads],
+        **_describe_requests(thread, pressures, own_counts),
+        **_describe_triggers(session, thread, pressures, model_window.tokens),
+        **_describe_calls(session),
+        "problems": [asdict(problem) for problem in session.problems],
+    }
+
+
+def _describe_requests(thread: Thread, pressures: Pressures, own_counts: Sequence[int]) -> dict[str, Any]:
+    counted = zip(thread.requests, own_counts, strict=False)  # the last count is that of the end
+    return {
         "thread": thread.id,
-        "requests": [_request(request, pressures, believed[n]) for n, request in enumerate(thread.requests)],
-        "end": _pressure(pressures, None, believed[-1]) | {"messages": len(thread.end)},
+        "requests": [_request(request, pressures, own_count) for request, own_count in counted],
+        "end": _pressure(pressures, None, own_counts[-1]) | {"messages": len(thread.end)},
         "compactions": [_compaction(thread, pressures, compaction) for compaction in thread.compactions],
-        "observed_triggers": [asdict(trigger) for trigger in observed_triggers(thread, pressures, found.tokens)],
-        "client_trigger": _client_trigger(client_trigger(session, thread, pressures, found.tokens)),
+    }
+
+
+def _describe_triggers(session: Session, thread: Thread, pressures: Pressures, window: int | None) -> dict[str, Any]:
+    return {
+        "observed_triggers": [asdict(trigger) for trigger in observed_triggers(thread, pressures, window)],
+        "client_trigger": _client_trigger(client_trigger(session, thread, pressures, window)),
         "drops": [_drop(session.thread(drop.thread), drop) for drop in session_drops(session)],
+    }
+
+
+def _describe_calls(session: Session) -> dict[str, Any]:
+    threads = {thread.id: thread for thread in session.threads}
+    bills = session_bills(session)
+    return {
         "side_calls": [_side_call(call, threads.get(call.thread, session.main)) for call in session.side_calls],
         "totals": _totals(bills),
         "totals_by_thread": {bill.thread.id: _totals([bill]) for bill in bills[:-1]},
-        "problems": [asdict(problem) for problem in session.problems],
     }
 
 
@@ -167,7 +190,7 @@ def _client_trigger(trigger: ClientTrigger | None) -> dict[str, Any] | None:
 
 
 def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
-    """The cost is null where nothing was reported or the model has no price."""
+    """Describe a side call. The cost is null if nothing was reported or the model has no price."""
     bill = billed(side_model(call, of), call.usage, call.time) if call.usage else None
     return {
         **picked(call, "kind thread before_request compaction=made what model status"),
@@ -178,100 +201,152 @@ def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
 
 
 def _totals(bills: Sequence[ThreadBill]) -> dict[str, Any]:
-    """Sums over all calls, each once. The cost is null if one price is unknown."""
+    """Return the sums over all calls, each once. The cost is null if one price is unknown."""
     used = [usage for bill in bills for usage in bill.used]
     bill = sum_bills(bill.bill for bill in bills)
-    known = sum_known(priced for of_thread in bills for priced in (*of_thread.bills, *of_thread.beside))
-    counts = ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output")
+    subtotal = sum_known(priced for of_thread in bills for priced in (*of_thread.bills, *of_thread.beside))
+    totals = {"calls": len(used)}
+    for name in ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output"):
+        totals[name] = sum(getattr(usage, name) for usage in used)
     return {
-        "calls": len(used),
-        **{name: sum(getattr(usage, name) for usage in used) for name in counts},
+        **totals,
         "output_is_final": all(bill.output_is_final for bill in bills),
         **picked(bill if used else None, "cost_usd=total:6"),
-        "known_usd": float(round(known.usd, 6)) if used else None,
-        "unpriced_calls": known.unpriced,
+        "known_usd": float(round(subtotal.usd, 6)) if used else None,
+        "unpriced_calls": subtotal.unpriced,
     }
 
 
 _LISTED, _CUT = 60, ("sessions", "threads", "changes of the buffer", "side calls")
-"""So many, of each of these, are shown to people; in JSON all are."""
+"""How many rows of each of these sections are printed; JSON has all."""
+_COLUMNS: dict[str, tuple[CellColumn, ...]] = {
+    "sessions": (">session", "id/60", "title/60"),
+    "threads": ("id/40=thread", ">requests", ">messages", "model/32", "title/50"),
+    "requests": (
+        ">index=request",
+        ">reported",
+        ">predicted",
+        ">believed",
+        ">estimated",
+        ">output",
+        ">cache_read",
+        ">cache_write",
+        ">messages",
+        "finish",
+        ("time", lambda request: request["time"][:19]),
+    ),
+    "compactions": (
+        "kind",
+        "trigger?",
+        ">before_request",
+        ">tokens_before",
+        ">tokens_after",
+        ">kept",
+        ">summary_chars",
+    ),
+    "changes of the buffer": (
+        "thread/24",
+        ">request",
+        "kind",
+        ("loss", lambda drop: "yes" if drop["loss"] else "no"),
+        ">lost",
+        ">changed",
+        ">tokens_before",
+        ">tokens_after",
+        "marker/60=evidence",
+    ),
+    "side calls": (
+        "kind",
+        "thread/24?",
+        ">before_request",
+        "model/32",
+        ">input",
+        ">cache_read",
+        ">output",
+        (">cost", lambda call: "-" if call["cost_usd"] is None else dollars(call["cost_usd"])),
+        ">status",
+        "what/60",
+    ),
+    "problems": ("file/40", ">line", "what/60", "excerpt/60"),
+}
 
 
 def info_lines(document: dict[str, Any]) -> list[str]:
-    """The whole document."""
-    sessions = [{"session": n, **one} for n, one in enumerate(document["sessions"])]
-    counts = ("reported", "predicted", "believed", "estimated", "output", "cache_read", "cache_write", "messages")
-    sizes = (">before_request", ">tokens_before", ">tokens_after")
-    time = ("time", lambda one: one["time"][:19])
-    loss = ("loss", lambda one: "yes" if one["loss"] else "no")
-    cost = (">cost", lambda one: "-" if one["cost_usd"] is None else dollars(one["cost_usd"]))
-    named = ("kind", "thread/24?", ">before_request", "model/32")
-    sections: dict[str, tuple[Sequence[dict[str, Any]], Sequence[CellColumn]]] = {
-        "sessions": (sessions, (">session", "id/60", "title/60")),
-        "threads": (_largest(document["threads"]), ("id/40=thread", ">requests", ">messages", "model/32", "title/50")),
-        f"requests of {plain(document['thread'])}": (
-            document["requests"],
-            (">index=request", *(f">{name}" for name in counts), "finish", time),
-        ),
-        "compactions": (document["compactions"], ("kind", "trigger?", *sizes, ">kept", ">summary_chars")),
-        "changes of the buffer": (
-            document["drops"],
-            ("thread/24", ">request", "kind", loss, ">lost", ">changed", *sizes[1:], "marker/60=evidence"),
-        ),
-        "side calls": (
-            document["side_calls"],
-            (*named, ">input", ">cache_read", ">output", cost, ">status", "what/60"),
-        ),
-        "problems": (document["problems"], ("file/40", ">line", "what/60", "excerpt/60")),
-    }
+    """Return the document as text."""
     lines = [plain(sentence) for sentence in document["summary"]]
     for piece in document["advice"]:
         lines += ["", f"Advice: {plain(piece['finding'])}"]
         lines += [f"  {plain(piece[part])}" for part in ("action", "evidence")]
     lines += ["", *_head(document)]
-    for title, (documents, columns) in sections.items():
-        most = _LISTED if title in _CUT else len(documents)
-        rows = listing(documents[:most], *columns) if documents else []
-        if len(documents) > most:
-            rows.append(f"and {len(documents) - most:,} more (all with --json)")
-        lines += ["", f"{title}:", *(f"  {row}" for row in rows)] if rows else []
+    rows: dict[str, Sequence[dict[str, Any]]] = {
+        "sessions": [{"session": n, **session} for n, session in enumerate(document["sessions"])],
+        "threads": _put_largest_first(document["threads"]),
+        "requests": document["requests"],
+        "compactions": document["compactions"],
+        "changes of the buffer": document["drops"],
+        "side calls": document["side_calls"],
+        "problems": document["problems"],
+    }
+    for section, documents in rows.items():
+        title = f"requests of {plain(document['thread'])}" if section == "requests" else section
+        lines += _section(title, documents, _COLUMNS[section], _LISTED if section in _CUT else None)
     return lines
 
 
-def _largest(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that are shown in front: of many the first, and of the others the largest."""
+def _section(
+    title: str, documents: Sequence[dict[str, Any]], columns: Sequence[CellColumn], most: int | None
+) -> list[str]:
+    """Return a table under its title, with at most `most` rows (None: all); nothing without rows."""
+    if not documents:
+        return []
+    rows = listing(documents[:most], *columns)
+    if most is not None and len(documents) > most:
+        rows.append(f"and {len(documents) - most:,} more (all with --json)")
+    return ["", f"{title}:", *(f"  {row}" for row in rows)]
+
+
+def _put_largest_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the threads with those in front that are printed: the first ones, and the largest of the others."""
     first = _LISTED // 2
-    others = sorted(threads[first:], key=lambda one: (one["requests"], one["messages"]), reverse=True)
-    shown = {id(one) for one in (*threads[:first], *others[: _LISTED - first])}
-    return sorted(threads, key=lambda one: id(one) not in shown)
+    others = sorted(threads[first:], key=lambda thread: (thread["requests"], thread["messages"]), reverse=True)
+    printed = {id(thread) for thread in (*threads[:first], *others[: _LISTED - first])}
+    return sorted(threads, key=lambda thread: id(thread) not in printed)
 
 
 def _head(document: dict[str, Any]) -> list[str]:
-    window, totals = document["window"], document["totals"]
-    is_final = totals["output_is_final"]
-    at_least = "" if is_final else " at least"
-    hourly = f" ({number(totals['cache_write_1h'])} for an hour)" if totals["cache_write_1h"] else ""
-    spent = (
-        f"{number(totals['input'])} input, {number(totals['cache_read'])} cache read, "
-        f"{number(totals['cache_write'])} cache write{hourly},{at_least} {number(totals['output'])} output"
-    )
-    price = ""
-    if totals["known_usd"] is not None:
-        price = f"; {subtotal_words(totals['known_usd'], totals['unpriced_calls'], output_is_final=is_final)}"
-    known = ": ".join(word for word in (window["source"], window["basis"]) if word)
-    trigger = document["client_trigger"]
+    window = document["window"]
+    client = f" ({plain(document['client'])})" if document["client"] else ""
+    source = ": ".join(filter(None, (window["source"], window["basis"])))
     rows = [
         ("file", plain(document["path"])),
-        ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
+        ("format", f"{document['format']}{client}"),
         ("model", plain(document["model"]) or "not recorded"),
-        ("window", f"{number(window['tokens'])} tokens ({known})" if window["tokens"] else "unknown"),
-        *((("trigger", _trigger_words(trigger)),) if trigger else ()),
-        *(("warning", plain(warning)) for warning in window["warnings"]),
-        *(("note", plain(sentence)) for sentence in document["notes"]),
-        *((("jump", _jump_words(jump)),) if (jump := document["largest_jump"]) else ()),
-        ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
+        ("window", f"{number(window['tokens'])} tokens ({source})" if window["tokens"] else "unknown"),
     ]
+    if document["client_trigger"]:
+        rows.append(("trigger", _trigger_words(document["client_trigger"])))
+    rows += [("warning", plain(warning)) for warning in window["warnings"]]
+    rows += [("note", plain(sentence)) for sentence in document["notes"]]
+    if document["largest_jump"]:
+        rows.append(("jump", _jump_words(document["largest_jump"])))
+    rows.append(("tokens", _totals_words(document["totals"])))
     return pairs(rows)
+
+
+def _totals_words(totals: dict[str, Any]) -> str:
+    """Return `5 input, 10 cache read, 3 cache write, at least 2 output; $0.12`."""
+    if not totals["calls"]:
+        return "no usage recorded"
+    is_final = totals["output_is_final"]
+    written = f"{number(totals['cache_write'])} cache write"
+    if totals["cache_write_1h"]:
+        written += f" ({number(totals['cache_write_1h'])} for an hour)"
+    output = f"{'' if is_final else 'at least '}{number(totals['output'])} output"
+    words = f"{number(totals['input'])} input, {number(totals['cache_read'])} cache read, {written}, {output}"
+    if totals["known_usd"] is None:
+        return words
+    cost = subtotal_words(totals["known_usd"], totals["unpriced_calls"], output_is_final=is_final)
+    return f"{words}; {cost}"
 
 
 def _jump_words(jump: dict[str, Any]) -> str:
@@ -281,7 +356,7 @@ def _jump_words(jump: dict[str, Any]) -> str:
 
 
 def _trigger_words(trigger: dict[str, Any]) -> str:
-    """`Claude Code compacts at 77.6%, observed twice (155,144 and 156,611 tokens)`."""
+    """Return `Claude Code compacts at 77.6%, observed twice (155,144 and 156,611 tokens)`."""
     sizes = [number(tokens) for tokens in trigger["tokens"]]
     listed = " and ".join(sizes) if len(sizes) < 3 else f"{sizes[0]} to {sizes[-1]}"
     return f"{plain(trigger['words'])} ({listed} tokens)"
