@@ -173,7 +173,7 @@ def test_one_wild_number_does_not_flatten_the_charts(panel: CalibrationPanel, de
     requests = (*made.main.requests[:100], wild, *made.main.requests[101:])
     desk.workbench.open(replace(made, threads=(replace(made.main, requests=requests),)))
     qtbot.waitUntil(lambda: panel.plot.found is not None)
-    _, up = panel.plot.scatter._scales()
+    _, up = panel.plot.scatter.scales
     assert up.high < 1_000_000
     assert panel.plot.hidden_words.whole == "1 outside the axes"
 

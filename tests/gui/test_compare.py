@@ -387,7 +387,7 @@ def test_policy_whose_requests_exceed_the_window_is_marked_infeasible(compared: 
     plain = rows[PLAIN].report
     assert rows[PLAIN].mark == f"infeasible: {plain.over} too large"
     assert rows["roku"].report.over == 0
-    assert rows["roku"].mark == ""
+    assert not rows["roku"].mark.startswith("infeasible")
     place = [row.name for row in compared.table.rows].index(PLAIN)
     assert rows[PLAIN].mark in compared.table.model().index(place, 0).data()
     click(compared.table.viewport(), compared.table.visualRect(compared.table.model().index(place, 0)).center())

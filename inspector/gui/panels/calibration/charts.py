@@ -46,6 +46,7 @@ class SegmentChart(Chart):
         """By request: the sample and the number of its segment."""
         self._predicted: Mapping[int, int] = {}
         self._at: int | None = None
+        self._scales: tuple[LinearScale, LinearScale] | None = None
 
     def show_segments(self, segments: Sequence[CallSegment], predicted: Mapping[int, int]) -> None:
         """Show these samples; `predicted`: tokens that were shown of a request before its report."""
@@ -76,9 +77,29 @@ class SegmentChart(Chart):
             words.append(f"residual {signed(round(residual))}")
         return f"Request {at:,}: {', '.join(words)}"
 
+    def make_scales(self) -> tuple[LinearScale, LinearScale]:
+        """Return the scales across and up. O(samples)."""
+        raise NotImplementedError
+
     def place_of(self, sample: Sample, number: int) -> QPointF | None:
         """Return where a sample is painted; None if it is not."""
         raise NotImplementedError
+
+    @property
+    def scales(self) -> tuple[LinearScale, LinearScale]:
+        """The scales across and up, kept until samples or size change."""
+        if self._scales is None:
+            self._scales = self.make_scales()
+        return self._scales
+
+    def redraw(self) -> None:
+        """Paint everything again."""
+        self._scales = None
+        super().redraw()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._scales = None
 
     def request_at(self, place: QPointF) -> int | None:
         """Return the request of the nearest point within reach."""
@@ -130,7 +151,7 @@ class ScatterChart(SegmentChart):
         foot = 2 * metrics.height() + 12
         return QRectF(left, head, max(1.0, self.width() - left - 16), max(1.0, self.height() - head - foot))
 
-    def _scales(self) -> tuple[LinearScale, LinearScale]:
+    def make_scales(self) -> tuple[LinearScale, LinearScale]:
         area, samples = self.area, [sample for sample, _ in self._samples.values()]
         right = robust_reach([sample.estimated for sample in samples]) * HEADROOM
         top = robust_reach([sample.reported for sample in samples]) * HEADROOM
@@ -139,23 +160,18 @@ class ScatterChart(SegmentChart):
     @property
     def hidden_count(self) -> int:
         """Samples beyond the axes, which reach as far as all but a few samples."""
-        across, up = self._scales()
+        across, up = self.scales
         samples = (sample for sample, _ in self._samples.values())
         return sum(sample.estimated > across.high or sample.reported > up.high for sample in samples)
 
     def place_of(self, sample: Sample, number: int) -> QPointF | None:
-        across, up = self._scales_kept
+        across, up = self.scales
         if sample.estimated > across.high or sample.reported > up.high:
             return None
         return QPointF(across.pixel(sample.estimated), up.pixel(sample.reported))
 
-    def redraw(self) -> None:
-        self._kept: tuple[LinearScale, LinearScale] | None = None
-        super().redraw()
-
     def paint_data(self, painter: QPainter) -> None:
-        self._kept = self._scales()
-        (across, up), area, colours = self._kept, self.area, self._theme.colours
+        (across, up), area, colours = self.scales, self.area, self._theme.colours
         values = round_values(up, 2 * NUMBERS_APART * self.metrics.height(), least=1)
         paint_grid(painter, area, up, values, colours.faint)
         paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: grouped(round(value)))
@@ -171,16 +187,6 @@ class ScatterChart(SegmentChart):
         self.paint_points(painter)
         painter.setClipping(False)
         self._paint_equations(painter)
-
-    @property
-    def _scales_kept(self) -> tuple[LinearScale, LinearScale]:
-        if self._kept is None:
-            self._kept = self._scales()
-        return self._kept
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._kept = None
 
     def _paint_line(
         self, painter: QPainter, number: int, segment: CallSegment, across: LinearScale, up: LinearScale
@@ -264,7 +270,7 @@ class ResidualChart(SegmentChart):
         left = area.right() + 14
         return QRectF(left, area.top(), max(1.0, self.width() - 16 - left), area.height())
 
-    def _scales(self) -> tuple[LinearScale, LinearScale]:
+    def make_scales(self) -> tuple[LinearScale, LinearScale]:
         area, last = self.area, max(self._samples, default=1)
         return (
             LinearScale(-0.5, last + 0.5, area.left(), area.right()),
@@ -275,11 +281,11 @@ class ResidualChart(SegmentChart):
         residual = self.segments[number].residual(sample)
         if residual is None or abs(residual) > self._reach:
             return None
-        across, up = self._scales()
+        across, up = self.scales
         return QPointF(across.pixel(sample.request), up.pixel(residual))
 
     def paint_data(self, painter: QPainter) -> None:
-        (across, up), area, colours = self._scales(), self.area, self._theme.colours
+        (across, up), area, colours = self.scales, self.area, self._theme.colours
         values = round_values(up, NUMBERS_APART * self.metrics.height(), least=1)
         whole = QRectF(area.left(), area.top(), self.histogram_area.right() - area.left(), area.height())
         paint_grid(painter, whole, up, values, colours.faint)

@@ -33,7 +33,9 @@ from inspector.gui.panels.compare.table import (
     nothing_regretted,
     regret_words,
 )
+from inspector.gui.panels.compare.trade_off import TradeOffChart
 from inspector.gui.panels.panel import PlotPanel
+from inspector.gui.widgets.segments import Segments
 from inspector.gui.widgets.small import Elided, ProgressBar
 from inspector.gui.widgets.table import Rows
 from inspector.workbench.compare import (
@@ -55,6 +57,9 @@ from inspector.workbench.state import State
 KEPT = 128
 TALL, WIDE = 400, 1_100
 """Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
+BOTH = 1_300
+"""Pixels of width from which the curves and the scatter stand side by side."""
+CURVES, TRADE_OFF = "Curves", "Cost and needs"
 NAMED = 90
 """Figures of width from which the policies are chosen by their names."""
 
@@ -106,11 +111,16 @@ class ComparePanel(PlotPanel):
         self.regretted = small_button("needed again", about=about, checkable=True)
         self.copy = small_button("copy", self.table.copy, about="The table, for a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)
-        self._below = splitter(self.regrets)
+        self.trade_off = TradeOffChart(desk.theme)
+        self.trade_off.picked.connect(self._pick_row)
+        self.trade_off.hovered.connect(self.say)
+        self.view = Segments("What is drawn of the policies", (CURVES, TRADE_OFF))
+        self.view.chosen.connect(lambda _: self.fit())
+        self._below = splitter(self.trade_off, self.regrets)
         self._split = splitter(self.table, self._below)
         page = QWidget()
         self._stack = pages(page, self._empty, self._split)
-        foot = row((self.says, 1), self.progress, self.regretted, self.copy, margins=(13, 0, 8, 1))
+        foot = row((self.says, 1), self.progress, self.view, self.regretted, self.copy, margins=(13, 0, 8, 1))
         top = row(13, self.sweeping, (self.bar, 1), (self.sweep, 1))
         column(top, (page, 1), foot, of=self, gap=0)
         self.setFocusProxy(self.table)
@@ -289,6 +299,11 @@ class ComparePanel(PlotPanel):
             self._picked = name
             self._show_picked()
 
+    def _pick_row(self, name: str) -> None:
+        """Select the row of a policy that was clicked in the scatter."""
+        self.table.show_comparison(self._found, name)
+        self._pick(name)
+
     def _use(self, row: int) -> None:
         """Go on with the settings of that point of the sweep."""
         run = next((one for one in self._wanted if one.number and one.name == self.table.rows[row].name), None)
@@ -305,6 +320,7 @@ class ComparePanel(PlotPanel):
             self.regrets.scrollToTop()
         if self.plot is not None:
             self.plot.show_reports(self._found.reports, self._picked)
+        self.trade_off.show_reports(self._found.reports, self._picked)
         self.regretted.setText(f"needed again ({len(regrets):,})")
         self.fit()
         self.say()
@@ -317,9 +333,20 @@ class ComparePanel(PlotPanel):
             said = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
         else:
             infeasible = infeasible_words(PolicyRow(one, self._found)) if one else ""
-            said = " ".join(filter(None, (infeasible, self._why_not(), regret_words(one) if one else "")))
+            sentences = (infeasible, self._why_not(), regret_words(one) if one else "", self._front_words())
+            said = " ".join(filter(None, sentences))
         self.says.show_text(text or said if self._found.reports else "")
         self._empty.setText(said)
+
+    def _front_words(self) -> str:
+        """Say which policies no other beats on both cost and needs, and why no single one is called best."""
+        front = self.trade_off.front
+        if not front or self._found.missing or len(self.trade_off.standings) < 2:
+            return ""
+        names = [NAMES.get(standing.policy, standing.policy) for standing in front]
+        if len(front) == 1:
+            return f"Best: {names[0]} is the cheapest feasible policy and needs the fewest facts again."
+        return f"Not beaten on both cost and needs: {', '.join(names)}."
 
     def _why_not(self) -> str:
         thread, missing = self._state.thread, self._found.missing
@@ -370,13 +397,16 @@ class ComparePanel(PlotPanel):
         if tall != (self._split.orientation() == Qt.Orientation.Vertical) or not self._split.property("sized"):
             self._split.setOrientation(Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal)
             self._split.setSizes([5_300, 4_700])
-            self._below.setSizes([50, 50])
+            self._below.setSizes([50, 50, 50])
             self._split.setProperty("sized", self.plot is not None)
         room = tall or wide
         self.regretted.setVisible(not room and bool(self._found.reports))
         self.regrets.setVisible(room or self.regretted.isChecked())
+        shows_plots, shows_both = room or not self.regretted.isChecked(), room and self.width() >= BOTH
+        self.view.setVisible(shows_plots and not shows_both and bool(self._found.reports))
+        self.trade_off.setVisible(shows_both or (shows_plots and self.view.word == TRADE_OFF))
         if self.plot is not None:
-            self.plot.setVisible(room or not self.regretted.isChecked())
+            self.plot.setVisible(shows_both or (shows_plots and self.view.word == CURVES))
 
 
 def _names(policy_runs: Sequence[PolicyRun]) -> list[str]:

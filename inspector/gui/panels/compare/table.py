@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QIcon, QPainter, QPen, QPixmap
 
 from inspector.core.replay.pins import pins_kept
+from inspector.core.replay.ranking import rank_policies
 from inspector.core.replay.regret import Regret
 from inspector.core.replay.report import ReplayReport
 from inspector.core.usage import HOUR
@@ -96,6 +97,8 @@ class PolicyRow:
 
     report: ReplayReport
     comparison: Comparison
+    in_front: bool = False
+    """No feasible policy beats it on both cost and what was needed again."""
 
     @property
     def name(self) -> str:
@@ -114,8 +117,10 @@ class PolicyRow:
 
     @property
     def mark(self) -> str:
-        """`infeasible: 53 too large`; empty for a policy whose requests all fit."""
-        return f"infeasible: {grouped(self.too_large)} too large" if self.too_large else ""
+        """Return `infeasible: 53 too large` or `not beaten on both counts`; empty if neither holds."""
+        if self.too_large:
+            return f"infeasible: {grouped(self.too_large)} too large"
+        return "not beaten on cost and needs" if self.in_front else ""
 
 
 def shown(figure: Figure, row: PolicyRow) -> str:
@@ -174,7 +179,8 @@ COLUMNS: Sequence[Column[PolicyRow]] = (
 def ordered(found: Comparison, by: int, falling: bool) -> list[PolicyRow]:
     """By a column; 0 = by name. Equal ones stay in the catalogue's order, what is unknown comes last. What happened
     stays the first row: all others are compared with it."""
-    rows = [PolicyRow(one, found) for one in found.reports]
+    front = {standing.policy for standing in rank_policies(found.reports) if standing.in_front}
+    rows = [PolicyRow(one, found, one.policy in front and len(found.reports) > 1) for one in found.reports]
     if by == 0:
         rows.sort(key=lambda row: row.report.title.lower(), reverse=falling)
     elif by > 0:
@@ -279,9 +285,10 @@ class _TwoLines(PaintedCell):
             painter.setFont(bold)
         if row.mark:
             half = left.height() // 2
-            paint_text(painter, left.adjusted(0, 0, 0, half - left.height()), row.title, c.text)
+            title = c.quiet if row.too_large else c.text
+            paint_text(painter, left.adjusted(0, 0, 0, half - left.height()), row.title, title)
             painter.setFont(ui_font(self._theme.small))
-            paint_text(painter, left.adjusted(0, half, 0, 0), row.mark, c.high)
+            paint_text(painter, left.adjusted(0, half, 0, 0), row.mark, c.high if row.too_large else c.good)
         else:
             self._paint_title(painter, left, row.title, c)
 
@@ -297,7 +304,10 @@ class _TwoLines(PaintedCell):
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours) -> None:
         gap = differs(figure, row)
-        colour = c.high if figure.name in ("fullest request", "overflows") and row.too_large else c.text
+        is_cause = figure.name in ("fullest request", "overflows")
+        colour = c.text
+        if row.too_large:
+            colour = c.high if is_cause else c.quiet
         if not gap:
             paint_text(painter, room, shown(figure, row), colour, RIGHT)
             return
