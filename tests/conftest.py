@@ -100,9 +100,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real transcripts; the test is skipped where this machine has none."""
-    if TRANSCRIPTS is None:
-        pytest.skip("no real transcripts on this machine")
+    """The folder of real transcripts, or of made-up ones where this machine has none."""
     return TRANSCRIPTS
 
 

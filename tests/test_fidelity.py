@@ -11,6 +11,7 @@ import pytest
 from inspector.core.tokens.prediction import quantile
 from tests.core.formats.recordings import Recording
 from tests.core.formats.sending import Sender
+from tests.shared import ARE_REAL
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,6 +37,7 @@ ALL = (0.9995, 0.965), (0.9995, 0.99)
 """Of all files, by one line and by stretch."""
 
 
+@pytest.mark.skipif(not ARE_REAL, reason="measured on real transcripts, which are not on this machine")
 def test_every_format_is_as_good_as_it_was(fidelity: ModuleType, shared: Path) -> None:
     measured = [one for one in fidelity.measure(shared) if one.fit is not None and not one.why_not]
     for name, (median, low) in KEPT.items():

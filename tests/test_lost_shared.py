@@ -17,7 +17,10 @@ from inspector.core.facts.reading import facts
 from inspector.core.findings.lost import CompactionLoss, LostRow, NeededAgain, lost_by_compactions
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
-from tests.shared import TRANSCRIPTS, transcripts
+from tests.shared import ARE_REAL, TRANSCRIPTS, transcripts
+
+if not ARE_REAL:
+    pytest.skip("judged on real transcripts, which are not on this machine", allow_module_level=True)
 
 LABELS = Path(__file__).parent / "data" / "lost" / "labels.tsv"
 FACTS = LABELS.with_name("facts.tsv")
@@ -40,7 +43,6 @@ def key(file: str, one: CompactionLoss, row: LostRow, use: NeededAgain | None = 
     return sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
 
-@pytest.mark.skipif(not TRANSCRIPTS, reason="no real transcripts on this machine")
 def test_what_is_called_lost_and_needed_is() -> None:
     found: dict[str, str] = {}
     for file, session in sessions():
@@ -63,7 +65,6 @@ def test_what_is_called_lost_and_needed_is() -> None:
             assert sum(judged) >= 0.9 * len(judged), (what, samples, sum(judged), len(judged))
 
 
-@pytest.mark.skipif(not TRANSCRIPTS, reason="no real transcripts on this machine")
 def test_what_is_called_an_instruction_or_a_constraint_is() -> None:
     labels = {name: (sample, kind, true == "yes") for name, sample, kind, true in _lines(FACTS)}
     judged: dict[str, tuple[str, str, bool]] = {}

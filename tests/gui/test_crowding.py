@@ -130,9 +130,7 @@ def test_all_of_a_real_session_can_be_read(
     size: str,
     points: float,
 ) -> None:
-    paths = sorted(shared.glob(REAL[kind]))
-    if not paths:
-        pytest.skip("no such session on this machine")
+    paths = sorted(shared.glob(REAL[kind])) or sorted(shared.glob(f"{kind}/made-up/**/*.jsonl"))
     largest = max((path for path in paths if path.stat().st_size < LARGEST), key=lambda path: path.stat().st_size)
     with shown(largest, size, points, qtbot, tmp_path) as window:
         assert not cramped(window, qtbot, monkeypatch)

@@ -10,6 +10,7 @@ from inspector.core.errors import UnknownFormat
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower
+from tests.core.formats.test_detect import FOREIGN
 from tests.shared import TRANSCRIPTS
 
 READ = {
@@ -18,8 +19,12 @@ READ = {
     "litellm-spend.json": "openai-chat",
     "qwen.jsonl": "qwen-code",
 }
-"""Of the shared files in foreign shapes, those that hold what was sent and what came back."""
-SHARED = sorted(TRANSCRIPTS.parent.glob("broken/shapes/*")) if TRANSCRIPTS else []
+"""Of the files in foreign shapes, those that hold what was sent and what came back."""
+SHAPES = {path.name: path.read_bytes() for path in sorted(TRANSCRIPTS.parent.glob("broken/shapes/*"))} or {
+    f"{number}-{name}.jsonl": b"".join(json.dumps(value).encode() + b"\n" for value in values)
+    for number, (name, values) in enumerate(FOREIGN)
+}
+"""Files in foreign shapes: those that lie beside the real transcripts, else made-up ones."""
 
 
 def put(folder: Path, *values: Any) -> Path:
@@ -89,12 +94,13 @@ def test_a_chat_of_an_unknown_program_opens_when_its_format_is_named(tmp_path: P
     assert [message.text for message in open_transcript(path, format="openai-chat").main.end] == ["hi", "hello"]
 
 
-@pytest.mark.skipif(not SHARED, reason="no shared files on this machine")
-@pytest.mark.parametrize("path", SHARED, ids=lambda path: path.name)
-def test_a_shared_file_in_a_foreign_shape_is_read_rightly_or_refused_by_name(path: Path) -> None:
-    if path.name in READ:
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_file_in_a_foreign_shape_is_read_rightly_or_refused_by_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "file.jsonl"
+    path.write_bytes(SHAPES[name])
+    if name in READ:
         session = open_transcript(path)
-        assert session.format == READ[path.name]
+        assert session.format == READ[name]
         assert all(request.usage for request in session.main.requests)
     else:
         assert refusal(path).startswith("this looks like ")

@@ -53,11 +53,20 @@ FORMATS = {
     "otel-json/Josh-Weston": "otel",
     "pi": "pi",
     "vscode-chatreplay": "vscode-replay",
+    "crush/made-up": "crush",
+    "otel-json/made-up": "otel",
+    "atif-traces": "atif-traces",
+    "cline-session": "cline-session",
+    "vscode-debug-log": "vscode-debug-log",
+    "own/chat": "openai-chat",
+    "own/journal": "journal",
+    "own/recording": "proxy",
+    "qwen-code": "qwen-code",
 }
 
 
 def named(path: Path) -> str:
-    return path.relative_to(TRANSCRIPTS or path.parent).as_posix()
+    return path.relative_to(TRANSCRIPTS).as_posix()
 
 
 def what(table: dict[str, str], name: str) -> str | None:
@@ -97,6 +106,7 @@ def test_nothing_is_read_twice_differently(shared: Path) -> None:
 
 def test_a_database_is_its_export(shared: Path) -> None:
     """The same session from the database and as opencode exports it."""
-    one = open_transcript(shared / "clients/opencode-1.18-autocompact.db")
-    other = open_transcript(shared / "clients/opencode-1.18-autocompact.export.json")
+    (database,) = (shared / "clients").glob("opencode*.db")
+    one = open_transcript(database)
+    other = open_transcript(database.with_suffix(".export.json"))
     assert laid_out(one) == laid_out(other)

@@ -6,7 +6,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.replay.pins import Pin, PinIndex, find_pins
 from inspector.core.session import Thread
 from inspector.transcripts.files import open_transcript
-from tests.shared import TRANSCRIPTS, transcripts
+from tests.shared import ARE_REAL, TRANSCRIPTS, transcripts
 
 FILES = [path for path in transcripts("claude-code/**/*.jsonl") if path.is_file()]
 
@@ -35,5 +35,5 @@ def test_nobody_paraphrases_what_was_said_in_another_project() -> None:
                 if one.summary is not None:
                     pairs += len(pins)
                     claimed += sum(index.paraphrase(n, one.summary) is not None for n in range(len(pins)))
-    assert pairs > 300
+    assert pairs > 300 or not ARE_REAL
     assert claimed <= pairs / 500

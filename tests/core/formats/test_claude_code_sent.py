@@ -1,6 +1,5 @@
 """What a Claude Code session holds and its client does not send, and what the model no longer reads."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from inspector.core.message import Thinking
 from inspector.core.session import Request, Session
 from inspector.core.validity import check
 from tests.core.formats.claude_lines import buffers, read_values, values
-from tests.shared import transcripts
+from tests.shared import ARE_REAL, transcripts
 
 
 class Lines:
@@ -349,12 +348,24 @@ def test_a_clearing_that_a_summary_follows_at_once_is_one_compaction_with_it() -
     assert len(thread_drops(lines.read().main).found) == 1
 
 
-REAL = [path for path in transcripts("**/*.jsonl") if b'"microcompact_boundary"' in path.read_bytes()]
+def recorded_session() -> list[tuple[int, Any]]:
+    """A session whose file records what was cleared."""
+    lines = long_session()
+    meta = {"trigger": "auto", "compactedToolIds": ["t0", "t1", "t2"]}
+    lines.add("b1", "system", subtype="microcompact_boundary", microcompactMetadata=meta)
+    lines.answer("m9", said("Done"), fresh=60_000)
+    return list(enumerate(lines.values, 1))
 
 
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.parent.parent.name)
-def test_the_rule_gives_every_recorded_list(path: Path) -> None:
-    lines = values(path)
+REAL = (
+    [path for path in transcripts("**/*.jsonl") if b'"microcompact_boundary"' in path.read_bytes()] if ARE_REAL else []
+)
+RECORDED = {path.parent.parent.name: values(path) for path in REAL} | {"made up": recorded_session()}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_rule_gives_every_recorded_list(name: str) -> None:
+    lines = RECORDED[name]
     marks = [n for n, (_, value) in enumerate(lines) if value.get("subtype") == "microcompact_boundary"]
     for n in marks:
         cleared, _ = oldest_results(read_values(lines[:n]).main.end.messages())

@@ -19,7 +19,7 @@ from inspector.core.tokens.fit import fit
 from tests.core.formats.feeding import check, deep, laid_out, numbered, spoilt, told
 from tests.core.formats.heads import head_of
 from tests.core.formats.opencode_rows import SESSION, assistant, export, rows, session, tool, user
-from tests.shared import transcripts
+from tests.shared import ARE_REAL, transcripts
 
 
 def read(*messages: dict[str, Any], **more: Any) -> Thread:
@@ -349,8 +349,7 @@ def test_real_ones(path: Path) -> None:
     check(opened)
     assert not opened.problems
     main = opened.main
-    assert [one.before_request for one in main.compactions] == [5]
-    assert main.compactions[0].kept == 2
+    assert [(one.before_request, one.kept) for one in main.compactions] == ([(5, 2)] if ARE_REAL else [])
     line = fit(main, estimator("chars4")).line
     assert line
     assert line.r2 is not None

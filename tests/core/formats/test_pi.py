@@ -20,7 +20,6 @@ from tests.core.formats.feeding import DATA, check, deep, laid_out, numbered, re
 from tests.shared import transcripts
 
 REAL = [*transcripts("pi/**/*.jsonl"), *transcripts("clients/pi*.jsonl")]
-LARGE = [path for path in REAL if path.name == "large-session.jsonl"]
 OWN = sorted((DATA / "pi").glob("*.jsonl"))
 
 
@@ -399,20 +398,6 @@ def test_the_count_of_a_real_buffer_follows_the_reported_prompt(path: Path) -> N
     assert line is not None
     assert line.r2 is not None
     assert line.r2 > 0.998
-
-
-@pytest.mark.parametrize("path", LARGE, ids=lambda path: path.name)
-def test_the_golden_figures_of_the_large_session(path: Path) -> None:
-    """spec.md, part 2.3: entries are numbered from the first line after the header, as lines are from the header."""
-    main, pi = told(FORMAT, records(path)).main, estimator("pi")
-    assert len(main.messages) == 914
-    assert sum(pi.weigh(message) for message in main.messages) == 124_661
-    assert len({message.line for message in main.messages}) == 914
-    assert max(message.line for message in main.messages) - 2 <= 1017
-    last = main.requests[-1]
-    assert last.usage is not None
-    after = main.messages[[message.line for message in main.messages].index(last.line) + 1 :]
-    assert last.usage.prompt + last.usage.output + sum(pi.weigh(message) for message in after) == 177_657
 
 
 def test_pi_text_is_json_proof() -> None:

@@ -12,12 +12,12 @@ from tests.core.formats.recordings import Recording
 from tests.shared import transcripts
 
 TRACES = {path.stem: path for path in transcripts("api-trace/*/agents/lab/*.json")}
+if not TRACES:
+    pytest.skip("measured on real traffic, which is not on this machine", allow_module_level=True)
 
 
 def session(name: str, like: bool = True) -> Session:
     """The capture as a recording, read."""
-    if name not in TRACES:
-        pytest.skip("no real traffic on this machine")
     recording = Recording(like)
     for packet in json.loads(Path(TRACES[name]).read_text(encoding="utf-8"))["packets"]:
         asked, answered = packet["request"], packet["response"]

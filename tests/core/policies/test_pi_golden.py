@@ -14,6 +14,7 @@ from inspector.core.policies.pi.entries import CutPoint, Preparation, find_cut_p
 from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.place import moment_at
 from inspector.core.policies.verdict import PolicyInput
+from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.harnesses import u16
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import Script
@@ -21,7 +22,8 @@ from tests.core.policies.pi_entries import RealSession, read_session
 from tests.shared import transcripts
 
 FILES = list(transcripts("pi/**/large-session.jsonl"))
-pytestmark = pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
+if not FILES:
+    pytest.skip("measured on a real session, which is not on this machine", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +102,16 @@ def test_the_same_by_way_of_the_reader(path: Path) -> None:
     upstream = POLICY.settings([("profile", "upstream")], 194_000)
     (found,) = POLICY.due(PolicyContext(start, upstream, PiState(), moment))
     assert (found.due, found.tokens, found.limit) == (True, 177_657, 177_616)
+
+
+def test_the_figures_of_the_session_when_read_are_those_that_pi_counts(path: Path) -> None:
+    """Entries are numbered from the first line after the header, as lines are from the header."""
+    main, pi = open_transcript(path).main, estimator("pi")
+    assert len(main.messages) == 914
+    assert sum(pi.weigh(message) for message in main.messages) == 124_661
+    assert len({message.line for message in main.messages}) == 914
+    assert max(message.line for message in main.messages) - 2 <= 1017
+    last = main.requests[-1]
+    assert last.usage is not None
+    after = main.messages[[message.line for message in main.messages].index(last.line) + 1 :]
+    assert last.usage.prompt + last.usage.output + sum(pi.weigh(message) for message in after) == 177_657
