@@ -16,7 +16,7 @@ from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.traces import FORMATS
 from inspector.core.formats.traces.otel import otlp_of
-from inspector.core.formats.traces.span import moment
+from inspector.core.formats.traces.span import read_time
 from inspector.core.message import Text, ToolCall, ToolResult
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.fit import calibration_report
@@ -119,13 +119,13 @@ def as_jaeger(value: dict[str, Any]) -> dict[str, Any]:
     trace, own = value["context"]["trace_id"], value["context"]["span_id"]
     above = [{"refType": "CHILD_OF", "traceID": trace, "spanID": value["parent_id"]}] if value["parent_id"] else []
     tags = [{"key": key, "type": "string", "value": one} for key, one in value["attributes"].items()]
-    start = moment(value["start_time"])[0] // 1_000
+    start = read_time(value["start_time"])[0] // 1_000
     told = {"startTime": start, "duration": 500_000, "tags": tags, "logs": []}
     return {"traceID": trace, "spanID": own, "operationName": value["name"], "references": above, **told}
 
 
 def as_zipkin(value: dict[str, Any]) -> dict[str, Any]:
-    start = moment(value["start_time"])[0] // 1_000
+    start = read_time(value["start_time"])[0] // 1_000
     parent = {"parentId": value["parent_id"]} if value["parent_id"] else {}
     about = {"traceId": value["context"]["trace_id"], "id": value["context"]["span_id"], "name": value["name"]}
     return {**about, **parent, "timestamp": start, "duration": 500_000, "tags": value["attributes"]}

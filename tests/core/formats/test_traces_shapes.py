@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from inspector.core.formats.traces.payloads import pythonic, read_input
-from inspector.core.formats.traces.span import moment, usage_of
-from inspector.core.formats.traces.wire import read_tools, read_wire
+from inspector.core.formats.traces.span import read_time, usage_from_counts
+from inspector.core.formats.traces.wire import read_tool_list, read_wire
 from inspector.core.message import Image, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
 
@@ -79,7 +79,11 @@ def test_bodies_and_reprs_are_taken_apart() -> None:
         "config": {"system_instruction": "s", "tools": [{"function_declarations": [{"name": "f"}]}]},
     }
     logged = read_input({**google, "contents": [{"role": "user", "parts": [{"text": "a"}]}]})
-    assert (len(logged.items), logged.system, [tool.name for tool in read_tools(logged.tools) or ()]) == (1, "s", ["f"])
+    assert (len(logged.items), logged.system, [tool.name for tool in read_tool_list(logged.tools) or ()]) == (
+        1,
+        "s",
+        ["f"],
+    )
     for odd in ("A(", "A(((((", "role='user' content='", "A(" + "[" * 5000 + ")", "A(" + "-" * 9000 + "1)"):
         pythonic(odd)
     assert [item["role"] for item in read_input("system: a\nuser: b\nassistant: c: d").items] == [
@@ -88,16 +92,16 @@ def test_bodies_and_reprs_are_taken_apart() -> None:
 
 
 def test_cached_tokens_inside_or_beside_the_input() -> None:
-    assert usage_of(100, 5, 64, 10) == Usage(26, 64, 10, 5)
-    assert usage_of(100, 5, 640) == Usage(100, 640, 0, 5), "more than the input: beside it"
-    assert usage_of(100, 5, 64, 0, None, 169) == Usage(100, 64, 0, 5), "the total says so"
-    assert usage_of("1200", "7") == Usage(1200, output=7)
-    assert [usage_of(told, 3) for told in (0, 1, None, "x", -5, 10**15)] == [None] * 6
+    assert usage_from_counts(100, 5, 64, 10) == Usage(26, 64, 10, 5)
+    assert usage_from_counts(100, 5, 640) == Usage(100, 640, 0, 5), "more than the input: beside it"
+    assert usage_from_counts(100, 5, 64, 0, None, 169) == Usage(100, 64, 0, 5), "the total says so"
+    assert usage_from_counts("1200", "7") == Usage(1200, output=7)
+    assert [usage_from_counts(told, 3) for told in (0, 1, None, "x", -5, 10**15)] == [None] * 6
 
 
 def test_times_in_every_way() -> None:
     noon = 1_767_268_800_000_000_000
     known: list[Any] = [noon, str(noon), [noon // 10**9, 0], "2026-01-01T12:00:00Z"]
-    assert [moment(one)[0] for one in known] == [noon] * 4
+    assert [read_time(one)[0] for one in known] == [noon] * 4
     odd: list[Any] = [None, {}, [1], 10**40]
-    assert [moment(one) for one in odd] == [(0, ""), (0, ""), (0, ""), (10**40, "")]
+    assert [read_time(one) for one in odd] == [(0, ""), (0, ""), (0, ""), (10**40, "")]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from inspector.core.formats.traces.span import Span, SpanKind, first_text, mapping, moment, parsed
+from inspector.core.formats.traces.span import Span, SpanKind, first_string, mapping, read_time, unpack_json
 from inspector.core.untyped import list_of, objects_of, text_of
 
 _CALLS = ("chat", "text_completion", "generate_content", "completion", "llm", "generation", "response")
@@ -194,7 +194,7 @@ def _listed(tree: dict[str, Any]) -> Any:
 def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
     """OpenLLMetry writes content that is a list of blocks as its JSON."""
     content = message.get("content")
-    blocks = parsed(content) if isinstance(content, str) and content.startswith("[") else None
+    blocks = unpack_json(content) if isinstance(content, str) and content.startswith("[") else None
     if isinstance(blocks, list) and blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
         return {**message, "content": blocks}
     return message
@@ -255,7 +255,7 @@ def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = 
     span.conversation = told.get("conversation", "")
     asked, answered, more = _told_by_events(events) if events and span.kind == "call" else ([], [], {})
     if not asked and not answered and "events" in told:  # pydantic-ai until mid-2025
-        asked, answered, _ = _told_by_events(list_of(parsed(told["events"])))
+        asked, answered, _ = _told_by_events(list_of(unpack_json(told["events"])))
     if more:
         told = {**told_by(dict(_dotted(more))), **told}
     span.system, span.tools = told.get("system"), told.get("tools")
@@ -276,10 +276,10 @@ def _describe_call(span: Span, told: Mapping[str, Any], asked: list[Any], answer
     span.input = told.get("asked") or asked or told.get("input")
     span.output = told.get("answered") or answered or told.get("output")
     if span.output is None and ("said" in told or "called" in told):
-        calls = list_of(parsed(told.get("called")))
+        calls = list_of(unpack_json(told.get("called")))
         span.output = [{"role": "assistant", "content": told.get("said"), "tool_calls": calls}]
     span.model, span.response = told.get("model", ""), told.get("response", "")
-    span.finish = first_text(told.get("finish"))
+    span.finish = first_string(told.get("finish"))
     span.first = _begun(span, told)
     span.report(*[told.get(what) for what in _COUNTS])
 
@@ -290,7 +290,7 @@ def _begun(span: Span, told: Mapping[str, Any]) -> int:
         waited = told.get(what)
         if isinstance(waited, int | float) and 0 < waited * unit < _DAY:
             return span.start + int(waited * unit)
-    return moment(parsed(told["begun"]))[0] if "begun" in told else 0
+    return read_time(unpack_json(told["begun"]))[0] if "begun" in told else 0
 
 
 _WAITED = {"seconds": 1_000_000_000, "milliseconds": 1_000_000}
@@ -308,11 +308,11 @@ def _told_by_events(events: Sequence[Any]) -> tuple[list[Any], list[Any], Mappin
         told = {**event, **own, **mapping(own.get("gen_ai.event.content"))}  # Azure's puts a whole message in there
         name = text_of(told.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
-            said = parsed(told.get("message", told))
+            said = unpack_json(told.get("message", told))
             why = {"finish_reason": told["finish_reason"]} if "finish_reason" in told else {}
             made.append({"role": "assistant", **why, **(said if isinstance(said, dict) else {"content": said})})
         elif name.startswith("gen_ai.") and name.endswith(".message"):
-            asked.append({"role": name.split(".")[1], **{key: parsed(one) for key, one in told.items()}})
+            asked.append({"role": name.split(".")[1], **{key: unpack_json(one) for key, one in told.items()}})
         else:
             more |= own
     return asked, made, more

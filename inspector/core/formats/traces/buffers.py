@@ -13,8 +13,8 @@ from typing import Any
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View
 from inspector.core.formats.proxy.pool import Pool
 from inspector.core.formats.traces.payloads import Logged, read_input, read_output
-from inspector.core.formats.traces.span import Span, parsed
-from inspector.core.formats.traces.wire import is_answer_item, read_tools, read_wire, role_of, unwrapped
+from inspector.core.formats.traces.span import Span, unpack_json
+from inspector.core.formats.traces.wire import is_answer_item, read_tool_list, read_wire, role_of, unwrap_message
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Text
 from inspector.core.quick import quick
@@ -110,7 +110,7 @@ class CallReader:
     def _anew(self, span: Span) -> tuple[InputLine, Logged]:
         logged = read_input(span.input)
         count = 0
-        while count < len(logged.items) and role_of(unwrapped(logged.items[count])) == "system":
+        while count < len(logged.items) and role_of(unwrap_message(logged.items[count])) == "system":
             count += 1
         lead, items = logged.items[:count], logged.items[count:]
         view = self.pool.after(EMPTY_VIEW, self._units(items, span))
@@ -154,10 +154,10 @@ def _prompt(told: Sequence[Any], tools: Sequence[Any]) -> Prompt:
     """Of a system prompt that may be told more than once, and the first tools that are told; None for what is not."""
     texts: dict[str, None] = {}
     for one in told:
-        value = parsed(one)
+        value = unpack_json(one)
         blocks = value if isinstance(value, list) else [value]
         parts = (part for block in blocks for message in read_wire(block) for part in message.parts)
         if said := "\n\n".join(part.text for part in parts if isinstance(part, Text)):
             texts[said] = None
-    offered = next((found for one in tools if (found := read_tools(one)) is not None), None)
+    offered = next((found for one in tools if (found := read_tool_list(one)) is not None), None)
     return Prompt("\n\n".join(texts) if texts else None, offered)

@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import describe
-from inspector.core.formats.traces.span import Span, SpanEvent, camel_case, count, mapping, moment
+from inspector.core.formats.traces.span import Span, SpanEvent, camel_case, mapping, read_count, read_time
 from inspector.core.untyped import digits_of, list_of, object_of, objects_of, text_of
 
 
@@ -140,12 +140,12 @@ def _logged(value: Mapping[str, Any]) -> SpanEvent | None:
 
 
 def _otlp(value: Mapping[str, Any], line: int) -> Span:
-    start, time = moment(value.get("startTimeUnixNano"))
+    start, time = read_time(value.get("startTimeUnixNano"))
     parent = text_of(value.get("parentSpanId"))
     trace = text_of(value["traceId"])
     own = trace + value["spanId"] if value["spanId"] else ""
     span = Span(own, trace + parent if parent else "", "", text_of(value.get("name")), start)
-    span.time, span.line, span.end = time, line, count(value.get("endTimeUnixNano")) or 0
+    span.time, span.line, span.end = time, line, read_count(value.get("endTimeUnixNano")) or 0
     span.finished = value.get("endTimeUnixNano") not in (None, "", "0", 0)
     events = [
         {**event, "attributes": plain_attributes(event.get("attributes"))} for event in objects_of(value.get("events"))
@@ -225,14 +225,14 @@ def _collected(
     about: tuple[Any, Any, Any, Any], start: Any, duration: Any, attributes: Mapping[str, Any], events: list[Any]
 ) -> Mapping[str, Any]:
     name, trace, own, parent = map(text_of, about)
-    begun = count(start) or 0
+    begun = read_count(start) or 0
     return {
         "name": name,
         "traceId": trace,
         "spanId": own,
         "parentSpanId": parent,
         "startTimeUnixNano": begun * _MICROSECOND,
-        "endTimeUnixNano": (begun + (count(duration) or 0)) * _MICROSECOND,
+        "endTimeUnixNano": (begun + (read_count(duration) or 0)) * _MICROSECOND,
         "attributes": attributes,
         "events": events,
     }

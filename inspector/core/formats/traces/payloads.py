@@ -11,8 +11,8 @@ from typing import Any
 
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.formats.traces.attributes import Flat
-from inspector.core.formats.traces.span import mapping, parsed, usage_of
-from inspector.core.formats.traces.wire import role_of, unwrapped
+from inspector.core.formats.traces.span import mapping, unpack_json, usage_from_counts
+from inspector.core.formats.traces.wire import role_of, unwrap_message
 from inspector.core.quick import quick
 from inspector.core.untyped import text_of
 from inspector.core.usage import Usage
@@ -43,7 +43,7 @@ _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction",
 
 def read_input(told: Any) -> Logged:
     """What was sent."""
-    found = parsed(told)
+    found = unpack_json(told)
     if isinstance(found, list):
         value = found[0] if len(found) == 1 and isinstance(found[0], list) else found  # LangChain: a batch of one
         rows = [one for each in value if _is_said(one := each.nested() if type(each) is Flat else pythonic(each))]
@@ -57,7 +57,7 @@ def read_input(told: Any) -> Logged:
         return _words(value)
     if not isinstance(value, dict):
         return _NOTHING
-    if role_of(unwrapped(value)):
+    if role_of(unwrap_message(value)):
         return Logged((value,))
     for key in _MESSAGES:
         if value.get(key):
@@ -73,7 +73,7 @@ def _is_said(one: Any) -> bool:
     """Anything but an object that neither says who speaks nor is an item of its own."""
     if not isinstance(one, dict):
         return isinstance(one, str)
-    return "parts" in one or isinstance(one.get("type"), str) or role_of(unwrapped(one)) is not None
+    return "parts" in one or isinstance(one.get("type"), str) or role_of(unwrap_message(one)) is not None
 
 
 def _offered(one: Any) -> Mapping[str, Any]:
@@ -100,7 +100,7 @@ def _words(said: str) -> Logged:
 
 def read_output(told: Any) -> Logged:
     """What came back: with the usage and the prompt that a whole response holds."""
-    value = pythonic(parsed(told))
+    value = pythonic(unpack_json(told))
     if isinstance(value, str):
         return Logged(({"role": "assistant", "content": value},), is_text=True) if value else _NOTHING
     if isinstance(value, list):
@@ -122,14 +122,14 @@ def read_output(told: Any) -> Logged:
         found = _listed([said.get("message") or {"role": "assistant", "content": said.get("text")}])
         return replace(found, usage=_chain_usage(value, said), finish=found.finish or _chain_finish(said))
     for key in ("messages", "message", "output", "content"):
-        if isinstance(inner := value.get(key), list | dict) and not role_of(unwrapped(value)):
+        if isinstance(inner := value.get(key), list | dict) and not role_of(unwrap_message(value)):
             return read_output(inner)
     return _listed([value])
 
 
 def _chain_finish(said: Mapping[str, Any]) -> str:
     """Why the answer ended, as LangChain tells it of a generation or of the message in it."""
-    message = mapping(unwrapped(mapping(said.get("message"))).get("response_metadata"))
+    message = mapping(unwrap_message(mapping(said.get("message"))).get("response_metadata"))
     told = (each.get(key) for each in (mapping(said.get("generation_info")), message) for key in _FINISHES)
     return next((why for one in told if (why := text_of(one))), "")
 
@@ -139,10 +139,10 @@ _FINISHES = ("finish_reason", "stop_reason")
 
 def _chain_usage(value: Mapping[str, Any], said: Mapping[str, Any]) -> Usage | None:
     """What LangChain says of a call's tokens: in the message; else in the provider's own words."""
-    told = mapping(unwrapped(mapping(said.get("message"))).get("usage_metadata"))
+    told = mapping(unwrap_message(mapping(said.get("message"))).get("usage_metadata"))
     read, made = mapping(told.get("input_token_details")), mapping(told.get("output_token_details"))
     counts = (told.get("input_tokens"), told.get("output_tokens"), read.get("cache_read"), read.get("cache_creation"))
-    if found := usage_of(*counts, made.get("reasoning"), told.get("total_tokens")):
+    if found := usage_from_counts(*counts, made.get("reasoning"), told.get("total_tokens")):
         return found
     about = mapping(value.get("llm_output"))
     told = mapping(about.get("token_usage")) or mapping(about.get("usage"))
@@ -151,7 +151,7 @@ def _chain_usage(value: Mapping[str, Any], said: Mapping[str, Any]) -> Usage | N
 
 def _listed(value: list[Any]) -> Logged:
     finish, said, called = "", list[Mapping[str, Any]](), list[Mapping[str, Any]]()
-    for one in map(unwrapped, value):
+    for one in map(unwrap_message, value):
         if not isinstance(one, dict):
             continue
         if "toolCallId" in one:

@@ -8,7 +8,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.formats.traces.attributes import agent_of, describe, kind_of
 from inspector.core.formats.traces.otel import plain_attributes
-from inspector.core.formats.traces.span import Span, SpanKind, camel_case, count, mapping, moment, parsed
+from inspector.core.formats.traces.span import Span, SpanKind, camel_case, mapping, read_count, read_time, unpack_json
 from inspector.core.untyped import objects_of, text_of
 
 # -- LangSmith
@@ -65,7 +65,7 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
             span.tool_call = text_of(said.get("tool_call_id"))
             span.output = said.get("content", mapping(span.output).get("output", span.output))
         else:
-            span.first = moment(_run_time(row.get("first_token_time")))[0]
+            span.first = read_time(_run_time(row.get("first_token_time")))[0]
             settings = mapping(extra.get("invocation_params"))
             span.tools = settings.get("tools") or settings.get("functions")
             named = (metadata.get("ls_model_name"), settings.get("model"), settings.get("model_name"))
@@ -157,11 +157,11 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
         metadata = mapping(log.get("metadata"))
         span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")))
         span.place(line, metadata.get("startTime"), metadata.get("endTime"))
-        span.first = span.start + 1_000_000 * (count(metadata.get("timeToFirstToken")) or 0)
-        span.model, span.window = text_of(metadata.get("model")), count(metadata.get("maxPromptTokens"))
+        span.first = span.start + 1_000_000 * (read_count(metadata.get("timeToFirstToken")) or 0)
+        span.model, span.window = text_of(metadata.get("model")), read_count(metadata.get("maxPromptTokens"))
         messages = log.get("requestMessages")
         span.input = mapping(messages).get("messages", messages)
-        tools = parsed(metadata.get("tools"))
+        tools = unpack_json(metadata.get("tools"))
         span.tools = tools if isinstance(tools, list) else None
         after = logs[at + 1].get("kind") if at + 1 < len(logs) else ""
         said = mapping(log.get("response")).get("message")
@@ -227,7 +227,7 @@ def _observation(row: Mapping[str, Any], session: str, line: int) -> Span:
     span.name = text_of(row.get("name"))
     span.place(line, row.get("startTime"), row.get("endTime"))
     metadata = mapping(row.get("metadata"))
-    attributes = plain_attributes(parsed(metadata.get("attributes")))
+    attributes = plain_attributes(unpack_json(metadata.get("attributes")))
     if not span.kind and attributes and (kind := kind_of(attributes)) in ("agent", "tool"):
         span.kind = kind
     if span.kind:
@@ -251,19 +251,19 @@ _LANGFUSE_COUNTS = (
     ("completion_details.reasoning", "output_reasoning", "output_reasoning_tokens"),
     ("total", "total_tokens"),
 )
-"""In the order of `usage_of`, each under which names."""
+"""In the order of `usage_from_counts`, each under which names."""
 
 
 def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     """The observation's own fields, unless the attributes hold more: OpenInference's whole list of messages."""
-    flat = isinstance(span.input, list) and isinstance(asked := parsed(row.get("input")), list)
+    flat = isinstance(span.input, list) and isinstance(asked := unpack_json(row.get("input")), list)
     if row.get("input") is not None and not (flat and len(span.input) > len(asked)):
         span.input = row["input"]
     span.output = row["output"] if row.get("output") is not None else span.output
     span.model = text_of(row.get("model")) or text_of(row.get("providedModelName")) or span.model
-    span.first = moment(row.get("completionStartTime"))[0] or span.first
+    span.first = read_time(row.get("completionStartTime"))[0] or span.first
     if span.tools is None:
-        span.tools = metadata.get("tools") or parsed(row.get("toolDefinitions")) or None
+        span.tools = metadata.get("tools") or unpack_json(row.get("toolDefinitions")) or None
     told = mapping(row.get("usageDetails")) or mapping(row.get("usage"))
     if not told:
         told = {name: row.get(f"{name}Usage") or row.get(key) for name, key in _COLUMNS.items()}

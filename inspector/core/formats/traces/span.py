@@ -57,16 +57,16 @@ class Span:
 
     def place(self, line: int, start: Any, end: Any) -> None:
         """Where it stands in the file, and when it was, by times in any of the tracers' ways."""
-        self.start, self.time = moment(start)
-        self.line, self.end = line, moment(end)[0]
+        self.start, self.time = read_time(start)
+        self.line, self.end = line, read_time(end)[0]
 
     def report(self, *counts: Any) -> None:
-        """Take what it reported, as `usage_of` does: (prompt, output, cache read, cache written, reasoning, total)."""
-        usage = self.usage = usage_of(*counts)
+        """Take what it reported, as `usage_from_counts` does: (prompt, output, cache read, cache written, reasoning, total)."""
+        usage = self.usage = usage_from_counts(*counts)
         if usage is not None and usage.cache_read + usage.cache_write:
-            told, total = count(counts[0]), count(counts[5]) if len(counts) > 5 else None
+            told, total = read_count(counts[0]), read_count(counts[5]) if len(counts) > 5 else None
             self.beside = True if usage.prompt != told else False if total == usage.prompt + usage.output else None
-        self.absurd = self.usage is None and is_absurd([number for one in counts for number in (one, count(one))])
+        self.absurd = self.usage is None and is_absurd([number for one in counts for number in (one, read_count(one))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class SpanEvent:
 
     span: str
     """Its id."""
-    told: Mapping[str, Any]
+    fields: Mapping[str, Any]
 
 
 def completed(span: Span, more: Mapping[str, Any]) -> Span:
@@ -92,7 +92,7 @@ def camel_case(name: str) -> str:
 _LOWER = re.compile(r"_([a-z])")
 
 
-def parsed(value: Any) -> Any:
+def unpack_json(value: Any) -> Any:
     """The JSON in a string; the string itself where it holds none, any other value as it is."""
     if not isinstance(value, str) or not (value.startswith(_JSON) or value.lstrip().startswith(_JSON)):
         return value
@@ -109,23 +109,23 @@ def mapping(value: Any) -> Mapping[str, Any]:
     """The object that a value is, or that stands in it as JSON; an empty one where there is none."""
     if value is None:
         return {}
-    found = value if type(value) is dict else parsed(value)
+    found = value if type(value) is dict else unpack_json(value)
     return found if isinstance(found, dict) else {}
 
 
-def first_text(value: Any) -> str:
+def first_string(value: Any) -> str:
     """The string, or the first of a list of them, which may be written as JSON."""
-    found = parsed(value)
+    found = unpack_json(value)
     return text_of(found[0] if isinstance(found, list) and found else found)
 
 
-def moment(value: Any) -> tuple[int, str]:
+def read_time(value: Any) -> tuple[int, str]:
     """Nanoseconds since 1970 and ISO 8601 of a time in any of the tracers' ways; (0, "") for what is none."""
     if value is None:
         return 0, ""
     if isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value):
         value = value[0] * _SECOND + value[1]
-    number = count(value)
+    number = read_count(value)
     if number is not None:
         try:
             told = datetime.fromtimestamp(number / _SECOND, UTC)
@@ -147,7 +147,7 @@ _DAY = 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def count(value: Any) -> int | None:
+def read_count(value: Any) -> int | None:
     """A whole number, also one in a string (OTLP); None for anything else."""
     if value is None or (type(value) is int and value >= 0):
         return value
@@ -158,7 +158,7 @@ def count(value: Any) -> int | None:
     return None
 
 
-def usage_of(
+def usage_from_counts(
     told: Any, output: Any, read: Any = None, written: Any = None, reasoning: Any = None, total: Any = None
 ) -> Usage | None:
     """Usage by the counts that a tracer gives; None where it gives no prompt.
@@ -166,8 +166,13 @@ def usage_of(
     A prompt of 0 or 1 tokens is no measurement: scrubbed, or not reported. Whether cached tokens stand in the input is
     told by the total where there is one; else they do unless they are more than the input.
     """
-    prompt, made, cached, stored = count(told), count(output) or 0, count(read) or 0, count(written) or 0
-    whole, thought = count(total), count(reasoning) or 0
+    prompt, made, cached, stored = (
+        read_count(told),
+        read_count(output) or 0,
+        read_count(read) or 0,
+        read_count(written) or 0,
+    )
+    whole, thought = read_count(total), read_count(reasoning) or 0
     if prompt is None or prompt <= 1 or max(prompt, made, cached, stored, thought, whole or 0) > MOST:
         return None
     outside = prompt < cached + stored

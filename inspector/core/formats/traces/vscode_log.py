@@ -12,7 +12,7 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.signs import FileSign, FileSigns, matches
 from inspector.core.formats.traces.reader import TraceReader
-from inspector.core.formats.traces.span import Span, completed, count, mapping, parsed
+from inspector.core.formats.traces.span import Span, completed, mapping, read_count, unpack_json
 from inspector.core.session import Session
 from inspector.core.untyped import objects_of, text_at, text_of
 
@@ -76,7 +76,7 @@ class DebugLogReader(TraceReader):
 
     def _read_file(self, file: str, value: Any) -> None:
         if isinstance(value, dict):
-            self._contents[PurePath(file).name] = parsed(value.get("content"))
+            self._contents[PurePath(file).name] = unpack_json(value.get("content"))
         for model in objects_of(value):
             if (window := _window_of(model)) is not None:
                 self._windows[text_at(model, "id")] = window
@@ -90,7 +90,7 @@ class DebugLogReader(TraceReader):
         elif kind == "child_session_ref":
             self._place_child(attrs, text_at(value, "parentSpanId"), file)
         elif kind == "agent_response":
-            self._answer(name.removeprefix(_ANSWER), parsed(attrs.get("response")))
+            self._answer(name.removeprefix(_ANSWER), unpack_json(attrs.get("response")))
         elif kind in ("llm_request", "tool_call", "subagent") and name:
             self._read_span(line, value, file)
 
@@ -170,15 +170,15 @@ def _window_of(model: Any) -> int | None:
     """What a model takes at most, by VS Code's list of models."""
     capabilities = mapping(mapping(model).get("capabilities"))
     limits = mapping(capabilities.get("limits"))
-    longest = count(limits.get("max_prompt_tokens"))
-    return longest or count(limits.get("max_context_window_tokens"))
+    longest = read_count(limits.get("max_prompt_tokens"))
+    return longest or read_count(limits.get("max_context_window_tokens"))
 
 
 def _span_of(value: Mapping[str, Any], attrs: Mapping[str, Any], line: int) -> Span:
     span = Span(text_at(value, "spanId"), text_at(value, "parentSpanId"))
     span.name, span.line = text_at(value, "name"), line
-    start = count(value.get("ts"))
-    lasted = count(value.get("dur")) or 0
+    start = read_count(value.get("ts"))
+    lasted = read_count(value.get("dur")) or 0
     if start is not None:
         span.place(line, start * _MILLISECOND, (start + lasted) * _MILLISECOND)
     if value["type"] == "tool_call":
@@ -194,9 +194,9 @@ def _span_of(value: Mapping[str, Any], attrs: Mapping[str, Any], line: int) -> S
 
 def _describe_call(span: Span, attrs: Mapping[str, Any]) -> None:
     span.kind, span.model = "call", text_at(attrs, "model")
-    if (first := count(attrs.get("ttft"))) is not None:
+    if (first := read_count(attrs.get("ttft"))) is not None:
         span.first = span.start + first * _MILLISECOND
-    sent = parsed(attrs.get("inputMessages"))
+    sent = unpack_json(attrs.get("inputMessages"))
     span.input = sent if isinstance(sent, list) else None
     span.finish = text_of(attrs.get("finishReason"))
     span.report(attrs.get("inputTokens"), attrs.get("outputTokens"), attrs.get("cachedTokens"))

@@ -1,10 +1,10 @@
-"""Messages and tools in whatever shape a tracer wrote them: told by what stands in each, not by who wrote it.
+"""Messages and tools in whatever shape a tracer wrote them: by what is in each, not by who wrote it.
 
 Read are the `parts` of OpenTelemetry and of Google, Chat Completions, Anthropic's blocks, Responses items, LangChain's
 serialised messages, the Vercel AI SDK's, OpenInference's nested ones, and VS Code's with numbers for roles.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Tool
@@ -12,7 +12,7 @@ from inspector.core.dialects.anthropic import read_part
 from inspector.core.dialects.openai_responses import read_arguments, read_image, read_item
 from inspector.core.formats.reading import opaque_part
 from inspector.core.formats.traces.attributes import Flat
-from inspector.core.formats.traces.span import mapping, parsed
+from inspector.core.formats.traces.span import mapping, unpack_json
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.untyped import objects_of, text_at, text_of
@@ -27,13 +27,19 @@ _ROLES: Mapping[Any, Role] = {
 }
 _ITEMS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output",
           "local_shell_call", "local_shell_call_output", "web_search_call", "compaction")  # fmt: skip
+"""Types of the items of the Responses API that have no role."""
 _ANSWERS = frozenset((*_ITEMS, "message"))
-_CACHE_MARK = 3
-"""A part of VS Code's that marks where the cache ends: nothing that is read."""
+_CONTENTS = ("parts", "contents", "content", "blocks", "text")
+"""Fields of a message that may hold its content, the first that is there counts."""
+_CALLS_BESIDE = frozenset(("tool_calls", "toolCalls", "additional_kwargs", "function_call"))
+"""Fields of a message that may hold tool calls beside the content."""
+_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "name")
+_CALL_IDS = ("tool_call_id", *_IDS)
+_NAMES = ("name", "toolName", "tool_name")
 
 
 def role_of(wire: Any) -> Role | None:
-    """Who wrote a message; None where it does not say."""
+    """Return who wrote a message; None if it does not say."""
     if not isinstance(wire, dict):
         return None
     role = wire.get("role")
@@ -50,25 +56,31 @@ def is_answer_item(wire: Any) -> bool:
     return read_item(dict(wire), id="").role == "assistant"
 
 
-def unwrapped(wire: Any) -> Any:
-    """The message inside what some tracers put around one."""
+def unwrap_message(wire: Any) -> Any:
+    """Return the message inside the object that some tracers put around one."""
     if type(wire) is Flat:
         wire = wire.nested()
-    if not isinstance(wire, dict) or ("role" in wire and ("parts" in wire or "content" in wire)):
+    if not isinstance(wire, dict):
         return wire
-    if isinstance(inner := wire.get("message"), dict) and "role" not in wire:
+    if "role" in wire and ("parts" in wire or "content" in wire):
+        return wire
+    if "role" not in wire and isinstance(inner := wire.get("message"), dict):
         return inner
     kind, kwargs = wire.get("id"), wire.get("kwargs")
     if isinstance(kind, list) and kind and isinstance(kwargs, dict):  # LangChain
         return {**kwargs, "role": kind[-1]}
-    if isinstance(inner := wire.get("data"), dict) and role_of(wire) and "content" not in wire:
-        return {**inner, "role": wire.get("type")}
+    data = wire.get("data")
+    if isinstance(data, dict) and "content" not in wire and role_of(wire):
+        return {**data, "role": wire.get("type")}
     return wire
 
 
+# -- messages
+
+
 def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
-    """The messages of one item, without ids; results are messages of their own. Never raises."""
-    wire = unwrapped(wire)
+    """Return the messages of one item, without ids; results are messages of their own. Never raises."""
+    wire = unwrap_message(wire)
     if isinstance(wire, str):
         return (Message("", "user", (Text(wire),), "", False, "", line, time),) if wire else ()
     if not isinstance(wire, dict):
@@ -76,123 +88,183 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     if "role" not in wire and (kind := wire.get("type")) in _ITEMS and isinstance(kind, str):
         return (read_item(dict(wire), id="", line=line, time=time),)
     role = role_of(wire) or "user"
-    if len(wire) == 2 and role != "tool" and type(said := wire.get("content")) is str and said:  # most, by far
-        return (Message("", role, (Text(said),), "", False, "", line, time),)
-    if len(wire) == 2 and type(blocks := wire.get("parts")) is list:
-        parts = [part for block in blocks if (part := _part(block, role)) is not None]
-    else:
-        parts = _parts(wire, role)
+    if role != "tool" and _is_plain(wire):  # most, by far
+        return (Message("", role, (Text(wire["content"]),), "", False, "", line, time),)
+    parts = _read_parts(wire, role)
     has_result = ToolResult in map(type, parts)
-    if role == "tool" and not has_result:
-        texts = [part.text for part in parts if isinstance(part, Text)]
-        result = ToolResult(_named(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error")
-        parts = [result, *(part for part in parts if not isinstance(part, Text))]
-    elif not has_result:
+    if role != "tool" and not has_result:
         return (Message("", role, tuple(parts), "", False, "", line, time),)
-    return tuple(Message("", own, tuple(some), line=line, time=time) for own, some in _split(role, parts))
+    if not has_result:
+        parts = _as_result(wire, parts)
+    split = _split_results(role, parts)
+    return tuple(Message("", own_role, tuple(own_parts), line=line, time=time) for own_role, own_parts in split)
 
 
-def _split(role: Role, parts: Sequence[Part]) -> Iterator[tuple[Role, list[Part]]]:
-    """Results apart, each with the images after it."""
-    here: tuple[Role, list[Part]] | None = None
+def _is_plain(wire: Mapping[str, Any]) -> bool:
+    """Does a message hold a role and a text, and nothing else?"""
+    return len(wire) == 2 and type(text := wire.get("content")) is str and bool(text)
+
+
+def _as_result(wire: Mapping[str, Any], parts: Sequence[Part]) -> list[Part]:
+    """Return the parts of a tool's message with its texts as the result."""
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    result = ToolResult(_first_text(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error")
+    return [result, *(part for part in parts if not isinstance(part, Text))]
+
+
+def _split_results(role: Role, parts: Sequence[Part]) -> Iterator[tuple[Role, list[Part]]]:
+    """Yield the parts as messages: each result with the images after it, and what is between results."""
+    other_role: Role = "user" if role == "tool" else role
+    current: tuple[Role, list[Part]] | None = None
     for part in parts:
-        if isinstance(part, ToolResult):
-            if here:
-                yield here
-            here = "tool", [part]
-        elif here is None:
-            here = ("user" if role == "tool" else role), [part]
-        elif here[0] == "tool" and isinstance(part, Text | ToolCall | Thinking):
-            yield here
-            here = ("user" if role == "tool" else role), [part]
-        else:
-            here[1].append(part)
-    yield here or (role, [])
+        is_result = isinstance(part, ToolResult)
+        ends_result = current is not None and current[0] == "tool" and isinstance(part, Text | ToolCall | Thinking)
+        if current is not None and not is_result and not ends_result:
+            current[1].append(part)
+            continue
+        if current is not None:
+            yield current
+        current = ("tool" if is_result else other_role), [part]
+    yield current or (role, [])
 
 
-_BESIDE = frozenset(("tool_calls", "toolCalls", "additional_kwargs", "function_call"))
-"""Where calls stand beside the content."""
-
-
-def _parts(wire: Mapping[str, Any], role: Role) -> list[Part]:
-    thought = text_of(wire.get("reasoning_content")) or text_of(wire.get("reasoning"))
-    found: list[Part] = [Thinking(thought)] if thought else []
-    content: Any = ""
-    for key in ("parts", "contents", "content", "blocks", "text"):
-        if (content := wire.get(key)) is not None:
-            break
+def _read_parts(wire: Mapping[str, Any], role: Role) -> list[Part]:
+    """Read the reasoning, the content and the calls of a message."""
+    parts: list[Part] = []
+    if reasoning := text_of(wire.get("reasoning_content")) or text_of(wire.get("reasoning")):
+        parts.append(Thinking(reasoning))
+    content = _first_value(wire, _CONTENTS)
     for block in content if isinstance(content, list | tuple) else [content]:
-        part = _part(block, role)
+        part = _read_block(block, role)
         if part is not None:
-            found.append(part)
-    if _BESIDE.isdisjoint(wire):
-        return found
-    if made := _calls(wire) or _calls(mapping(wire.get("additional_kwargs"))):
-        known = {part.id for part in found if isinstance(part, ToolCall)}
-        found += (call for call in made if call.id not in known or not call.id)
-    if legacy := mapping(wire.get("function_call")):
-        found.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments"))))
-    return found
+            parts.append(part)
+    if not _CALLS_BESIDE.isdisjoint(wire):
+        known_ids = {part.id for part in parts if isinstance(part, ToolCall)}
+        calls = _read_calls(wire) or _read_calls(mapping(wire.get("additional_kwargs")))
+        parts += (call for call in calls if call.id not in known_ids or not call.id)
+        if legacy := mapping(wire.get("function_call")):
+            parts.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments"))))
+    return parts
 
 
-def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
-    told = wire.get("tool_calls") or wire.get("toolCalls")
-    return [_call(call) for call in objects_of(told)] if told else []
+def _read_calls(wire: Mapping[str, Any]) -> list[ToolCall]:
+    calls = wire.get("tool_calls") or wire.get("toolCalls")
+    return [_read_call(call) for call in objects_of(calls)] if calls else []
 
 
-def _part(block: Any, role: Role) -> Part | None:
-    """One block of a message's content; None for what holds nothing."""
+# -- blocks
+
+
+def _read_block(block: Any, role: Role) -> Part | None:
+    """Read one block of a message's content; None if it holds nothing."""
     if isinstance(block, str):
         return Text(block) if block else None
     if block is None:
         return None
     if not isinstance(block, dict):
         return opaque_part("unknown", block)
-    if len(block) == 2 and block.get("type") == "text" and type(said := block.get("content")) is str:  # most, by far
-        return Text(said)
+    if len(block) == 2 and block.get("type") == "text" and type(text := block.get("content")) is str:  # most, by far
+        return Text(text)
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))
-    said = block.get("text", block.get("content"))
-    if kind == "text" and type(said) is str and "thought" not in block:
-        return Text(said)
     name = text_of(kind).replace("-", "_")
-    if name in ("tool_call", "function_call", "toolCall") or "functionCall" in block or "function_call" in block:
-        return _call(mapping(block.get("functionCall") or block.get("function_call")) or block)
-    if name in ("tool_call_response", "tool_response", "tool_return", "function_response"):
-        return _result(block)
-    if name == "tool_result" and "tool_use_id" not in block:
-        return _result(block)
-    if inner := mapping(block.get("functionResponse") or block.get("function_response")):
-        return _result(inner)
-    if used := mapping(block.get("toolUse")):  # Bedrock's Converse
-        return _call(used)
-    if inner := mapping(block.get("toolResult")):
-        return _result({**inner, "is_error": inner.get("status") == "error"})
-    if not name and "name" in block and ("arguments" in block or "call_id" in block):  # AutoGen
-        return _call(block) if "arguments" in block else _result(block)
-    if name in ("tool_use", "tool_result"):
-        return _anthropic(block)
-    if name in ("reasoning", "thinking", "redacted_thinking"):
-        thought = text_of(block.get("content")) or text_of(block.get("text")) or text_of(block.get("thinking"))
-        return Thinking(thought, text_of(block.get("signature")) or text_of(block.get("data")))
-    if isinstance(said, str) and name not in ("blob", "uri", "image"):
-        return Thinking(said) if block.get("thought") is True else Text(said)
-    if kind == _CACHE_MARK:
-        return None
-    if (picture := _picture(name, block)) is not None:
+    part = _read_known_block(name, block)
+    if part is None and kind != _CACHE_MARK:
+        part = _read_other_block(name, block, role)
+    return part
+
+
+def _read_known_block(name: str, block: Mapping[str, Any]) -> Part | None:
+    """Read a call, a result, reasoning or a text; None for any other block."""
+    if (reader := _BY_TYPE.get(name)) is not None:
+        return reader(block)
+    for key, inner_reader in _BY_KEY.items():
+        if key in block and (inner := mapping(block[key])):
+            return inner_reader(inner)
+    if not name and "name" in block:  # AutoGen
+        if "arguments" in block:
+            return _read_call(block)
+        if "call_id" in block:
+            return _read_result(block)
+    text = block.get("text", block.get("content"))
+    if isinstance(text, str) and name not in _PICTURES:
+        return Thinking(text) if block.get("thought") is True else Text(text)
+    return None
+
+
+def _read_other_block(name: str, block: Mapping[str, Any], role: Role) -> Part:
+    picture = _read_picture(name, block)
+    if picture is not None:
         return picture
     if role == "tool" and not name:  # a tool's answer as an object
         return Text(dumps(block))
     return opaque_part(name or "unknown", dict(block))
 
 
-def _anthropic(block: Mapping[str, Any]) -> Part:
-    if block.get("type") == "tool_use":
-        return read_part(dict(block))
-    return ToolResult(text_of(block.get("tool_use_id")), said(block.get("content")), block.get("is_error") is True)
+def _read_call(block: Mapping[str, Any]) -> ToolCall:
+    block = mapping(block.get("functionCall") or block.get("function_call")) or block
+    call = mapping(block.get("tool_call")) or block
+    function = mapping(call.get("function")) or call
+    arguments = _first_value(function, ("arguments", "args", "input"))
+    return ToolCall(_first_text(call, _IDS), _first_text(function, _NAMES), read_arguments(arguments))
 
 
-def _picture(name: str, block: Mapping[str, Any]) -> Part | None:
+def _read_result(block: Mapping[str, Any]) -> ToolResult:
+    output = next((block[key] for key in ("response", "result", "output", "content") if key in block), "")
+    match unpack_json(output):
+        case {"type": "function_result", "result": inner}:  # Microsoft's Agent Framework puts the whole part inside
+            output = inner
+        case {"type": "text" | "json" | "error-text" | "error-json", "value": inner}:  # Vercel
+            output = inner
+    is_error = block.get("is_error") is True or block.get("isError") is True
+    return ToolResult(_first_text(block, _IDS), result_text(output), is_error)
+
+
+def _read_tool_result(block: Mapping[str, Any]) -> ToolResult:
+    """Read a result of Anthropic's, or of another with the same type."""
+    if "tool_use_id" not in block:
+        return _read_result(block)
+    is_error = block.get("is_error") is True
+    return ToolResult(text_at(block, "tool_use_id"), result_text(block.get("content")), is_error)
+
+
+def _read_converse_result(block: Mapping[str, Any]) -> ToolResult:
+    """Read a result of Bedrock's Converse."""
+    return _read_result({**block, "is_error": block.get("status") == "error"})
+
+
+def _read_reasoning(block: Mapping[str, Any]) -> Thinking:
+    text = text_of(block.get("content")) or text_of(block.get("text")) or text_of(block.get("thinking"))
+    return Thinking(text, text_of(block.get("signature")) or text_of(block.get("data")))
+
+
+def _read_anthropic(block: Mapping[str, Any]) -> Part:
+    return read_part(dict(block))
+
+
+_CACHE_MARK = 3
+"""Type of a part of VS Code's that marks where the cache ends: nothing that is read."""
+_PICTURES = ("blob", "uri", "image")
+_BY_TYPE: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
+    **dict.fromkeys(("tool_call", "function_call", "toolCall"), _read_call),
+    **dict.fromkeys(("tool_call_response", "tool_response", "tool_return", "function_response"), _read_result),
+    **dict.fromkeys(("reasoning", "thinking", "redacted_thinking"), _read_reasoning),
+    "tool_use": _read_anthropic,
+    "tool_result": _read_tool_result,
+}
+"""How blocks of each type are read (with `_` for `-`)."""
+_BY_KEY: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
+    "functionCall": _read_call,
+    "function_call": _read_call,
+    "functionResponse": _read_result,
+    "function_response": _read_result,
+    "toolUse": _read_call,
+    "toolResult": _read_converse_result,
+}
+"""How the object under a key of a block is read."""
+
+
+def _read_picture(name: str, block: Mapping[str, Any]) -> Part | None:
     image = block.get("image_url", block.get("image"))
     while isinstance(image, dict):
         image = image.get("url", image.get("image"))
@@ -200,72 +272,60 @@ def _picture(name: str, block: Mapping[str, Any]) -> Part | None:
         return read_image(image)
     if name == "image" and isinstance(block.get("source"), dict):
         return read_part(dict(block))
-    if name in ("blob", "uri") and (text_at(block, "mime_type") or text_at(block, "modality")).startswith("image"):
+    media_type = text_at(block, "mime_type")
+    if name in ("blob", "uri") and (media_type or text_at(block, "modality")).startswith("image"):
         data = text_at(block, "content") or text_at(block, "data")
-        return read_image(f"data:{text_at(block, 'mime_type')};base64,{data}" if data else text_at(block, "uri"))
+        return read_image(f"data:{media_type};base64,{data}" if data else text_at(block, "uri"))
     return None
 
 
-_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "name")
-_CALL_IDS = ("tool_call_id", *_IDS)
+def _first_value(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    """Return the value of the first key that has one."""
+    return next((value[key] for key in keys if value.get(key) is not None), None)
 
 
-def _named(value: Mapping[str, Any], keys: Sequence[str]) -> str:
-    for key in keys:
-        if (found := value.get(key)) and isinstance(found, str):
-            return found
-    return ""
+def _first_text(value: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return the text of the first key that has one; empty if none has."""
+    texts = (value.get(key) for key in keys)
+    return next((text for text in texts if text and isinstance(text, str)), "")
 
 
-def _call(told: Mapping[str, Any]) -> ToolCall:
-    call = mapping(told.get("tool_call")) or told
-    inner = mapping(call.get("function")) or call
-    given = None
-    for key in ("arguments", "args", "input"):
-        if (given := inner.get(key)) is not None:
-            break
-    name = _named(inner, ("name", "toolName", "tool_name"))
-    return ToolCall(_named(call, _IDS), name, read_arguments(given))
+def result_text(output: Any) -> str:
+    """Return a result as text: blocks of text joined, any other value as its JSON."""
+    if isinstance(output, str):
+        return output
+    if isinstance(output, list) and output and all(isinstance(block, dict) and "text" in block for block in output):
+        return "\n".join(text_of(block["text"]) for block in output)
+    if isinstance(output, dict) and isinstance(output.get("content"), list):  # MCP
+        return result_text(output["content"])
+    return "" if output is None else dumps(output)
 
 
-def _result(block: Mapping[str, Any]) -> ToolResult:
-    told = next((block[key] for key in ("response", "result", "output", "content") if key in block), "")
-    call = _named(block, _IDS)
-    match parsed(told):
-        case {"type": "function_result", "result": inner}:  # Microsoft's Agent Framework puts the whole part inside
-            told = inner
-        case {"type": "text" | "json" | "error-text" | "error-json", "value": inner}:  # Vercel
-            told = inner
-    return ToolResult(call, said(told), block.get("is_error") is True or block.get("isError") is True)
+# -- tools
 
 
-def said(told: Any) -> str:
-    """The text of a result: blocks of text joined, any other value as its JSON."""
-    if isinstance(told, str):
-        return told
-    if isinstance(told, list) and told and all(isinstance(one, dict) and "text" in one for one in told):
-        return "\n".join(text_of(one["text"]) for one in told)
-    if isinstance(told, dict) and isinstance(told.get("content"), list):  # MCP
-        return said(told["content"])
-    return "" if told is None else dumps(told)
-
-
-def read_tools(told: Any) -> tuple[Tool, ...] | None:
-    """The tools of a list of definitions, each an object or its JSON; None where there is no list."""
-    told = parsed(told)
-    if isinstance(told, dict):
-        told = list(told.values())
-    if not isinstance(told, list):
+def read_tool_list(value: Any) -> tuple[Tool, ...] | None:
+    """Read a list of tools, each an object or its JSON; None if there is no list."""
+    definitions = unpack_json(value)
+    if isinstance(definitions, dict):
+        definitions = list(definitions.values())
+    if not isinstance(definitions, list):
         return None
-    found = []
-    for one in told:
-        tool = mapping(one)
-        tool = mapping(tool.get("tool")) or tool
-        schema = tool.get("json_schema", tool.get("tool.json_schema"))
-        tool = mapping(schema) if schema is not None else mapping(tool.get("toolSpec")) or tool
-        if isinstance(many := tool.get("functionDeclarations", tool.get("function_declarations")), list):
-            found += [Tool(text_of(mapping(each).get("name")), each) for each in many]
-        elif tool or schema is not None:
-            named = mapping(tool.get("function")) or tool
-            found.append(Tool(text_of(named.get("name")) or text_of(tool.get("type")), dict(tool)))
-    return tuple(found)
+    tools: list[Tool] = []
+    for definition in definitions:
+        tools += _read_tools(mapping(definition))
+    return tuple(tools)
+
+
+def _read_tools(definition: Mapping[str, Any]) -> Iterator[Tool]:
+    """Yield the tools of one definition: Google's may hold several."""
+    tool = mapping(definition.get("tool")) or definition
+    schema = tool.get("json_schema", tool.get("tool.json_schema"))
+    tool = mapping(schema) if schema is not None else mapping(tool.get("toolSpec")) or tool
+    functions = tool.get("functionDeclarations", tool.get("function_declarations"))
+    if isinstance(functions, list):
+        for function in functions:
+            yield Tool(text_of(mapping(function).get("name")), function)
+    elif tool or schema is not None:
+        function = mapping(tool.get("function")) or tool
+        yield Tool(text_of(function.get("name")) or text_of(tool.get("type")), dict(tool))
