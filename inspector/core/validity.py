@@ -1,7 +1,8 @@
 """Would a provider refuse this buffer, and why; and the repair of what every provider refuses.
 
 Checked as the wire adapters would send it: neighbouring messages of one role count as one turn, so what is left is
-what no adapter can mend - calls and results that do not pair up, a wrong beginning, messages without content.
+what no adapter can repair: calls and results that do not pair up, a wrong beginning, messages without content. Which
+provider refuses what is a field of its dialect.
 
 The repair drops a result without a call before it, and gives a call that is never answered a result that says so.
 Nothing else is touched: messages keep their identity, order and parts.
@@ -10,24 +11,16 @@ Nothing else is touched: messages keep their identity, order and parts.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache
+from itertools import chain, groupby
 from operator import itemgetter
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from inspector.core.buffer import Buffer
+from inspector.core.dialects.catalogue import DIALECTS
+from inspector.core.dialects.dialect import Refusal
 from inspector.core.message import Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.outcome import Event, FateName, Outcome
-
-Rule: TypeAlias = Literal[
-    "result-without-call",
-    "call-without-result",
-    "duplicate-answer",
-    "duplicate-call",
-    "order",
-    "first-role",
-    "empty-message",
-    "empty-text",
-]
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai-chat", "openai-responses"
 
@@ -36,54 +29,72 @@ ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai-chat", "openai-responses"
 class Invalid:
     """One reason to refuse, at the message `message` (its id)."""
 
-    rule: Rule
+    rule: str
+    """A `Refusal` of `dialect.py`; a blank message counts as an empty one."""
     message: str
     why: str
     """A sentence for people."""
     providers: tuple[str, ...]
-    """Who refuses it."""
+    """The dialects whose provider refuses it."""
 
 
 def check(buffer: Buffer) -> tuple[Invalid, ...]:
-    """All reasons, in the order of the messages. Empty = any provider takes it. O(messages)."""
+    """Return why a provider would refuse the buffer, in the order of the messages; empty if none would. O(messages)."""
     messages = buffer.messages
-    found = sorted((*_beginning(messages), *_empty(messages), *_pairs(messages)), key=itemgetter(0))
-    return tuple(Invalid(rule, messages[at].id, why, providers) for at, rule, why, providers in found)
+    troubles = (*_check_beginning(messages), *_check_contents(messages), *_check_pairs(messages))
+    ordered = sorted(troubles, key=itemgetter(0))
+    return tuple(_as_invalid(messages[at], refusal, why) for at, refusal, why in ordered)
 
 
-_Refusals: TypeAlias = Iterator[tuple[int, Rule, str, tuple[str, ...]]]
-"""Place of the message, rule, sentence, who refuses it."""
+def _as_invalid(message: Message, refusal: Refusal, why: str) -> Invalid:
+    rule = "empty-message" if refusal == "blank-message" else refusal
+    return Invalid(rule, message.id, why, _refusing(refusal))
 
 
-def _beginning(messages: Sequence[Message]) -> _Refusals:
-    at, first = next(((n, one) for n, one in enumerate(messages) if one.role != "system"), (0, None))
-    begins = first is not None and any(isinstance(part, Opaque) and part.text for part in first.parts)
-    if first is not None and first.role == "assistant" and not begins:  # a compaction by the provider may begin it
-        why = "The first message is the assistant's; Anthropic wants a user message first."
-        yield at, "first-role", why, (ANTHROPIC,)
+@cache
+def _refusing(refusal: Refusal) -> tuple[str, ...]:
+    return tuple(dialect.name for dialect in DIALECTS.values() if refusal in dialect.refuses)
 
 
-def _empty(messages: Sequence[Message]) -> _Refusals:
+_Troubles: TypeAlias = Iterator[tuple[int, Refusal, str]]
+"""Place of the message, why it is refused, as a sentence."""
+
+
+def _check_beginning(messages: Sequence[Message]) -> _Troubles:
+    at, first = next(((n, message) for n, message in enumerate(messages) if message.role != "system"), (0, None))
+    if first is None or first.role != "assistant":
+        return
+    if not any(
+        isinstance(part, Opaque) and part.text for part in first.parts
+    ):  # the provider's compaction may be first
+        yield at, "first-role", "The first message is the assistant's; Anthropic wants a user message first."
+
+
+def _check_contents(messages: Sequence[Message]) -> _Troubles:
     end = 0
     for role, group in groupby(messages, lambda message: message.role):  # which adapters send as one
         run = list(group)
         start, end = end, end + len(run)
-        if role == "tool" or (role == "assistant" and end == len(messages)):
-            continue  # a result may be empty, and so may the assistant's last message
-        parts = [part for message in run for part in message.parts]
-        if not any(_has_content(part) for part in parts):
-            if parts:
-                why = f"A message of the {role} that holds nothing but white space."
-                yield start, "empty-message", why, (ANTHROPIC,)
-            else:
-                yield start, "empty-message", f"A message of the {role} without content.", (ANTHROPIC, CHAT)
+        may_be_empty = role == "tool" or (role == "assistant" and end == len(messages))
+        if may_be_empty:
             continue
-        for at, message in enumerate(run, start):
-            texts = [part.text for part in message.parts if isinstance(part, Text)]
-            if role != "assistant":  # models write white space before they think
-                texts = [text.strip() for text in texts]
-            if not all(texts):
-                yield at, "empty-text", "A text part without text.", (ANTHROPIC,)
+        parts = [part for message in run for part in message.parts]
+        if not parts:
+            yield start, "empty-message", f"A message of the {role} without content."
+        elif not any(map(_has_content, parts)):
+            yield start, "blank-message", f"A message of the {role} that holds nothing but white space."
+        else:
+            for at, message in enumerate(run, start):
+                if _has_empty_text(message):
+                    yield at, "empty-text", "A text part without text."
+
+
+def _has_empty_text(message: Message) -> bool:
+    """Has it a text part without text? Models write white space before they think, so theirs counts as text."""
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    if message.role != "assistant":
+        texts = [text.strip() for text in texts]
+    return not all(texts)
 
 
 def _has_content(part: Part) -> bool:
@@ -96,7 +107,7 @@ def _has_content(part: Part) -> bool:
             return True
 
 
-def _pairs(messages: Sequence[Message]) -> _Refusals:
+def _check_pairs(messages: Sequence[Message]) -> _Troubles:
     calls: dict[str, list[int]] = defaultdict(list)
     answers: dict[str, list[int]] = defaultdict(list)
     for at, message in enumerate(messages):
@@ -106,44 +117,42 @@ def _pairs(messages: Sequence[Message]) -> _Refusals:
             elif isinstance(part, ToolResult):
                 answers[part.call_id].append(at)
     ends = _turn_ends(messages)
-    for call_id, made in calls.items():
-        yield from _calls(call_id, made, answers.get(call_id, []), ends)
-    for call_id, given in answers.items():
-        yield from _answers(call_id, given, calls.get(call_id, []))
+    for call_id, call_places in calls.items():
+        yield from _check_calls(call_id, call_places, answers.get(call_id, []), ends)
+    for call_id, answer_places in answers.items():
+        yield from _check_answers(call_id, answer_places, calls.get(call_id, []))
 
 
 def _turn_ends(messages: Sequence[Message]) -> list[int]:
-    """For each message the index where its turn is over: after the assistant's messages and their results."""
+    """For each message the index at which its turn is over: after the assistant's messages and their results."""
     ends = [len(messages)] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
-        after = messages[at + 1].role if at + 1 < len(messages) else "user"
-        role = messages[at].role
-        goes_on = after == "tool" or (role == "assistant" and after == "assistant")
-        ends[at] = ends[at + 1] if goes_on else at + 1
+        next_role = messages[at + 1].role if at + 1 < len(messages) else "user"
+        is_inside = next_role == "tool" or (messages[at].role == "assistant" and next_role == "assistant")
+        ends[at] = ends[at + 1] if is_inside else at + 1
     return ends
 
 
-def _calls(call_id: str, made: list[int], given: list[int], ends: list[int]) -> _Refusals:
-    for n, at in enumerate(made):
+def _check_calls(call_id: str, calls: list[int], answers: list[int], ends: list[int]) -> _Troubles:
+    for n, at in enumerate(calls):
         if n and call_id:
-            yield at, "duplicate-call", f"The call id {call_id} is used a second time.", (ANTHROPIC,)
-        answer = given[n] if n < len(given) else -1
+            yield at, "duplicate-call", f"The call id {call_id} is used a second time."
+        answer = answers[n] if n < len(answers) else -1
         if answer < at:
-            yield at, "call-without-result", f"The call {call_id} is never answered.", (ANTHROPIC, CHAT, RESPONSES)
+            yield at, "call-without-result", f"The call {call_id} is never answered."
         elif answer >= ends[at]:
-            why = f"The result of {call_id} does not directly follow its call: another message stands between."
-            yield answer, "order", why, (ANTHROPIC, CHAT)
+            why = f"The result of {call_id} does not directly follow its call: another message is between them."
+            yield answer, "order", why
 
 
-def _answers(call_id: str, given: list[int], made: list[int]) -> _Refusals:
-    for n, at in enumerate(given):
-        if n < len(made) and made[n] < at:
+def _check_answers(call_id: str, answers: list[int], calls: list[int]) -> _Troubles:
+    for n, at in enumerate(answers):
+        if n < len(calls) and calls[n] < at:
             continue
-        if made and made[0] < at:
-            yield at, "duplicate-answer", f"The call {call_id} is answered a second time.", (ANTHROPIC, CHAT)
+        if calls and calls[0] < at:
+            yield at, "duplicate-answer", f"The call {call_id} is answered a second time."
         else:
-            why = f"A result for {call_id}, but no call of that id before it."
-            yield at, "result-without-call", why, (ANTHROPIC, CHAT, RESPONSES)
+            yield at, "result-without-call", f"A result for {call_id}, but no call of that id before it."
 
 
 REMOVED = "[Result removed by compaction]"
@@ -153,22 +162,22 @@ R = TypeVar("R")
 
 
 def repair(buffer: Buffer, running: R) -> Outcome[R]:
-    """The buffer mended, as an outcome; the very same buffer where there is nothing to mend. O(messages)."""
-    kept, dropped, unanswered = _paired(buffer.messages)
+    """Repair the buffer, as an outcome; the very same buffer if nothing is wrong. O(messages)."""
+    messages, dropped, unanswered = _pair_results(buffer.messages)
     if not dropped and not unanswered:
         return Outcome(TIER, buffer, running)
-    messages = tuple(_with_answers(kept, unanswered))
+    repaired = tuple(_with_answers(messages, unanswered))
     changed: dict[str, FateName] = {message.id: "dropped" for message in dropped}
     fields = {"dropped_results": len(dropped), "answered_calls": sum(map(len, unanswered.values()))}
-    return Outcome(TIER, buffer.with_messages(messages), running, (Event("BufferRepaired", fields),), changed=changed)
+    return Outcome(TIER, buffer.with_messages(repaired), running, (Event("BufferRepaired", fields),), changed=changed)
 
 
-def _paired(messages: Iterable[Message]) -> tuple[list[Message], list[Message], dict[int, list[ToolCall]]]:
-    """(messages that stay, results without a call, calls without a result by `id()` of their message).
+def _pair_results(messages: Iterable[Message]) -> tuple[list[Message], list[Message], dict[int, list[ToolCall]]]:
+    """Return (messages that stay, results without a call, calls without a result by `id()` of their message).
 
     Of several calls of one id the earlier ones are answered first.
     """
-    kept: list[Message] = []
+    staying: list[Message] = []
     dropped: list[Message] = []
     waiting: dict[str, list[tuple[Message, ToolCall]]] = {}
     for message in messages:
@@ -180,25 +189,25 @@ def _paired(messages: Iterable[Message]) -> tuple[list[Message], list[Message], 
             waiting[call_id].pop(0)
         for call in message.calls:
             waiting.setdefault(call.id, []).append((message, call))
-        kept.append(message)
+        staying.append(message)
     unanswered: dict[int, list[ToolCall]] = {}
-    for message, call in (one for left in waiting.values() for one in left):
+    for message, call in chain.from_iterable(waiting.values()):
         unanswered.setdefault(id(message), []).append(call)
-    return kept, dropped, unanswered
+    return staying, dropped, unanswered
 
 
 def _with_answers(messages: Iterable[Message], unanswered: dict[int, list[ToolCall]]) -> Iterator[Message]:
-    """The missing results after the turn that made the calls: its assistant messages and the results they have."""
-    owed: list[Message] = []
-    before = ""
+    """Add the missing results after the turn that made the calls: its assistant messages and the results they have."""
+    missing: list[Message] = []
+    last_role = ""
     for message in messages:
-        goes_on = message.role == "tool" or (before == "assistant" and message.role == "assistant")
-        if owed and not goes_on:
-            yield from owed
-            owed.clear()
+        is_inside = message.role == "tool" or (last_role == "assistant" and message.role == "assistant")
+        if missing and not is_inside:
+            yield from missing
+            missing.clear()
         yield message
         for n, call in enumerate(unanswered.get(id(message), ())):
             result = ToolResult(call.id, REMOVED, is_error=True)
-            owed.append(Message(f"{TIER}-{message.id}-{n}", "tool", (result,)))
-        before = message.role
-    yield from owed
+            missing.append(Message(f"{TIER}-{message.id}-{n}", "tool", (result,)))
+        last_role = message.role
+    yield from missing

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.errors import InspectorError
 from inspector.extensions.windows import user_windows
 from inspector.proxy.ending import OpenExchanges, finish_exchanges
@@ -13,11 +14,7 @@ from inspector.proxy.holds.holds import Holds
 from inspector.proxy.relay.server import ProxyServer
 
 SIMULATED = "simulated"
-UPSTREAMS: Mapping[str, str] = {
-    "anthropic": "https://api.anthropic.com",
-    "openai": "https://api.openai.com",
-    "gemini": "https://generativelanguage.googleapis.com",
-}
+UPSTREAMS: Mapping[str, str] = {dialect.provider: dialect.host for dialect in DIALECTS.values()}
 
 
 class LiveProxy:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, StreamAssembler
+from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, words
 from inspector.core.dialects.tool_shapes import for_anthropic, shaped_tools
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -420,8 +420,23 @@ def _is_message(value: Any) -> bool:
     return is_said and not _is_response(value)
 
 
+def _write_error(status: int, sentence: str) -> dict[str, Any]:
+    kind = "api_error" if status >= 500 else "invalid_request_error"
+    return {"type": "error", "error": {"type": kind, "message": sentence}}
+
+
+_SIGNS = PayloadSigns(
+    keys=words("system anthropic_version thinking stop_sequences top_k output_config"),
+    limit="max_tokens",
+    blocks=words("tool_use tool_result thinking redacted_thinking image document"),
+    is_own_tool=lambda tool: "input_schema" in tool,
+    is_own_model=lambda model: model.startswith("claude"),
+)
 ANTHROPIC = Dialect(
     name="anthropic",
+    title="Anthropic Messages",
+    provider="anthropic",
+    host="https://api.anthropic.com",
     key="messages",
     read=_read_item,
     write=lambda messages, calls: write_messages(messages),
@@ -434,4 +449,24 @@ ANTHROPIC = Dialect(
     is_response=_is_response,
     is_message=_is_message,
     assembler=AnthropicAssembler,
+    is_event=lambda event: text_of(event.get("type")).startswith(("message_", "content_block_")),
+    signs=_SIGNS,
+    error=_write_error,
+    error_event=lambda error: ("error", error),
+    paths={"/messages": "call", "/messages/count_tokens": "count"},
+    path_marks=("/messages", "/complete"),
+    final_events=frozenset({"message_stop"}),
+    refuses=frozenset(
+        {
+            "result-without-call",
+            "call-without-result",
+            "duplicate-answer",
+            "duplicate-call",
+            "order",
+            "first-role",
+            "empty-message",
+            "blank-message",
+            "empty-text",
+        }
+    ),
 )

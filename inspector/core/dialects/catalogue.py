@@ -4,24 +4,22 @@ Server-sent events are parsed on the joined text: where the network cut it into 
 cut is kept, with the usage as far as it was reported.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from inspector.core.dialects.anthropic import ANTHROPIC
-from inspector.core.dialects.dialect import Dialect, StreamAssembler
+from inspector.core.dialects.dialect import Dialect, Purpose, StreamAssembler
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
-from inspector.core.untyped import object_in, objects_of, text_of, value_in
+from inspector.core.untyped import object_in, text_of, value_in
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({one.name: one for one in (ANTHROPIC, CHAT, RESPONSES, GEMINI)})
-
-Purpose: TypeAlias = Literal["call", "count", "compact", "other"]
-"""call: an answer of the model; count: tokens of a body; compact: the provider is to compact; other: anything else."""
+DIALECTS: Mapping[str, Dialect] = MappingProxyType(
+    {dialect.name: dialect for dialect in (ANTHROPIC, CHAT, RESPONSES, GEMINI)}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +32,23 @@ class Endpoint:
     """Named by the path, as Gemini does."""
 
 
-_ENDS: tuple[tuple[str, Purpose, Dialect], ...] = (
-    ("/messages", "call", ANTHROPIC),
-    ("/messages/count_tokens", "count", ANTHROPIC),
-    ("/chat/completions", "call", CHAT),
-    ("/responses", "call", RESPONSES),
-    ("/responses/compact", "compact", RESPONSES),
-    ("/responses/input_tokens", "count", RESPONSES),
-)
-_GEMINI = re.compile(r"(?:.*/)?([^/]*):(generateContent|streamGenerateContent|countTokens)")
-
-
 @lru_cache(maxsize=256)
 def endpoint(method: str, path: str) -> Endpoint:
-    """What is asked for, by the end of the path: what stands in front is the host's affair. A WebSocket frame counts as
-    a POST."""
+    """Return what a request asks for, by the end of its path: the beginning is up to the host.
+
+    A WebSocket frame counts as a POST.
+    """
     plain = path.partition("?")[0].rstrip("/")
     if method.upper() not in ("POST", "WEBSOCKET", "GET", ""):
         return Endpoint("other")
-    if found := _GEMINI.fullmatch(plain):
-        model = found[1] if not found[1].startswith("v1") else ""  # Code Assist: `/v1internal:generateContent`
-        return Endpoint("count" if found[2] == "countTokens" else "call", GEMINI, model)
-    return next(
-        (Endpoint(purpose, dialect) for end, purpose, dialect in _ENDS if plain.endswith(end)), Endpoint("other")
-    )
+    for dialect in DIALECTS.values():
+        if meaning := dialect.read_path(plain):
+            purpose, model = meaning
+            return Endpoint(purpose, dialect, model)
+        for end, purpose in dialect.paths.items():
+            if plain.endswith(end):
+                return Endpoint(purpose, dialect)
+    return Endpoint("other")
 
 
 def events(stream: str) -> Iterator[Any]:
@@ -101,12 +92,5 @@ def is_terminal(message: Any) -> bool:
     """Is this (parsed) event the last of an answer, in any of the dialects?"""
     if not isinstance(message, Mapping):
         return False
-    if text_of(message.get("type")) in _TERMINAL:
-        return True
-    choices, candidates = objects_of(message.get("choices")), objects_of(message.get("candidates"))
-    return any(one.get("finish_reason") for one in choices) or any(one.get("finishReason") for one in candidates)
-
-
-_TERMINAL = frozenset(
-    ("message_stop", "response.completed", "response.failed", "response.incomplete", "response.done", "error")
-)
+    kind = text_of(message.get("type"))
+    return kind == "error" or any(kind in each.final_events or each.has_finish(message) for each in DIALECTS.values())

@@ -4,8 +4,8 @@ The payload formats, the proxy's recordings, the rewriting at its gate, real and
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, ToolCall
@@ -14,6 +14,22 @@ from inspector.core.usage import Usage
 
 Units: TypeAlias = Iterable[Sequence[Message]]
 """Messages by the wire item that they came in."""
+
+Purpose: TypeAlias = Literal["call", "count", "compact", "other"]
+"""call: an answer of the model; count: tokens of a body; compact: the provider is to compact; other: anything else."""
+
+Refusal: TypeAlias = Literal[
+    "result-without-call",
+    "call-without-result",
+    "duplicate-answer",
+    "duplicate-call",
+    "order",
+    "first-role",
+    "empty-message",
+    "blank-message",
+    "empty-text",
+]
+"""Why a provider may refuse a buffer; blank-message: a message of nothing but white space."""
 
 
 class StreamAssembler:
@@ -34,11 +50,46 @@ class StreamAssembler:
         raise NotImplementedError
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadSigns:
+    """What tells the payloads of one API in a file from those of the others."""
+
+    is_unmistakable: bool = False
+    """Do its bodies and items look like those of no other API? Then nothing else here is needed."""
+    keys: frozenset[str] = frozenset()
+    """Fields of a request body that only this API has."""
+    limit: str = ""
+    """The field that limits the answer: together with the model it makes a whole body, whatever its messages are."""
+    blocks: frozenset[str] = frozenset()
+    """Types of items, and of the blocks of their content, that only this API has."""
+    is_own_message: Callable[[Mapping[str, Any]], bool] = _never
+    """Is it a message as only this API writes it?"""
+    is_own_tool: Callable[[Mapping[str, Any]], bool] = _never
+    """Is it the definition of a tool as only this API writes it?"""
+    is_own_model: Callable[[str], bool] = _never
+    """Is a model of this name usually called through this API?"""
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """One provider's way to write a conversation. A wire *item* is one element of the list in a request body."""
 
     name: str
+    title: str
+    """Of the API, for people."""
+    provider: str
+    """The provider's name on the command line."""
+    host: str
+    """The URL that its requests go to."""
     key: str
     """Under which a request body holds its items."""
     read: Callable[[Any, str, int, str], Sequence[Message]]
@@ -57,6 +108,27 @@ class Dialect:
     is_message: Callable[[Any], bool]
     """Is it one item, standing alone?"""
     assembler: type[StreamAssembler]
+    is_event: Callable[[Mapping[str, Any]], bool]
+    """Is it an event of an answer's stream?"""
+    signs: PayloadSigns
+    error: Callable[[int, str], dict[str, Any]]
+    """(status, sentence) -> the JSON body of an error, as its clients read it."""
+    paths: Mapping[str, Purpose] = field(default_factory=dict)
+    """What requests ask for, by the end of their path."""
+    read_path: Callable[[str], tuple[Purpose, str] | None] = lambda path: None
+    """What a path asks for and the model that it names, if `paths` cannot say it."""
+    path_marks: tuple[str, ...] = ()
+    """Parts of paths, of calls and others, that show whose they are."""
+    final_events: frozenset[str] = frozenset()
+    """Types of the events after which nothing of the answer follows."""
+    has_finish: Callable[[Mapping[str, Any]], bool] = _never
+    """Does an event without a type say why the answer ended? Only its usage may follow."""
+    has_whole_events: bool = False
+    """Do events look like whole responses, so that one alone is no stream?"""
+    error_event: Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]] = lambda error: ("", error)
+    """(body of an error) -> name (may be empty) and data of the event that reports it in a stream."""
+    refuses: frozenset[Refusal] = frozenset()
+    """Why it refuses buffers."""
     content: str = "content"
     """Under which an item holds its blocks."""
     counts: str = "usage"

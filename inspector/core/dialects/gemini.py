@@ -5,6 +5,7 @@ share `together`. Calls without an id (most have none) get one made of what they
 finds them; `paired` does that for a whole list of contents.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -13,10 +14,10 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.anthropic import grouped, same_wire_message, wire_groups
-from inspector.core.dialects.dialect import Dialect, StreamAssembler
+from inspector.core.dialects.dialect import Dialect, PayloadSigns, Purpose, StreamAssembler
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, first_object, first_of, object_of, text_of
+from inspector.core.untyped import count_of, first_object, first_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 NAMED = "?"
@@ -358,8 +359,27 @@ def _write_items(messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> 
     return written
 
 
+_PATH = re.compile(r"(?:.*/)?([^/]*):(generateContent|streamGenerateContent|countTokens)")
+
+
+def _read_path(path: str) -> tuple[Purpose, str] | None:
+    match = _PATH.fullmatch(path)
+    if match is None:
+        return None
+    model = match[1] if not match[1].startswith("v1") else ""  # Code Assist: `/v1internal:generateContent`
+    return "count" if match[2] == "countTokens" else "call", model
+
+
+def _write_error(status: int, sentence: str) -> dict[str, Any]:
+    kind = "UNAVAILABLE" if status >= 500 else "FAILED_PRECONDITION"
+    return {"error": {"code": status, "message": sentence, "status": kind}}
+
+
 GEMINI = Dialect(
     name="gemini",
+    title="Gemini API",
+    provider="gemini",
+    host="https://generativelanguage.googleapis.com",
     key="contents",
     content="parts",
     counts="usageMetadata",
@@ -377,4 +397,11 @@ GEMINI = Dialect(
     is_response=lambda value: isinstance(value.get("candidates"), list),
     is_message=_is_message,
     assembler=GeminiAssembler,
+    is_event=lambda event: isinstance(event.get("candidates"), list),
+    has_whole_events=True,
+    signs=PayloadSigns(is_unmistakable=True),
+    error=_write_error,
+    read_path=_read_path,
+    path_marks=(":generateContent", ":streamGenerateContent", "/v1beta"),
+    has_finish=lambda event: any(choice.get("finishReason") for choice in objects_of(event.get("candidates"))),
 )

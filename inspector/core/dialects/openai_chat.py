@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units
-from inspector.core.dialects.openai_responses import read_arguments, read_image
+from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, Units, words
+from inspector.core.dialects.openai_responses import read_arguments, read_image, write_error
 from inspector.core.dialects.tool_shapes import for_chat, shaped_tools
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -285,8 +285,28 @@ def _is_message(value: Any) -> bool:
     return is_one and ("content" in value or "tool_calls" in value)
 
 
+def _is_own_message(message: Mapping[str, Any]) -> bool:
+    if text_of(message.get("role")) in ("tool", "function", "developer"):
+        return True
+    return "tool_calls" in message or "tool_call_id" in message
+
+
+_SIGNS = PayloadSigns(
+    keys=words(
+        "max_completion_tokens response_format n stop frequency_penalty presence_penalty logprobs "
+        "stream_options parallel_tool_calls functions reasoning_effort seed logit_bias"
+    ),
+    limit="max_completion_tokens",
+    blocks=words("image_url input_audio file refusal"),
+    is_own_message=_is_own_message,
+    is_own_tool=lambda tool: "input_schema" not in tool and isinstance(tool.get("function"), Mapping),
+    is_own_model=lambda model: "gpt" in model,
+)
 CHAT = Dialect(
     name="openai-chat",
+    title="OpenAI Chat Completions",
+    provider="openai",
+    host="https://api.openai.com",
     key="messages",
     read=read_message,
     write=lambda messages, calls: [_write(message) for message in messages],
@@ -300,4 +320,10 @@ CHAT = Dialect(
     is_response=lambda value: isinstance(value.get("choices"), list),
     is_message=_is_message,
     assembler=ChatAssembler,
+    is_event=lambda event: event.get("object") == "chat.completion.chunk",
+    signs=_SIGNS,
+    error=write_error,
+    paths={"/chat/completions": "call"},
+    has_finish=lambda event: any(choice.get("finish_reason") for choice in objects_of(event.get("choices"))),
+    refuses=frozenset({"result-without-call", "call-without-result", "duplicate-answer", "order", "empty-message"}),
 )

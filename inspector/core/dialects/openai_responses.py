@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, StreamAssembler
+from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, words
 from inspector.core.dialects.tool_shapes import for_responses, shaped_tools
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -420,8 +420,40 @@ def _is_message(value: Any) -> bool:
     )
 
 
+def write_error(status: int, sentence: str) -> dict[str, Any]:
+    """Return the body of an error of ours, as OpenAI's clients read it."""
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    return {"error": {"message": sentence, "type": kind, "param": None, "code": "proxy_error"}}
+
+
+def _write_error_event(error: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    response = {"object": "response", "status": "failed", "error": error.get("error")}
+    return "response.failed", {"type": "response.failed", "response": response}
+
+
+def _is_event(event: Mapping[str, Any]) -> bool:
+    kind = text_of(event.get("type"))
+    return kind.startswith("response.") and kind not in ("response.create", "response.cancel")  # which clients send
+
+
+def _is_own_tool(tool: Mapping[str, Any]) -> bool:
+    return "parameters" in tool and "input_schema" not in tool and not isinstance(tool.get("function"), Mapping)
+
+
+_SIGNS = PayloadSigns(
+    keys=words("instructions previous_response_id store include max_output_tokens"),
+    limit="max_output_tokens",
+    blocks=words(
+        "input_text output_text input_image function_call function_call_output reasoning compaction "
+        "custom_tool_call custom_tool_call_output local_shell_call item_reference web_search_call"
+    ),
+    is_own_tool=_is_own_tool,
+)
 RESPONSES = Dialect(
     name="openai-responses",
+    title="OpenAI Responses",
+    provider="openai",
+    host="https://api.openai.com",
     key="input",
     read=lambda item, name, line, time: (read_item(item, id=name, line=line, time=time),),
     write=write_items,
@@ -435,4 +467,12 @@ RESPONSES = Dialect(
     is_response=_is_response,
     is_message=_is_message,
     assembler=ResponsesAssembler,
+    is_event=_is_event,
+    signs=_SIGNS,
+    error=write_error,
+    error_event=_write_error_event,
+    paths={"/responses": "call", "/responses/compact": "compact", "/responses/input_tokens": "count"},
+    path_marks=("/responses",),
+    final_events=frozenset({"response.completed", "response.failed", "response.incomplete", "response.done"}),
+    refuses=frozenset({"result-without-call", "call-without-result"}),
 )

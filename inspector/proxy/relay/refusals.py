@@ -3,33 +3,26 @@
 from http import HTTPStatus
 from typing import Any
 
+from inspector.core.dialects.catalogue import DIALECTS
+from inspector.core.dialects.dialect import Dialect
+from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import value_in
 from inspector.proxy.record.records import Pairs
 
 
-def dialect_of(path: str) -> str:
-    """`anthropic`, `gemini` or `openai`, by the path of the request."""
+def _dialect_of(path: str) -> Dialect:
+    """Return the dialect of a path, also of one that is no call; OpenAI's for an unknown one, which others copy."""
     place = path.partition("?")[0]
-    if "/messages" in place or place.endswith("/complete"):
-        return "anthropic"
-    if ":generateContent" in place or ":streamGenerateContent" in place or "/v1beta" in place:
-        return "gemini"
-    return "openai"
+    for dialect in DIALECTS.values():
+        if any(mark in place for mark in dialect.path_marks):
+            return dialect
+    return CHAT
 
 
 def error_document(path: str, status: int, sentence: str) -> dict[str, Any]:
-    """The JSON body of an error."""
-    match dialect_of(path):
-        case "anthropic":
-            kind = "api_error" if status >= 500 else "invalid_request_error"
-            return {"type": "error", "error": {"type": kind, "message": sentence}}
-        case "gemini":
-            kind = "UNAVAILABLE" if status >= 500 else "FAILED_PRECONDITION"
-            return {"error": {"code": status, "message": sentence, "status": kind}}
-        case _:
-            kind = "server_error" if status >= 500 else "invalid_request_error"
-            return {"error": {"message": sentence, "type": kind, "param": None, "code": "proxy_error"}}
+    """Return the JSON body of an error."""
+    return _dialect_of(path).error(status, sentence)
 
 
 def error_body(path: str, status: int, sentence: str) -> bytes:
@@ -52,14 +45,10 @@ def start(status: int, headers: list[tuple[str, str]] | Pairs) -> bytes:
 
 
 def late_error(path: str, status: int, body: bytes) -> bytes:
-    """An error for a client whose answer was begun as a stream: an event in its dialect, with the error inside."""
-    value = value_in(body)
-    if not isinstance(value, dict):
-        value = error_document(path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}.")
-    if dialect_of(path) == "anthropic":
-        return b"event: error\ndata: " + dumps(value).encode() + b"\n\n"
-    if "/responses" in path.partition("?")[0]:
-        error = value.get("error")
-        failed = {"type": "response.failed", "response": {"object": "response", "status": "failed", "error": error}}
-        return b"event: response.failed\ndata: " + dumps(failed).encode() + b"\n\n"
-    return b"data: " + dumps(value).encode() + b"\n\n"
+    """Return an error for a client whose answer was begun as a stream: an event with the error inside."""
+    error = value_in(body)
+    if not isinstance(error, dict):
+        error = error_document(path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}.")
+    name, data = _dialect_of(path).error_event(error)
+    lead = f"event: {name}\n".encode() if name else b""
+    return lead + b"data: " + dumps(data).encode() + b"\n\n"

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.dialects.catalogue import event_of
+from inspector.core.dialects.catalogue import DIALECTS, event_of
 from inspector.core.dialects.dialect import Dialect, answer_schema
 from inspector.core.formats.proxy.exchange import unwrap_response
 from inspector.core.formats.proxy.side import SEARCH_PROMPT, offers_only_search
-from inspector.core.untyped import fields_of, first_of, object_of, text_of
+from inspector.core.untyped import fields_of, object_of, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,55 +94,48 @@ def side_reason(dialect: Dialect, one: BodyPair) -> str:
     return ""
 
 
-_ANTHROPIC = ("message_", "content_block_")
-_ASKING = ("response.create", "response.cancel")
-"""What a client says over a WebSocket: no event of an answer."""
+# -- streams
+
 _BESIDE = ("ping", "error")
-"""Types of events that stand in the streams of several providers."""
-_FINAL = ("message_stop", "response.completed", "response.incomplete", "response.failed")
+"""Types of events in the streams of several providers."""
 
 
-def dialect_of(row: Any) -> str:
-    """Whose event it is, by shapes that no body has; empty where it is none. Gemini's look like whole responses."""
-    event = _told(row)
-    kind = event.get("type")
-    if isinstance(kind, str):
-        if kind.startswith("response.") and kind not in _ASKING:
-            return "openai-responses"
-        return "anthropic" if kind.startswith(_ANTHROPIC) else ""
-    return "openai-chat" if event.get("object") == "chat.completion.chunk" else ""
+def stream_of(rows: Sequence[Any]) -> Dialect | None:
+    """Return the dialect whose stream these rows are from their beginning on; None if they are something else."""
+    dialects = {_dialect_of_event(row) for row in rows[:8] if not is_beside(row)}
+    if len(dialects) != 1:
+        return None
+    (dialect,) = dialects
+    if dialect is None or not dialect.has_whole_events:
+        return dialect
+    has_early_finish = any(dialect.has_finish(_event_in(row)) for row in rows[:-1])  # only the last one ends an answer
+    return dialect if len(rows) > 1 and not has_early_finish else None
 
 
-def stream_of(rows: Sequence[Any]) -> str:
-    """Whose stream these rows are from their beginning on; empty where they are something else."""
-    said = [row for row in rows[:8] if not is_beside(row)]
-    names = {dialect_of(row) or ("gemini" if isinstance(_told(row).get("candidates"), list) else "") for row in said}
-    if len(names) != 1:
-        return ""
-    (name,) = names
-    reasons = (first_of(_told(row).get("candidates")).get("finishReason") for row in rows[:-1])
-    is_one = len(rows) > 1 and not any(isinstance(why, str) for why in reasons)  # only the last chunk says why it ended
-    return name if name != "gemini" or is_one else ""
+def _dialect_of_event(row: Any) -> Dialect | None:
+    event = _event_in(row)
+    return next((dialect for dialect in DIALECTS.values() if dialect.is_event(event)), None)
 
 
-def _told(row: Any) -> Mapping[str, Any]:
+def _event_in(row: Any) -> Mapping[str, Any]:
     return event_of(row) or {}
 
 
 def is_beside(row: Any) -> bool:
     """Is it an event that says nothing of the response, or of its failure only?"""
-    event = _told(row)
+    event = _event_in(row)
     return event.get("type") in _BESIDE or event.get("data") == "[DONE]"
 
 
 def is_final(row: Any) -> bool:
-    """Does the stream end with this event? With chat chunks nobody can say: usage may follow."""
-    return _told(row).get("type") in _FINAL
+    """Does the stream end with this event? A chunk of Chat Completions does not say it: usage may follow."""
+    kind = text_of(_event_in(row).get("type"))
+    return any(kind in dialect.final_events for dialect in DIALECTS.values())
 
 
-def follows(rows: Sequence[Any], row: Any) -> bool:
-    """Does the event belong to the same response as those before it? Chat chunks bear its id."""
-    before, event = _told(rows[-1]), _told(row)
+def is_continued_by(rows: Sequence[Any], row: Any) -> bool:
+    """Does an event belong to the same response as those before it? Chunks of Chat Completions bear its id."""
+    before, event = _event_in(rows[-1]), _event_in(row)
     if is_final(rows[-1]):
         return False
     return "object" not in event or before.get("id") == event.get("id")

@@ -17,13 +17,13 @@ from inspector.core.formats.format import Contents, Format
 from inspector.core.formats.payload.exchange import (
     BodyPair,
     body_pair,
-    follows,
     is_beside,
+    is_continued_by,
     is_final,
     side_reason,
     stream_of,
 )
-from inspector.core.formats.payload.signs import sniff_gemini, sniff_payload
+from inspector.core.formats.payload.signs import sniff_payload
 from inspector.core.formats.payload.threads import BodyThreads, named_threads
 from inspector.core.formats.proxy.keys import key_of
 from inspector.core.formats.proxy.pool import Pool
@@ -78,14 +78,14 @@ class PayloadReader:
     def _is_stream(self, value: Any) -> bool:
         """Events, but not the last one alone: a response stands in it."""
         if isinstance(value, list):
-            return stream_of(value) == self._dialect.name
+            return stream_of(value) is self._dialect
         if self._stream:
-            return is_beside(value) or stream_of([value]) == self._dialect.name
-        return stream_of([value]) == self._dialect.name and not is_final(value)
+            return is_beside(value) or stream_of([value]) is self._dialect
+        return stream_of([value]) is self._dialect and not is_final(value)
 
     def _take_events(self, value: Any, line: int) -> None:
         for event in value if isinstance(value, list) else [value]:
-            if self._stream and not follows(self._stream, event):
+            if self._stream and not is_continued_by(self._stream, event):
                 self._end_stream(line)
             self._stream.append(event)
             if is_final(event):
@@ -175,19 +175,13 @@ def _told(sides: list[tuple[int, str]]) -> str:
     return ", ".join(f"{count} x {reason}" for reason, count in kinds.items())
 
 
-_TITLES = {
-    "anthropic": "Anthropic Messages payload",
-    "openai-chat": "OpenAI Chat Completions payload",
-    "openai-responses": "OpenAI Responses payload",
-    "gemini": "Gemini API payload",
-}
 FORMATS = tuple(
     Format(
-        name,
-        _TITLES.get(name, f"{name} payload"),
-        sniff_gemini if name == "gemini" else partial(sniff_payload, dialect),
+        dialect.name,
+        f"{dialect.title} payload",
+        partial(sniff_payload, dialect),
         partial(PayloadReader, dialect),
         contents=Contents("where there is a response", "yes", "yes", "body of a request or a response"),
     )
-    for name, dialect in DIALECTS.items()
+    for dialect in DIALECTS.values()
 )

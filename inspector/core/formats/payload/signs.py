@@ -7,37 +7,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.dialect import Dialect
-from inspector.core.dialects.gemini import GEMINI
 from inspector.core.formats.format import Head
-from inspector.core.formats.payload.exchange import BodyPair, body_pair, stream_of
-from inspector.core.untyped import list_of, object_of, objects_of, text_at
+from inspector.core.formats.payload.exchange import body_pair, stream_of
+from inspector.core.untyped import list_of, object_of, objects_of
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_KEYS: Mapping[str, frozenset[str]] = {
-    "anthropic": _words("system anthropic_version thinking stop_sequences top_k output_config"),
-    "openai-chat": _words(
-        "max_completion_tokens response_format n stop frequency_penalty presence_penalty logprobs stream_options"
-        " parallel_tool_calls functions reasoning_effort seed logit_bias"
-    ),
-    "openai-responses": _words("instructions previous_response_id store include max_output_tokens"),
-}
-_LIMITS = {"anthropic": "max_tokens", "openai-chat": "max_completion_tokens", "openai-responses": "max_output_tokens"}
-"""What limits the answer: with the model it makes a whole body, whatever its messages are."""
-_BLOCKS: Mapping[str, frozenset[str]] = {
-    "anthropic": _words("tool_use tool_result thinking redacted_thinking image document"),
-    "openai-chat": _words("image_url input_audio file refusal"),
-    "openai-responses": _words(
-        "input_text output_text input_image function_call function_call_output reasoning compaction custom_tool_call"
-        " custom_tool_call_output local_shell_call item_reference web_search_call"
-    ),
-}
-_CHAT_ROLES, _CHAT_FIELDS = _words("tool function developer"), _words("tool_calls tool_call_id")
-_NONE: frozenset[str] = frozenset()
 _NOT_PAYLOADS = _words("trajectory_format trajectory sessionId parentUuid samples task_id v")
 """Keys of transcripts that hold a message list among other things."""
 _KEPT_CHAT = _words(
@@ -55,37 +35,72 @@ _TOOL = re.compile("tool|function", re.IGNORECASE)
 
 
 def sniff_payload(dialect: Dialect, head: Head) -> float:
-    """How sure it is that the head holds payloads of this provider: 0 to 0.85."""
+    """Return how sure it is that the head holds payloads of this API: 0 to 0.85."""
+    return _sniff_unmistakable(dialect, head) if dialect.signs.is_unmistakable else _sniff_by_signs(dialect, head)
+
+
+# -- APIs whose bodies look like those of another
+
+
+def _sniff_by_signs(dialect: Dialect, head: Head) -> float:
     rows = head.rows
     first = head.document[0] if isinstance(head.document, list) and head.document else None
     if isinstance(first, Mapping) and not dialect.is_message(first) and body_pair(dialect, first, 0) is not None:
         rows = head.document[:60]
-    if whose := stream_of(head.document if isinstance(head.document, list) else rows):
-        return 0.85 if whose == dialect.name else 0.0
-    marks = [_score(dialect, row) for row in rows]
-    found = [mark for mark in marks if mark > 0]
-    return max(found) if 2 * len(found) > len(marks) else 0.0
+    stream = stream_of(head.document if isinstance(head.document, list) else rows)
+    if stream is not None:
+        return 0.85 if stream is dialect else 0.0
+    scores = [score for row in rows if (score := _score(dialect, row)) > 0]
+    return max(scores) if 2 * len(scores) > len(rows) else 0.0
 
 
 def _score(dialect: Dialect, row: Any) -> float:
+    """Return how sure it is that a row is a payload of this API."""
     if isinstance(row, Mapping) and not _NOT_PAYLOADS.isdisjoint(row):
         return 0.0
-    one = body_pair(dialect, [row] if dialect.is_message(row) else row, 0)
-    if one is None:
+    pair = body_pair(dialect, [row] if dialect.is_message(row) else row, 0)
+    if pair is None:
         return 0.0
-    if one.request is None:
+    request = pair.request
+    if request is None:
         return 0.85
-    is_whole = "model" in one.request and _LIMITS.get(dialect.name) in one.request
-    if not is_whole and not _is_body(dialect, row, one.request):
+    is_whole = "model" in request and dialect.signs.limit in request
+    if not is_whole and not _is_body(dialect, row, request):
         return 0.0
-    own = _signs(dialect.name, one)
-    others = max(_signs(name, one) for name in _KEYS if name != dialect.name)
+    own = _count_signs(dialect, request)
+    others = max(_count_signs(other, request) for other in _similar_dialects() if other is not dialect)
     if own != others:
         return 0.85 if own > others else 0.3
-    if dialect.name == "openai-responses":
-        return 0.8 if "model" in one.request else 0.0
+    if dialect.key != "messages":
+        return 0.8 if "model" in request else 0.0
     # Nothing but role and content: the same in both. A body with `max_tokens` is Anthropic's, which demands it.
-    return 0.6 if ("max_tokens" in one.request) == (dialect.name == "anthropic") else 0.5
+    return 0.6 if ("max_tokens" in request) == (dialect.signs.limit == "max_tokens") else 0.5
+
+
+def _similar_dialects() -> list[Dialect]:
+    return [dialect for dialect in DIALECTS.values() if not dialect.signs.is_unmistakable]
+
+
+def _count_signs(dialect: Dialect, request: Mapping[str, Any]) -> int:
+    """Count what only this API writes so in a request body."""
+    signs = dialect.signs
+    messages = objects_of(request.get("messages"))
+    count = len(signs.keys.intersection(request))
+    count += sum(signs.is_own_tool(tool) for tool in objects_of(list_of(request.get("tools"))[:4]))
+    count += sum(kind in signs.blocks for kind in _types(request))
+    count += sum(map(signs.is_own_message, messages))
+    model = request.get("model")
+    if isinstance(model, str) and "messages" in request:
+        count += signs.is_own_model(model)
+    return count
+
+
+def _types(request: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the types of items and of the blocks of their content."""
+    for message in (*objects_of(request.get("messages")), *objects_of(request.get("input"))):
+        for block in (message, *objects_of(message.get("content"))):
+            if isinstance(kind := block.get("type"), str):
+                yield kind
 
 
 def _is_body(dialect: Dialect, row: Any, request: Mapping[str, Any]) -> bool:
@@ -130,60 +145,34 @@ def _is_foreign_block(block: Mapping[str, Any]) -> bool:
 
 
 def _are_messages(dialect: Dialect, wire: Sequence[Any]) -> bool:
-    """All say what they are, and where that is not a role (Responses), one at least is known: many lists have types."""
+    """Do all items say what they are, and is at least one known that has no role (Responses)? Many lists have types."""
     first = wire[:8]
-    told = all(isinstance(one, Mapping) and isinstance(one.get("role", one.get("type")), str) for one in first)
-    known = _BLOCKS.get(dialect.name, _NONE)
-    return told and (not first or any("role" in one or one.get("type") in known for one in first))
+    if not all(isinstance(item, Mapping) and isinstance(item.get("role", item.get("type")), str) for item in first):
+        return False
+    return not first or any("role" in item or item.get("type") in dialect.signs.blocks for item in first)
 
 
-def _signs(name: str, one: BodyPair) -> int:
-    body = one.request or {}
-    count = len(_KEYS.get(name, _NONE).intersection(body))
-    count += sum(_tool(tool) == name for tool in list_of(body.get("tools"))[:4])
-    count += sum(kind in _BLOCKS.get(name, _NONE) for kind in _kinds(body))
-    if name == "openai-chat":
-        messages = objects_of(body.get("messages"))
-        count += sum(text_at(one, "role") in _CHAT_ROLES or not _CHAT_FIELDS.isdisjoint(one) for one in messages)
-    model = body.get("model")
-    if isinstance(model, str) and "messages" in body:
-        count += (name == "anthropic") if model.startswith("claude") else (name == "openai-chat") * ("gpt" in model)
-    return count
+# -- APIs whose bodies look like no other's
 
 
-def _tool(tool: Any) -> str:
-    if not isinstance(tool, Mapping):
-        return ""
-    if "input_schema" in tool:
-        return "anthropic"
-    return "openai-chat" if isinstance(tool.get("function"), Mapping) else "openai-responses" * ("parameters" in tool)
-
-
-def _kinds(body: Mapping[str, Any]) -> Iterator[str]:
-    """The types of items and of the blocks of their content."""
-    for message in (*objects_of(body.get("messages")), *objects_of(body.get("input"))):
-        for one in (message, *objects_of(message.get("content"))):
-            if isinstance(kind := one.get("type"), str):
-                yield kind
-
-
-def sniff_gemini(head: Head) -> float:
-    """Nobody else says contents and parts."""
-    rows = head.rows
-    if isinstance(head.document, list) and stream_of(head.document) == GEMINI.name:
-        return 0.85
-    if isinstance(head.document, list) and not all(map(GEMINI.is_message, head.document[:8])):
-        rows = head.document[:60]
-    known = sum(_is_geminis(row) for row in rows)
+def _sniff_unmistakable(dialect: Dialect, head: Head) -> float:
+    rows, document = head.rows, head.document
+    if isinstance(document, list):
+        if stream_of(document) is dialect:
+            return 0.85
+        if not all(map(dialect.is_message, document[:8])):
+            rows = document[:60]
+    known = sum(_is_payload(dialect, row) for row in rows)
     return 0.85 if known and 2 * known > len(rows) else 0.0
 
 
-def _is_geminis(row: Any) -> bool:
-    if GEMINI.is_message(row):
+def _is_payload(dialect: Dialect, row: Any) -> bool:
+    if dialect.is_message(row):
         return isinstance(row.get("role"), str)
     if isinstance(row, list):
-        return bool(row) and all(GEMINI.is_message(one) and isinstance(one.get("role"), str) for one in row[:8])
-    one = body_pair(GEMINI, row, 0)
-    return one is not None and (
-        one.request is None or all(map(GEMINI.is_message, GEMINI.conversation(one.request)[:8]))
-    )
+        first = row[:8]
+        return bool(first) and all(dialect.is_message(item) and isinstance(item.get("role"), str) for item in first)
+    pair = body_pair(dialect, row, 0)
+    if pair is None:
+        return False
+    return pair.request is None or all(map(dialect.is_message, dialect.conversation(pair.request)[:8]))

@@ -22,7 +22,7 @@ _LOOK_BACK = 400
 """Messages that are looked at, from the last one back, for one that a known thread holds."""
 
 
-class Evidence(IntEnum):
+class MatchEvidence(IntEnum):
     """Why a buffer may continue a thread, the weaker reason first."""
 
     EXTENDS = 1
@@ -36,7 +36,7 @@ class MatchScore(NamedTuple):
 
     has_same_prompt: bool
     has_same_connection: bool
-    evidence: Evidence
+    evidence: MatchEvidence
 
     @property
     def is_certain(self) -> bool:
@@ -53,7 +53,7 @@ def find_continued(exchange: Exchange, scope: ThreadScope) -> Conversation | Non
         score = MatchScore(thread.is_prompted(exchange), has_same_connection, evidence)
         if best is not None and score <= best:
             continue
-        if evidence is Evidence.EXTENDS and not _extends(exchange, thread):
+        if evidence is MatchEvidence.EXTENDS and not _extends(exchange, thread):
             continue
         best, best_thread = score, thread
         if score.is_certain:
@@ -91,13 +91,13 @@ def find_compacted(exchange: Exchange, threads: Sequence[Conversation]) -> Conve
     return next((thread for thread in latest_first if thread.prompt is exchange.body.prompt), None)
 
 
-def _candidates(exchange: Exchange, scope: ThreadScope) -> Iterator[tuple[Evidence, Conversation]]:
+def _candidates(exchange: Exchange, scope: ThreadScope) -> Iterator[tuple[MatchEvidence, Conversation]]:
     """Yield the threads that the buffer repeats, then those that it may extend, each the likelier first."""
     view = exchange.body.view
     for thread in _find_repeated(view, scope):
-        yield Evidence.REPEATS, thread
+        yield MatchEvidence.REPEATS, thread
     for thread in reversed(_ended_inside(view, scope)):
-        yield Evidence.EXTENDS, thread
+        yield MatchEvidence.EXTENDS, thread
 
 
 def _ended_inside(view: View, scope: ThreadScope) -> Sequence[Conversation]:

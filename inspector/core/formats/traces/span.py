@@ -56,17 +56,16 @@ class Span:
     tools: Any = None
 
     def place(self, line: int, start: Any, end: Any) -> None:
-        """Where it stands in the file, and when it was, by times in any of the tracers' ways."""
+        """Set the line in the file and the times, which tracers write in several ways."""
         self.start, self.time = read_time(start)
         self.line, self.end = line, read_time(end)[0]
 
     def report(self, *counts: Any) -> None:
-        """Take what it reported, as `usage_from_counts` does: (prompt, output, cache read, cache written, reasoning, total)."""
+        """Take what it reported: prompt, output, cache read, cache written, reasoning, total (`usage_from_counts`)."""
         usage = self.usage = usage_from_counts(*counts)
         if usage is not None and usage.cache_read + usage.cache_write:
-            told, total = read_count(counts[0]), read_count(counts[5]) if len(counts) > 5 else None
-            self.beside = True if usage.prompt != told else False if total == usage.prompt + usage.output else None
-        self.absurd = self.usage is None and is_absurd([number for one in counts for number in (one, read_count(one))])
+            self.beside = _is_beside(usage, *counts)
+        self.absurd = usage is None and (is_absurd(list(counts)) or is_absurd(list(map(read_count, counts))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,24 +158,29 @@ def read_count(value: Any) -> int | None:
 
 
 def usage_from_counts(
-    told: Any, output: Any, read: Any = None, written: Any = None, reasoning: Any = None, total: Any = None
+    prompt: Any, output: Any, read: Any = None, written: Any = None, reasoning: Any = None, total: Any = None
 ) -> Usage | None:
-    """Usage by the counts that a tracer gives; None where it gives no prompt.
+    """Return the usage that a tracer reports; None if it gives no prompt.
 
-    A prompt of 0 or 1 tokens is no measurement: scrubbed, or not reported. Whether cached tokens stand in the input is
-    told by the total where there is one; else they do unless they are more than the input.
+    A prompt of 0 or 1 tokens is no measurement: scrubbed, or not reported. The total shows whether the input includes
+    the cached tokens; without a total it does unless they are more than the input.
     """
-    prompt, made, cached, stored = (
-        read_count(told),
-        read_count(output) or 0,
-        read_count(read) or 0,
-        read_count(written) or 0,
-    )
-    whole, thought = read_count(total), read_count(reasoning) or 0
-    if prompt is None or prompt <= 1 or max(prompt, made, cached, stored, thought, whole or 0) > MOST:
+    input_, all_tokens = read_count(prompt), read_count(total)
+    counts = output_, read_, written_, reasoning_ = [
+        read_count(count) or 0 for count in (output, read, written, reasoning)
+    ]
+    if input_ is None or input_ <= 1 or max(input_, all_tokens or 0, *counts) > MOST:
         return None
-    outside = prompt < cached + stored
-    if whole is not None and cached + stored:
-        outside = outside or whole == prompt + cached + stored + made
-    fresh = prompt if outside else prompt - cached - stored
-    return Usage(fresh, cached, stored, made, thought)
+    cached = read_ + written_
+    is_beside = input_ < cached
+    if all_tokens is not None and cached:
+        is_beside = is_beside or all_tokens == input_ + cached + output_
+    return Usage(input_ if is_beside else input_ - cached, read_, written_, output_, reasoning_)
+
+
+def _is_beside(usage: Usage, prompt: Any, output: Any, *others: Any) -> bool | None:
+    """Did a tracer report cached tokens beside the prompt? None if its counts alone do not show it."""
+    if usage.prompt != read_count(prompt):
+        return True
+    total = read_count(others[3]) if len(others) > 3 else None
+    return False if total == usage.prompt + usage.output else None
