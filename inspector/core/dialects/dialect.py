@@ -79,7 +79,7 @@ class PayloadSigns:
     """Is a model of this name usually called through this API?"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """One provider's way to write a conversation. A wire *item* is one element of the list in a request body."""
 

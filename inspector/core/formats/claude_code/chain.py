@@ -1,7 +1,7 @@
-"""One record into the chain of its agent.
+"""Puts one record into the chain of its agent.
 
-Every record with a uuid has a place in the chain, also those that are not sent (`progress`, `system`): they stand for
-the node they hang on. A tool result belongs to the answer that called, wherever it hangs.
+Every record with a uuid has a place in the chain, also those that are not sent (`progress`, `system`): they are the
+same place as the node they hang on. A tool result belongs to the answer that called, wherever it hangs.
 
 Boundaries of compactions were written in three ways: with the trigger alone (2.0.76 to 2.1.42); with a list of records
 that stay word for word, which lie before the boundary (2.1.197 on); with such records appended after the summary.
@@ -26,8 +26,8 @@ _CONTENT = (str, list)
 """What the content of a message may be."""
 
 
-def before(chain: ChainState, record: ChainRecord) -> ChainNode:
-    """The node that a record hangs on; the last one where the file does not hold its parent."""
+def find_parent(chain: ChainState, record: ChainRecord) -> ChainNode:
+    """Return the node that a record hangs on; the last one if the file does not hold its parent."""
     node = None if chain.listed else chain.nodes.get(record.parent or "")
     if node is None:
         return chain.tail
@@ -35,17 +35,17 @@ def before(chain: ChainState, record: ChainRecord) -> ChainNode:
     return node
 
 
-def _root_or_before(chain: ChainState, record: ChainRecord) -> ChainNode:
-    return chain.start if record.parent is None and chain.linked else before(chain, record)
+def _root_or_parent(chain: ChainState, record: ChainRecord) -> ChainNode:
+    return chain.start if record.parent is None and chain.linked else find_parent(chain, record)
 
 
 def pass_by(chain: ChainState, record: ChainRecord) -> None:
-    """A record that is not sent: it stands for what it hangs on; one that hangs on nothing for a new beginning."""
-    chain.nodes[record.uuid] = _root_or_before(chain, record)
+    """Take a record that is not sent: its place is what it hangs on, or the beginning if it hangs on nothing."""
+    chain.nodes[record.uuid] = _root_or_parent(chain, record)
 
 
 def take_copy(chain: ChainState, record: ChainRecord) -> None:
-    """A record that was read before. It counts again only where it was re-appended after a boundary."""
+    """Take a record that was read before. It counts again only if it was re-appended after a boundary."""
     node = chain.nodes[record.uuid]
     parent = chain.nodes.get(record.parent or "")
     if node.epoch != chain.epoch and parent is not None and parent.epoch == chain.epoch:
@@ -53,25 +53,34 @@ def take_copy(chain: ChainState, record: ChainRecord) -> None:
 
 
 def is_copy(chain: ChainState, record: ChainRecord) -> bool:
-    """Does a record say what the one before it with the same uuid said? Of others than messages nobody can tell."""
-    message, node = object_of(record.value, "message"), chain.nodes[record.uuid]
-    content, kind = message.get("content"), record.value.get("type")
+    """Does a record say the same as the one before it with the same uuid? True of all that are no messages."""
+    node = chain.nodes[record.uuid]
+    content, kind = object_of(record.value, "message").get("content"), record.value.get("type")
     if kind not in ("user", "assistant") or not isinstance(content, _CONTENT):
         return True
     if kind == "assistant":
-        call_id, parts = text_at(message, "id") or text_at(record.value, "requestId"), _parts(record)
-        calls = node, chain.calls.get(call_id)
-        late = [part for said in node.drafts() for part in said.parts]
-        known = any(isinstance(call, AnswerNode) and call.holds(parts) for call in calls)
-        return known or (bool(parts) and all(part in late for part in parts))
-    said = {known.text for known in node.drafts() if known.result is None}
-    return all(
-        read.text in said if read.result is None else _is_known(chain, node, read.result.call_id)
-        for read in read_messages("user", content, id=record.uuid)
-    )
+        return _is_known_answer(chain, node, record)
+    texts = {draft.text for draft in node.drafts() if draft.result is None}
+    for message in read_messages("user", content, id=record.uuid):
+        result = message.result
+        is_known = message.text in texts if result is None else _has_result(chain, node, result.call_id)
+        if not is_known:
+            return False
+    return True
 
 
-def _is_known(chain: ChainState, node: ChainNode, call_id: str) -> bool:
+def _is_known_answer(chain: ChainState, node: ChainNode, record: ChainRecord) -> bool:
+    """Are the blocks of a line in its answer, or did they come late?"""
+    parts = _parts(record)
+    call_id = text_at(object_of(record.value, "message"), "id") or text_at(record.value, "requestId")
+    for call in (node, chain.calls.get(call_id)):
+        if isinstance(call, AnswerNode) and call.holds(parts):
+            return True
+    late = [part for draft in node.drafts() for part in draft.parts]
+    return bool(parts) and all(part in late for part in parts)
+
+
+def _has_result(chain: ChainState, node: ChainNode, call_id: str) -> bool:
     """Has a result for this call come?"""
     calls = (node, chain.tools.get(call_id))
     return call_id in chain.strays or any(isinstance(call, AnswerNode) and call_id in call.results for call in calls)
@@ -80,11 +89,12 @@ def _is_known(chain: ChainState, node: ChainNode, call_id: str) -> bool:
 def _place(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
     if chain.listed or record.parent not in chain.nodes:
         node.waits = record.parent or ""
-    chain.place(node, (before if isinstance(node, AnswerNode) else _root_or_before)(chain, record))
+    find_place = find_parent if isinstance(node, AnswerNode) else _root_or_parent
+    chain.place(node, find_place(chain, record))
 
 
-def _take_over(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
-    """The record stands for this node. Nodes that waited for it from before a boundary come right after it."""
+def _set_node(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
+    """Make this node the place of the record. Nodes from before a boundary that waited for it come right after it."""
     chain.nodes[record.uuid] = node
     if chain.waiting:
         for waiting in chain.waiting.pop(record.uuid, ()):
@@ -97,56 +107,68 @@ def _take_over(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
 
 
 def take_user(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> None:
-    """A `user` record: prompt, summary, client's words, or tool results."""
+    """Take a `user` record: a prompt, a summary, words of the client's, or tool results."""
     value = record.value
     content = object_of(value, "message").get("content")
+    is_summary = value.get("isCompactSummary") is True
     if not isinstance(content, _CONTENT):
         findings.add("user record without content", record.line, value, record.file)
-        return pass_by(chain, record)
-    summary = value.get("isCompactSummary") is True
-    if not content or (value.get("isVisibleInTranscriptOnly") is True and not summary):
-        return pass_by(chain, record)
-    if isinstance(content, str) and record.time:
-        first = chain.nodes.get(chain.said.setdefault((record.time, content), record.uuid))
-        if first is not None and first.prev is _root_or_before(chain, record):  # a copy under a new uuid
-            chain.nodes[record.uuid] = first
-            return None
-    meta = value.get("isMeta") is True
+        pass_by(chain, record)
+    elif not content or (value.get("isVisibleInTranscriptOnly") is True and not is_summary):
+        pass_by(chain, record)
+    elif not _repeats_words(chain, record, content):
+        _take_content(chain, record, content, is_summary=is_summary)
+
+
+def _repeats_words(chain: ChainState, record: ChainRecord, content: str | list[Any]) -> bool:
+    """Is a record the copy of another one under a new uuid? Then its place is that of the other."""
+    if not isinstance(content, str) or not record.time:
+        return False
+    first = chain.nodes.get(chain.uuids_by_words.setdefault((record.time, content), record.uuid))
+    if first is None or first.prev is not _root_or_parent(chain, record):
+        return False
+    chain.nodes[record.uuid] = first
+    return True
+
+
+def _take_content(chain: ChainState, record: ChainRecord, content: str | list[Any], *, is_summary: bool) -> None:
+    is_meta = record.value.get("isMeta") is True
     messages = read_messages(
         "user",
         content,
         id=chain.name(record.uuid),
         line=record.line,
         time=record.time,
-        summary=summary,
-        mark="meta" if meta else "",
+        summary=is_summary,
+        mark="meta" if is_meta else "",
     )
-    if summary:
-        return _take_summary(chain, record, messages)
-    if record.parent is None and chain.calls and _is_accepted_plan(value, content):
+    if is_summary:
+        _take_summary(chain, record, messages)
+    elif record.parent is None and chain.calls and _is_accepted_plan(record.value, content):
         _cut(chain, _compaction({"trigger": "plan"}, record))
-        return _take_summary(chain, record, tuple(replace(message, summary=True) for message in messages))
-    said = [message for message in messages if not _take_result(chain, record, message)]
-    if said:
-        _take_words(chain, record, ChainNode(said), typed=not meta and len(said) == len(messages))
-    return None
+        _take_summary(chain, record, tuple(replace(message, summary=True) for message in messages))
+    else:
+        words = [message for message in messages if not _take_result(chain, record, message)]
+        if words:
+            is_typed = not is_meta and len(words) == len(messages)
+            _take_words(chain, record, ChainNode(words), is_typed=is_typed)
 
 
 def _is_accepted_plan(value: Mapping[str, Any], content: str | list[Any]) -> bool:
-    """Was a plan accepted with the context cleared? All that the model reads then is the plan, and what is attached."""
+    """Was a plan accepted with the context cleared? The model then reads only the plan and what is attached."""
     return bool(text_at(value, "planContent")) or (isinstance(content, str) and content.startswith(_PLAN))
 
 
 _PLAN = "Implement the following plan:"
 
 
-def _take_words(chain: ChainState, record: ChainRecord, node: ChainNode, *, typed: bool) -> None:
+def _take_words(chain: ChainState, record: ChainRecord, node: ChainNode, *, is_typed: bool) -> None:
     is_rewound = record.parent is None and chain.linked  # to the very beginning
-    if typed and not chain.listed and (is_rewound or record.parent in chain.nodes):
-        chain.place_prompt(node, _root_or_before(chain, record))
+    if is_typed and not chain.listed and (is_rewound or record.parent in chain.nodes):
+        chain.place_prompt(node, _root_or_parent(chain, record))
     else:
         _place(chain, record, node)
-    _take_over(chain, record, node)
+    _set_node(chain, record, node)
 
 
 def _take_result(chain: ChainState, record: ChainRecord, message: Message) -> bool:
@@ -155,15 +177,16 @@ def _take_result(chain: ChainState, record: ChainRecord, message: Message) -> bo
     if result is None:
         return False
     call = chain.tools.get(result.call_id)
+    results = chain.strays if call is None else call.results
     if call is not None and call.stretch is None:
         call.add_result(message)
         chain.nodes[record.uuid] = call
-    elif result.call_id in (call.results if call is not None else chain.strays):
-        chain.nodes[record.uuid] = call or before(chain, record)
+    elif result.call_id in results:
+        chain.nodes[record.uuid] = call or find_parent(chain, record)
     else:
-        (call.results if call is not None else chain.strays)[result.call_id] = message
+        results[result.call_id] = message
         node = ChainNode([message])
-        chain.place(node, chain.tail if call is not None else before(chain, record))
+        chain.place(node, chain.tail if call is not None else find_parent(chain, record))
         chain.nodes[record.uuid] = node
     return True
 
@@ -172,44 +195,49 @@ def _take_result(chain: ChainState, record: ChainRecord, message: Message) -> bo
 
 
 def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> Sequence[ToolCall]:
-    """An `assistant` record: one line of an answer. Returns the tool calls that are new with it."""
+    """Take an `assistant` record: one line of an answer. Returns the tool calls that are new with it."""
     value = record.value
     message = value.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or not isinstance(content, _CONTENT):
+    has_content = isinstance(message, dict) and isinstance(message.get("content"), _CONTENT)
+    if not has_content:
         findings.add("assistant record without content", record.line, value, record.file)
+    if not isinstance(message, dict) or not has_content or value.get("isApiErrorMessage") is True:
         pass_by(chain, record)
         return ()
-    if value.get("isApiErrorMessage") is True:
-        pass_by(chain, record)
-        return ()
-    id_ = text_at(message, "id") or text_at(value, "requestId") or record.uuid
-    call = chain.calls.get(id_)
-    name = f"{id_}~" if id_ in chain.nodes else id_  # a record is called that
-    if call is not None and _is_another(call, record):
-        what = "answers of different calls share one message id: they are taken as separate calls"
-        findings.add_kind(what, record.line, value, record.file)
-        call, name = None, f"{id_}@{record.line}"
-    if call is None:
-        model = text_at(message, "model")
-        call = chain.calls[id_] = AnswerNode(name, record.line, record.time, model, real=model != "<synthetic>")
-        call.request = text_at(value, "requestId")
-        is_sane = call.add_figures(message, value.get("version"))  # it tells what the call was sent
-        _place(chain, record, call)
-    elif call.stretch is not None:
+    call_id = text_at(message, "id") or text_at(value, "requestId") or record.uuid
+    call = _find_call(chain, record, call_id, findings)
+    if call.stretch is not None:
         return _take_late_line(chain, record, call)
-    else:
-        is_sane = call.add_figures(message, value.get("version"))
-    if not is_sane:
+    has_sane_counts = call.add_figures(message, value.get("version"))
+    if not call.lines:
+        _place(chain, record, call)  # with its figures: they show what the call was sent
+    if not has_sane_counts:
         findings.add(ABSURD, record.line, value, record.file)
     chain.nodes[record.uuid] = call
     parts = _parts(record)
     if chain.listed:  # the blocks of earlier lines are repeated
         parts = [part for part in parts if not (isinstance(part, ToolCall) and part.id in chain.tools)]
-    made = call.add_line(record.uuid, parts)
-    for part in made:
-        chain.tools[part.id] = call
-    return made
+    tool_calls = call.add_line(record.uuid, parts)
+    for tool_call in tool_calls:
+        chain.tools[tool_call.id] = call
+    return tool_calls
+
+
+def _find_call(chain: ChainState, record: ChainRecord, call_id: str, findings: ProblemLog) -> AnswerNode:
+    """Return the answer that a line belongs to; a new one if it begins one."""
+    value = record.value
+    call = chain.calls.get(call_id)
+    name = f"{call_id}~" if call_id in chain.nodes else call_id  # a record is called that
+    if call is not None and _is_another(call, record):
+        what = "answers of different calls share one message id: they are taken as separate calls"
+        findings.add_kind(what, record.line, value, record.file)
+        call, name = None, f"{call_id}@{record.line}"
+    if call is None:
+        model = text_at(value["message"], "model")
+        call = AnswerNode(name, record.line, record.time, model, real=model != "<synthetic>")
+        call.request = text_at(value, "requestId")
+        chain.calls[call_id] = call
+    return call
 
 
 def _is_another(call: AnswerNode, record: ChainRecord) -> bool:
@@ -226,9 +254,11 @@ def _is_another(call: AnswerNode, record: ChainRecord) -> bool:
 
 
 def _parts(record: ChainRecord) -> list[Part]:
-    """The blocks of a line, as far as the model made them."""
+    """Return the blocks of a line as the model made them."""
     content = record.value["message"]["content"]
-    parts: list[Part] = [Text(content)] if isinstance(content, str) else [read_part(block) for block in content]
+    if isinstance(content, str):
+        return [Text(content)]
+    parts = [read_part(block) for block in content]
     for n, part in enumerate(parts):
         if type(part) is ToolCall and part.name == "ExitPlanMode":
             parts[n] = _as_called(part, record)
@@ -236,11 +266,11 @@ def _parts(record: ChainRecord) -> list[Part]:
 
 
 def _as_called(call: ToolCall, record: ChainRecord) -> ToolCall:
-    """A plan is written to a file; for the user's eyes the client copies it into the call, and never sends that."""
-    version, given = numbers(text_at(record.value, "version")), call.arguments
-    if not isinstance(given, dict) or () < version < _PLANS_IN_FILES:
+    """Return a call as it was sent: the client copies a plan from its file into the call for the user to see."""
+    version, arguments = numbers(text_at(record.value, "version")), call.arguments
+    if not isinstance(arguments, dict) or () < version < _PLANS_IN_FILES:
         return call
-    return ToolCall(call.id, call.name, {key: value for key, value in given.items() if key not in _COPIED})
+    return ToolCall(call.id, call.name, {key: value for key, value in arguments.items() if key not in _COPIED})
 
 
 _COPIED = frozenset({"plan", "planFilePath"})
@@ -249,38 +279,38 @@ _PLANS_IN_FILES = (2, 0, 51)
 
 
 def _take_late_line(chain: ChainState, record: ChainRecord, call: AnswerNode) -> Sequence[ToolCall]:
-    """A line of an answer after the next one began: a message of its own, unless it is a copy."""
+    """Take a line of an answer after the next one began: it becomes a separate message, unless it is a copy."""
     parts = [part for part in _parts(record) if part not in call.parts]
     chain.nodes[record.uuid] = call
     if parts:
-        node = ChainNode(
-            [Message(chain.name(record.uuid), "assistant", tuple(parts), line=record.line, time=record.time)]
-        )
+        message = Message(chain.name(record.uuid), "assistant", tuple(parts), line=record.line, time=record.time)
+        node = ChainNode([message])
         chain.place(node, chain.tail)
         chain.nodes[record.uuid] = node
-    made = [part for part in parts if isinstance(part, ToolCall)]
-    chain.tools.update((part.id, call) for part in made)
-    return made
+    tool_calls = [part for part in parts if isinstance(part, ToolCall)]
+    chain.tools.update((tool_call.id, call) for tool_call in tool_calls)
+    return tool_calls
 
 
 # ---- what the client did --------------------------------------------------------------------------------------------
 
 
 def take_attachment(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> None:
-    """An `attachment` record: a reminder, or a prompt typed while the agent worked."""
+    """Take an `attachment` record: a reminder, or a prompt typed while the agent worked."""
     messages = read_attachment(record, chain.name(record.uuid))
     if messages is None:
         kind = text_at(object_of(record.value, "attachment"), "type")
         findings.add_kind(f"unknown attachment {kind[:40]!r}", record.line, record.value, record.file)
     if not messages:
-        return pass_by(chain, record)
+        pass_by(chain, record)
+        return
     node = ChainNode(messages)
     _place(chain, record, node)
-    return _take_over(chain, record, node)
+    _set_node(chain, record, node)
 
 
 def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) -> None:
-    """A `system` record: boundaries count, everything else is for the user's eyes."""
+    """Take a `system` record: boundaries count, everything else is for the user's eyes."""
     match record.value.get("subtype"):
         case "compact_boundary":
             meta = object_of(record.value, "compactMetadata")
@@ -305,16 +335,16 @@ def _cut(chain: ChainState, compaction: Compaction) -> None:
 
 
 def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Message, ...]) -> None:
-    """The summary opens the buffer after a boundary; what the boundary keeps comes right after it."""
+    """Open the buffer after a boundary with its summary; what the boundary keeps comes right after it."""
     if not chain.awaits_summary():
         _cut(chain, Compaction(0, "", line=record.line, time=record.time))
     node, keeping = ChainNode(messages), chain.keeping
     chain.keeping = None
     chain.place(node, chain.tail)
-    chain.summarised(messages[0])
+    chain.set_summary(messages[0])
     if keeping is not None:
         keeping()
-    _take_over(chain, record, node)
+    _set_node(chain, record, node)
 
 
 # ---- what a boundary says and keeps ----------------------------------------------------------------------------------
@@ -327,7 +357,8 @@ _ATTACHED = Attached(1_000, -100, 27_000)
 
 
 def _compaction(meta: Mapping[str, Any], record: ChainRecord) -> Compaction:
-    """As a boundary tells. `before_request`, `summary` and `kept` are found later."""
+    """Return the compaction of a boundary. `before_request`, `summary` and `kept` are found later."""
+    is_early = () < numbers(text_at(record.value, "version")) < _EARLY
     return Compaction(
         before_request=0,
         trigger=text_at(meta, "trigger"),
@@ -335,19 +366,19 @@ def _compaction(meta: Mapping[str, Any], record: ChainRecord) -> Compaction:
         tokens_after=whole_of(meta.get("postTokens")),
         line=record.line,
         time=record.time,
-        attached=_EARLY_ATTACHED if () < numbers(text_at(record.value, "version")) < _EARLY else _ATTACHED,
+        attached=_EARLY_ATTACHED if is_early else _ATTACHED,
     )
 
 
 def _preserved(meta: Mapping[str, Any], chain: ChainState) -> list[str]:
-    """uuids of the records that a boundary keeps. Ask before the chain is cut."""
+    """Return the uuids of the records that a boundary keeps. Call before the chain is cut."""
     listed = texts_at(object_of(meta, "preservedMessages"), "uuids")
     segment = object_of(meta, "preservedSegment")
     return listed or _segment(chain, text_at(segment, "headUuid"), text_at(segment, "tailUuid"))
 
 
 def _segment(chain: ChainState, head: str, tail: str) -> list[str]:
-    """The records from `head` to `tail`, both included, along the chain."""
+    """Return the records from `head` to `tail`, both included, along the chain."""
     first, node = chain.nodes.get(head), chain.nodes.get(tail)
     uuids: list[str] = []
     while node is not None and first is not None:
@@ -379,10 +410,11 @@ def _keep_part(chain: ChainState, node: ChainNode, uuids: list[str]) -> None:
     """Put these records of a node at the end of the chain again, together with other lines of the same answer."""
     copy = node.part(set(uuids))
     if isinstance(copy, AnswerNode):
-        there = chain.calls.get(copy.id)
-        if there is not None and there.again and there.epoch == chain.epoch and there.stretch is None:
-            there.absorb(copy)
-            copy = there
+        earlier = chain.calls.get(copy.id)
+        is_open = earlier is not None and earlier.again and earlier.epoch == chain.epoch and earlier.stretch is None
+        if earlier is not None and is_open:
+            earlier.absorb(copy)
+            copy = earlier
         elif copy.drafts():
             chain.keep(copy)
             chain.calls[copy.id] = copy

@@ -1,10 +1,11 @@
-"""What stands or falls together in a buffer: something said by the user's side, or one answer with its tool results.
+"""What is sent, or left out, as a whole in a buffer: words of the user's side, or one answer with its tool results.
 
-The records of a file hang on each other by `parentUuid`; every record with a uuid belongs to one node, and nodes
-stand in a chain. A node is open until it is laid into a stretch; after that its messages do not change.
+The records of a file hang on each other by `parentUuid`; every record with a uuid belongs to one node, and nodes form a
+chain. A node is open until it is laid into a stretch; after that its messages do not change.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View
@@ -26,8 +27,9 @@ class ChainNode:
         self.epoch = 0
         """How many boundaries lie before it."""
         self.anchor = object()
-        """Stands for the nearest model call at or before it, or for the root of its epoch: equal for all between two
-        calls. Not the node itself: a node that holds itself would outlive its session until the next collection."""
+        """Identifies the nearest model call at or before it, or the root of its epoch: equal for all nodes between two
+        calls. Not the node itself: a node that holds itself would outlive its session until the next collection.
+        """
         self.prev: ChainNode | None = None
         """The node before it in the chain."""
         self.stretch: Stretch | None = None
@@ -39,26 +41,26 @@ class ChainNode:
         """uuid of an ancestor that had not been read when this came."""
 
     def drafts(self) -> Sequence[Message]:
-        """Its messages, as far as they are known."""
+        """Return its messages, as far as they have come."""
         return self.messages
 
     def view(self) -> View:
-        """The buffer up to and with this node."""
+        """Return the buffer up to and with this node."""
         return EMPTY_VIEW if self.stretch is None else View(self.stretch, self.end)
 
     def uuids(self) -> list[str]:
-        """The records it was made of, in order."""
-        return list(dict.fromkeys(_uuid(message) for message in self.messages))
+        """Return the records it was made of, in order."""
+        return list(dict.fromkeys(_record_of(message) for message in self.messages))
 
     def part(self, uuids: Collection[str]) -> "ChainNode":
-        """A copy with only what stood in these records."""
-        copy = ChainNode([message for message in self.messages if _uuid(message) in uuids])
+        """Return a copy with only the messages of these records."""
+        copy = ChainNode([message for message in self.messages if _record_of(message) in uuids])
         copy.again = True
         return copy
 
 
-def _uuid(message: Message) -> str:
-    """The record of a message: the further messages of one record are called `uuid.something`."""
+def _record_of(message: Message) -> str:
+    """Return the record of a message: the further messages of one record are called `uuid.something`."""
     return message.id.partition(".")[0]
 
 
@@ -82,7 +84,7 @@ class AnswerNode(ChainNode):
         self.lines: list[tuple[str, int]] = []
         """uuid of each line, and how many parts there were before it."""
         self.results: dict[str, Message] = {}
-        """By tool call. A call that was answered late is here too, its result is a node of its own."""
+        """By tool call. It holds the result of a call that was answered late, too, which is in another node."""
         self.prompt: Prompt = NOT_IN_FILE
         self.sent: View = EMPTY_VIEW
         """What the model was sent with the call."""
@@ -94,7 +96,7 @@ class AnswerNode(ChainNode):
         self._counts: dict[str, Any] | None = None
         self._output = -1
         self._grew = False
-        """Has the output grown from one line to the next?"""
+        """What was reported, once it was asked for."""
         self._usage: Usage | None = None
         """What the counts come to, once somebody asked."""
 
@@ -114,7 +116,7 @@ class AnswerNode(ChainNode):
         return Message(self.id, "assistant", parts, "", False, "", self.line, self.time)
 
     def add_figures(self, message: dict[str, Any], version: Any) -> bool:
-        """Take what one more line reports of the call. False where it holds counts that there cannot be."""
+        """Take what one more line reports of the call. False if it holds counts that there cannot be."""
         stop, counts = message.get("stop_reason"), message.get("usage")
         if isinstance(stop, str):
             self.finish = stop
@@ -122,18 +124,25 @@ class AnswerNode(ChainNode):
             self.version = version
         if message.get("context_management"):
             self.edits = read_edits(message)
-        if counts == self._counts and not isinstance(stop, str) and counts is not None:
+        is_repeated = counts == self._counts
+        if is_repeated and counts is not None and not isinstance(stop, str):
             return True  # most lines repeat the one before
         self._usage = None
-        if counts != self._counts and is_absurd(counts):
+        if not is_repeated and is_absurd(counts):
             return False
         if isinstance(counts, dict):
-            output = counts.get("output_tokens")
-            output = output if type(output) is int else 0
-            if self._counts is None or output >= self._output:
-                self._grew = self._grew or (self._counts is not None and output > self._output)
-                self._counts, self._output = counts, output
+            self._take_counts(counts)
         return True
+
+    def _take_counts(self, counts: dict[str, Any]) -> None:
+        """Take the counts of a line; of several lines those with the most output are kept."""
+        output = counts.get("output_tokens")
+        output = output if type(output) is int else 0
+        if self._counts is not None and output < self._output:
+            return
+        if self._counts is not None and output > self._output:
+            self._grew = True
+        self._counts, self._output = counts, output
 
     def has_other_prompt(self, counts: Any) -> bool:
         """Do these counts report a prompt of another size than the lines so far?"""
@@ -150,13 +159,14 @@ class AnswerNode(ChainNode):
         return self._usage
 
     def holds(self, parts: Sequence[Part]) -> bool:
-        """Has it all of these blocks?"""
+        """Does it have all of these blocks?"""
         return all(self._has(part) for part in parts)
 
     def add_line(self, uuid: str, parts: Sequence[Part]) -> list[ToolCall]:
-        """Take the blocks of one line, but none that is there already (copies in resumed and forked sessions).
+        """Take the blocks of one line that are not there already (copies in resumed and forked sessions).
 
-        Returns the tool calls among those that were taken.
+        Returns:
+            The tool calls among those that were taken.
         """
         self.lines.append((uuid, len(self.parts)))
         if self.parts:
@@ -186,7 +196,7 @@ class AnswerNode(ChainNode):
             self.add_result(message)
 
     def uuids(self) -> list[str]:
-        return [*(uuid for uuid, _ in self.lines), *map(_uuid, self.results.values())]
+        return [*(uuid for uuid, _ in self.lines), *map(_record_of, self.results.values())]
 
     def part(self, uuids: Collection[str]) -> "AnswerNode":
         copy = AnswerNode(self.id, self.line, self.time, self.model, real=False)
@@ -195,17 +205,17 @@ class AnswerNode(ChainNode):
             if uuid in uuids:
                 copy.add_line(uuid, parts)
         for message in self.results.values():
-            if _uuid(message) in uuids:
+            if _record_of(message) in uuids:
                 copy.add_result(message)
         return copy
 
 
 def _with_thinking_tokens(parts: tuple[Part, ...], tokens: int) -> tuple[Part, ...]:
-    """What was reported for the thinking of an answer belongs to its block, if there is just one."""
+    """Put the tokens reported for the thinking of an answer on its block, if there is just one."""
     thinking = [part for part in parts if isinstance(part, Thinking)]
     if len(thinking) != 1:
         return parts
-    return tuple(Thinking(part.text, part.signature, tokens) if isinstance(part, Thinking) else part for part in parts)
+    return tuple(replace(part, tokens=tokens) if isinstance(part, Thinking) else part for part in parts)
 
 
 _LOOK_BACK = 16
@@ -213,7 +223,7 @@ _LOOK_BACK = 16
 
 
 def last_prompt(nodes: Sequence[ChainNode]) -> int | None:
-    """Which of the nodes is the last in which the user speaks: no tool results, no words of the client's."""
+    """Return the index of the last node in which the user speaks, not a tool or the client; None if none does."""
     for n in range(len(nodes) - 1, -1, -1):
         if any(message.role == "user" and not message.mark for message in nodes[n].messages):
             return n
@@ -221,7 +231,7 @@ def last_prompt(nodes: Sequence[ChainNode]) -> int | None:
 
 
 def travelling_together(messages: list[Message]) -> list[Message]:
-    """The messages, with neighbours from the user's side marked as one wire message, as the client sends them."""
+    """Mark neighbours from the user's side as one wire message, as the client sends them; returns the same list."""
     start = 0
     for n, message in enumerate(messages):
         role = message.role

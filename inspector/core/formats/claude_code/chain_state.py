@@ -1,12 +1,13 @@
 """The nodes of one agent in a chain: which of them the next call sends, and the requests made so far.
 
 The chain follows the leaf. A record that hangs on the last model call, however deep, comes next; one that hangs before
-it is a rewind, and the chain goes on from there on a new stretch. A record with an unknown parent comes after the one
+it is a rewind, and the chain continues from there on a new stretch. A record with an unknown parent comes after the one
 that precedes it in the file. Nothing reaches back over a boundary.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode, last_prompt, travelling_together
@@ -25,45 +26,46 @@ class MessageLayout:
         self.stretch = Stretch()
         self.turn = 0
         """Where the turn begins before which thinking was taken out."""
-        self._replaced: dict[str, str] = {}
+        self._new_texts: dict[str, str] = {}
         """New text of tool results, by call id, and of other messages, by id."""
         self._places: dict[str, tuple[int, Message]] | None = None
-        """Where a result (by call id) or another message stands; kept from the first rewriting on."""
+        """Place and message of each result (by call id) and other message; kept from the first rewriting on."""
 
     def lay(self, messages: Iterable[Message]) -> None:
         """Put messages after those that are there."""
-        length, sent = len(self.stretch), list(map(self.as_sent, messages)) if self._replaced else messages
+        length, sent = len(self.stretch), list(map(self.as_sent, messages)) if self._new_texts else messages
         self.stretch.append(*sent)
         if self._places is not None:
-            self._places.update((_key(message), (at, message)) for at, message in enumerate(sent, length))
+            self._note_places(sent, length)
 
     def begin(self, stretch: Stretch, turn: int = 0) -> None:
-        """Go on with another stretch."""
+        """Continue with another stretch."""
         self.stretch, self.turn, self._places = stretch, turn, None
 
     def go_back(self, view: View, turn: int) -> None:
-        """Go on from an earlier buffer. What was cleared stays cleared."""
-        if self._replaced and self.stretch.view().rewritten_since(view):
+        """Continue from an earlier buffer. What was cleared stays cleared."""
+        if self._new_texts and self.stretch.view().rewritten_since(view):
             view = View(self.stretch, view.length)
         self.begin(Stretch(view), turn)
 
     def begin_turn(self, turn: int) -> int:
-        """Take out the thinking that stands before a place. Returns how many messages were nothing else."""
+        """Take out the thinking before a place. Returns how many messages held nothing else."""
         whole = self.stretch
-        self.stretch, gone = without_thinking(whole, self.turn, turn)
-        self.turn = turn - gone
+        self.stretch, removed = without_thinking(whole, self.turn, turn)
+        self.turn = turn - removed
         if self.stretch is not whole and self._places is not None and self.stretch.base is not None:
             at = self.stretch.base.length
             for message in whole.view().tail(at):
                 self._places.pop(_key(message), None)
-            self._places.update((_key(message), (n, message)) for n, message in enumerate(self.stretch.own, at))
-        return gone
+            self._note_places(self.stretch.own, at)
+        return removed
 
     def rewrite(self, texts: Mapping[str, str]) -> list[Message]:
-        """From now on these messages have another text. Returns those that stand here, in their order."""
-        self._replaced.update(texts)
+        """Give these messages another text from now on. Returns those that are in the stretch, in their order."""
+        self._new_texts.update(texts)
         if self._places is None:
-            self._places = {_key(message): (at, message) for at, message in enumerate(self.stretch.view().messages())}
+            self._note_places(self.stretch.view().messages(), 0)
+        assert self._places is not None
         rewritten: dict[int, tuple[Message, Message]] = {}
         for key in texts:
             at, message = self._places.get(key, (0, None))
@@ -74,24 +76,30 @@ class MessageLayout:
         return [rewritten[at][1] for at in sorted(rewritten)]
 
     def as_sent(self, message: Message) -> Message:
-        """The message, with the text that it has by now."""
-        if not self._replaced:
+        """Return the message with the text that it has by now."""
+        if not self._new_texts:
             return message
-        said, result = self._replaced.get(_key(message)), message.result
-        if said is None or said in (message.text, result and result.content):
+        text, result = self._new_texts.get(_key(message)), message.result
+        if text is None or text == message.text or (result is not None and text == result.content):
             return message
-        part = Text(said) if result is None else ToolResult(result.call_id, said, result.is_error)
+        part = Text(text) if result is None else ToolResult(result.call_id, text, result.is_error)
         return replace(message, parts=(part,), mark="placeholder")
+
+    def _note_places(self, messages: Iterable[Message], start: int) -> None:
+        if self._places is None:
+            self._places = {}
+        for at, message in enumerate(messages, start):
+            self._places[_key(message)] = (at, message)
 
 
 def _key(message: Message) -> str:
-    """What a rewriting names a message by: a result by its call."""
+    """Return the name that a rewriting uses for a message: a result has that of its call."""
     result = message.result
     return message.id if result is None else result.call_id
 
 
 class ChainState:
-    """What one agent said and was told."""
+    """The messages of one agent, its calls and its compactions, as far as its records have come."""
 
     def __init__(self) -> None:
         self.prompt: Prompt = NOT_IN_FILE
@@ -106,7 +114,7 @@ class ChainState:
         """By id of a tool call."""
         self.strays: dict[str, Message] = {}
         """Results of tool calls that are not in the file, by call."""
-        self.said: dict[tuple[str, str], str] = {}
+        self.uuids_by_words: dict[tuple[str, str], str] = {}
         """uuid of the record in which the user's side said something, by time and words."""
         self.waiting: dict[str, list[ChainNode]] = {}
         """Nodes from before a boundary, by the uuid of the record that they hang on and that had not come yet."""
@@ -135,7 +143,7 @@ class ChainState:
         """The last typed prompt, and the node it hung on."""
 
     def place(self, node: ChainNode, on: ChainNode) -> None:
-        """Put a node on the chain: after the last one, or, where `on` lies before the last call, after `on`."""
+        """Put a node on the chain: after the last one, or after `on` if that lies before the last call."""
         if self.keeping is not None:
             keeping, self.keeping = self.keeping, None
             keeping()
@@ -154,43 +162,48 @@ class ChainState:
         self.tail = node
 
     def place_prompt(self, node: ChainNode, on: ChainNode) -> None:
-        """Put a typed prompt on the chain. One that hung on the same node and was not answered is withdrawn by it."""
-        if self._typed is not None and self._typed[1] is on and self._typed[0].anchor is self.tail.anchor is on.anchor:
-            self._go_back(on)
+        """Put a typed prompt on the chain. It withdraws one that hung on the same node and was not answered."""
+        if self._typed is not None:
+            prompt, parent = self._typed
+            is_unanswered = prompt.anchor is self.tail.anchor is on.anchor
+            if parent is on and is_unanswered:
+                self._go_back(on)
         self.place(node, on)
         self._typed = (node, on)
 
     def name(self, uuid: str) -> str:
-        """The message id of a record: its uuid, unless an answer is called that."""
+        """Return the message id of a record: its uuid, unless an answer is called that."""
         return f"{uuid}~" if uuid in self.calls else uuid
 
     def _begin(self, call: AnswerNode) -> None:
-        """The model is called: what stands in the chain is what it was sent."""
+        """The model is called: what is in the chain is what it was sent."""
         former = self._open if self._compaction is None else None
         self._settle()
         if not self._lay_as_sent():
             pending = self._pending
             self._lay()
             if former is not None and former.model == call.model:
-                self._infer(former, call)
+                self._infer_clearing(former, call)
             self._begin_turn(pending, call.model)
         self._open, call.sent, call.prompt = call, self._laid.stretch.view(), self.prompt
 
-    def _infer(self, former: AnswerNode, call: AnswerNode) -> None:
-        """Were old results cleared since the former call, although nothing was recorded?"""
-        if VERSIONS[0] <= numbers(call.version) <= VERSIONS[1]:
-            now = call.usage(), self._laid.stretch.view()
-            if (told := inferred((former.usage(), former.sent), now)) is not None:
-                self.clear(replace(told[0], line=call.line, time=call.time), told[1])
+    def _infer_clearing(self, former: AnswerNode, call: AnswerNode) -> None:
+        """Clear old results if the counts show that they were cleared since the former call, without a record of it."""
+        if not VERSIONS[0] <= numbers(call.version) <= VERSIONS[1]:
+            return
+        clearing = inferred((former.usage(), former.sent), (call.usage(), self._laid.stretch.view()))
+        if clearing is not None:
+            compaction, ids = clearing
+            self.clear(replace(compaction, line=call.line, time=call.time), ids)
 
     def _begin_turn(self, laid: Sequence[ChainNode], model: str) -> None:
-        """A prompt among the nodes that were laid last begins a turn: earlier thinking may no longer be sent."""
+        """Begin a turn at a prompt among the nodes that were laid last: earlier thinking may no longer be sent."""
         first = None if keeps_thinking(model) else last_prompt(laid)
         if first is None:
             return
-        gone = self._laid.begin_turn(laid[first].end - len(laid[first].messages))
+        removed = self._laid.begin_turn(laid[first].end - len(laid[first].messages))
         for node in laid[first:]:
-            node.stretch, node.end, node.turn = self._laid.stretch, node.end - gone, self._laid.turn
+            node.stretch, node.end, node.turn = self._laid.stretch, node.end - removed, self._laid.turn
 
     def _go_back(self, on: ChainNode) -> None:
         self._lay()
@@ -198,22 +211,31 @@ class ChainState:
         self.tail = on
 
     def _settle(self) -> None:
-        """The last call and the last compaction are complete."""
+        """Note that the last call and the last compaction are complete."""
         if self._open is not None:
-            self._requests.append(self._request(self._open))
+            self._requests.append(self._as_request(self._open))
             self._open = None
         if self._compaction is not None:
             self._compactions.append(self._compaction)
             self._compaction = None
 
-    def _request(self, call: AnswerNode) -> Request:
-        at, usage, finish = len(self._requests), call.usage(), call.finish
-        return Request(at, call.sent, call.prompt, usage, call.model, call.time, finish, call.line, edits=call.edits)
+    def _as_request(self, call: AnswerNode) -> Request:
+        return Request(
+            index=len(self._requests),
+            view=call.sent,
+            prompt=call.prompt,
+            usage=call.usage(),
+            model=call.model,
+            time=call.time,
+            finish=call.finish,
+            line=call.line,
+            edits=call.edits,
+        )
 
     def _lay(self) -> None:
         """Lay the pending nodes into the stretch: they are complete."""
         drafts = [node.drafts() for node in self._pending]
-        laid = travelling_together([message for messages in drafts for message in messages])
+        laid = travelling_together(list(chain.from_iterable(drafts)))
         stretch, start, length = self._laid.stretch, 0, len(self._laid.stretch)
         for node, messages in zip(self._pending, drafts, strict=True):
             end = start + len(messages)
@@ -231,34 +253,39 @@ class ChainState:
         self._counted.update(message.id for message in new)
 
     def _lay_as_sent(self) -> bool:
-        """Lay what the file says that was sent; the pending nodes tell who said it."""
+        """Lay the messages that the file records as sent; pending nodes show who wrote them. False if it has none."""
         if self.sent is None or not self.request:
             return False
-        came = self._drafts()
-        known = self.sent.view(self.request, self._laid.stretch, map(self._laid.as_sent, came))
-        if known is None:
+        drafts = self._drafts()
+        recorded = self.sent.view(self.request, self._laid.stretch, map(self._laid.as_sent, drafts))
+        if recorded is None:
             return False
-        view, end = known
+        view, end = recorded
         new = view.tail(end)
         places = {message.id: at for at, message in enumerate(new, end + 1)}
-        again = {message.id for node in self._pending if node.again for message in node.drafts()}
-        unsent = (message for message in came if message.mark != "attachment" and message.id not in places)
-        for message in (*unsent, *new):
-            if message.id not in self._counted and message.id not in again:
-                self._count([message])
+        self._count_as_sent(drafts, new)
         self._laid.begin(view.stretch if len(view.stretch) == view.length else Stretch(view), self._laid.turn)
         for node in self._pending:
             node.messages = tuple(node.drafts())
-            end = max((end, *(places[message.id] for message in node.messages if message.id in places)))
+            end = max(places.get(message.id, end) for message in node.messages) if node.messages else end
             node.stretch, node.end, node.turn = self._laid.stretch, end, end
         self._laid.turn = end
         self._pending = []
         return True
 
+    def _count_as_sent(self, drafts: Sequence[Message], sent: Sequence[Message]) -> None:
+        """List the messages that were sent, and before them those that were not, except the client's reminders."""
+        again = {message.id for node in self._pending if node.again for message in node.drafts()}
+        sent_ids = {message.id for message in sent}
+        unsent = [message for message in drafts if message.mark != "attachment" and message.id not in sent_ids]
+        for message in (*unsent, *sent):
+            if message.id not in self._counted and message.id not in again:
+                self._count([message])
+
     # ---- compactions -----------------------------------------------------------------------------------------------
 
     def cut(self, compaction: Compaction) -> list[ChainNode]:
-        """A boundary: the buffer begins anew. Returns the nodes before it that wait for a record after it."""
+        """Take a boundary: a new buffer begins. Returns the nodes before it that wait for a record after it."""
         waiting = [node for node in self._pending if node.waits]
         micro, self._compaction = self._compaction, None
         if micro is not None and (micro.kind != "micro" or micro.before_request < self._next_index()):
@@ -266,7 +293,7 @@ class ChainState:
             micro = None
         self._settle()
         self._lay()
-        cleared = micro.cleared if micro is not None else ()  # nobody was sent what it left: the two are one
+        cleared = micro.cleared if micro is not None else ()  # no call was sent what it left: the two are one
         self._compaction = replace(compaction, before_request=len(self._requests), cleared=cleared)
         self._laid.begin(Stretch())
         self.epoch += 1
@@ -287,13 +314,13 @@ class ChainState:
             return self.tail is self.start
         return self._compaction.summary is None
 
-    def summarised(self, summary: Message) -> None:
-        """The summary of the last boundary."""
+    def set_summary(self, summary: Message) -> None:
+        """Set the summary of the last boundary."""
         if self._compaction is not None and self._compaction.summary is None:
             self._compaction = replace(self._compaction, summary=summary)
 
     def clear(self, compaction: Compaction, ids: Sequence[str]) -> None:
-        """A micro-compaction: tool results (by call id) and other messages (by id) become a placeholder."""
+        """Take a micro-compaction: tool results (by call id) and other messages (by id) become a placeholder."""
         cleared = self.rewrite(dict.fromkeys(ids, CLEARED))
         if self._compaction is not None:
             self._compactions.append(self._compaction)
@@ -303,31 +330,33 @@ class ChainState:
         return len(self._requests) + (self._open is not None)
 
     def rewrite(self, texts: Mapping[str, str]) -> tuple[str, ...]:
-        """From now on these messages have another text. Returns the ids of those that stand in the buffer."""
-        changed, soon = self._laid.rewrite(texts), (message for node in self._pending for message in node.drafts())
-        return tuple(message.id for message in (*changed, *(m for m in soon if self._laid.as_sent(m) is not m)))
+        """Give these messages another text from now on. Returns the ids of those that are in the buffer."""
+        changed = self._laid.rewrite(texts)
+        for node in self._pending:
+            changed += [draft for draft in node.drafts() if self._laid.as_sent(draft) is not draft]
+        return tuple(message.id for message in changed)
 
     # ---- what there is so far --------------------------------------------------------------------------------------
 
     def _drafts(self) -> list[Message]:
-        return travelling_together([message for node in self._pending for message in node.drafts()])
+        return travelling_together(list(chain.from_iterable(node.drafts() for node in self._pending)))
 
     def messages(self) -> Sequence[Message]:
-        """Every message, each once."""
-        return Prefix(self._messages, then=[one for one in self._drafts() if one.id not in self._counted])
+        """Return every message, each once."""
+        return Prefix(self._messages, then=[draft for draft in self._drafts() if draft.id not in self._counted])
 
     def requests(self) -> Sequence[Request]:
-        """Every model call."""
-        return Prefix(self._requests, then=[self._request(self._open)] if self._open is not None else [])
+        """Return every model call so far."""
+        return Prefix(self._requests, then=[self._as_request(self._open)] if self._open is not None else [])
 
     def compactions(self) -> Sequence[Compaction]:
-        """Every recorded compaction."""
+        """Return every recorded compaction."""
         return Prefix(self._compactions, then=[self._compaction] if self._compaction is not None else [])
 
     def end(self) -> View:
-        """What the next call would send."""
-        soon = [self._laid.as_sent(message) for message in self._drafts()]
-        stretch = Stretch(self._laid.stretch.view(), soon) if soon else self._laid.stretch
+        """Return the buffer that the next call would send."""
+        drafts = [self._laid.as_sent(message) for message in self._drafts()]
+        stretch = Stretch(self._laid.stretch.view(), drafts) if drafts else self._laid.stretch
         first = last_prompt(self._pending)
         if first is not None and self._open is not None and not keeps_thinking(self._open.model):
             turn = len(stretch) - sum(len(node.drafts()) for node in self._pending[first:])
@@ -335,5 +364,5 @@ class ChainState:
         return stretch.view()
 
     def is_empty(self) -> bool:
-        """Has nothing come?"""
+        """Has no record come yet?"""
         return self.tail is self.start and self.epoch == 0
