@@ -52,21 +52,21 @@ _VALUES: Mapping[str, Sequence[str]] = {
     **_COUNTS,
     "system": ("gen_ai.system_instructions", "gen_ai.system.instructions"),
     "tools": ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools"),
-    "asked": ("gen_ai.input.messages", "llm.input_messages"),
-    "answered": ("gen_ai.output.messages", "llm.output_messages"),
+    "input messages": ("gen_ai.input.messages", "llm.input_messages"),
+    "output messages": ("gen_ai.output.messages", "llm.output_messages"),
     "input": ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "gcp.vertex.agent.tool_call_args",
               "gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "langfuse.observation.input",
               "traceloop.entity.input", "gcp.vertex.agent.llm_request", "llm.prompts", "input.value"),
     "output": ("gen_ai.tool.call.result", "ai.toolCall.result", "gcp.vertex.agent.tool_response",
                "gen_ai.completion", "langfuse.observation.output", "traceloop.entity.output",
                "gcp.vertex.agent.llm_response", "output.value"),
-    "said": ("ai.response.text",),
-    "called": ("ai.response.toolCalls",),
+    "output text": ("ai.response.text",),
+    "output calls": ("ai.response.toolCalls",),
     "finish": ("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason",
                "llm.response.finish_reason", "llm.finish_reason"),
     "seconds": ("gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"),
     "milliseconds": ("ai.response.msToFirstChunk", "ai.stream.msToFirstChunk"),
-    "begun": ("langfuse.observation.completion_start_time",),
+    "first byte": ("langfuse.observation.completion_start_time",),
     "events": ("events",),
     "parameters": ("model_request_parameters",),
     "settings": ("llm.invocation_parameters", "gen_ai.request.configuration"),
@@ -77,30 +77,30 @@ _FLAT = ("llm.input_messages.", "llm.output_messages.", "llm.tools.", "llm.reque
 """Lists that some flatten with dots."""
 
 
-class Place(NamedTuple):
-    """Where that belongs which an attribute of some name tells."""
+class AttributePlace(NamedTuple):
+    """What the attribute of some name holds."""
 
     what: str
     rank: int
-    """How many names tell it better."""
+    """How many names are better."""
     is_text: bool
     number: int = -1
     """Of the item in a list that was flattened."""
 
 
-_PLACES: Mapping[str, Place] = {
-    name: Place(what, rank, names is _TEXTS.get(what))
+_PLACES: Mapping[str, AttributePlace] = {
+    name: AttributePlace(what, rank, names is _TEXTS.get(what))
     for what, names in (*_TEXTS.items(), *_VALUES.items())
     for rank, name in enumerate(names)
 }
 
 
 @lru_cache(maxsize=1 << 14)
-def _place_of(name: str) -> tuple[Place | None, str]:
-    """The place of an attribute, and which field of the item there. Most names come again with every span."""
+def _place_of(name: str) -> tuple[AttributePlace | None, str]:
+    """Return the place of an attribute, and which field of the item there. Most names come again with every span."""
     if name in _PLACES:
         return _PLACES[name], ""
-    flat = next((one for one in _FLAT if name.startswith(one)), "")
+    flat = next((lead for lead in _FLAT if name.startswith(lead)), "")
     number, _, field = name[len(flat) :].partition(".")
     if not flat or not field or not _is_number(number):
         return None, ""
@@ -108,40 +108,42 @@ def _place_of(name: str) -> tuple[Place | None, str]:
 
 
 @lru_cache(maxsize=1 << 12)
-def _item(flat: str, number: int) -> Place:
+def _item(flat: str, number: int) -> AttributePlace:
     what, rank, *_ = _PLACES[flat[:-1]]
-    return Place(what, rank, False, number)
+    return AttributePlace(what, rank, False, number)
 
 
-def told_by(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """What the attributes tell, each by the best of its names."""
-    found: dict[str, Any] = {}
+def read_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the attributes hold, each thing by the best of its names."""
+    fields: dict[str, Any] = {}
     ranks: dict[str, int] = {}
     lists: dict[str, dict[int, Flat]] = {}
-    before, item = None, Flat()
+    last_place, item = None, Flat()
     for name, value in attributes.items():
         place, field = _place_of(name)
         if place is None or value is None:
             continue
-        if place is before:  # the fields of an item stand together
+        if place is last_place:  # the fields of an item follow each other
             item[field] = value
             continue
         what, rank, is_text, number = place
-        if rank > ranks.get(what, rank) or (is_text and not (value and isinstance(value, str))):
+        if rank > ranks.get(what, rank) or (is_text and not _is_filled(value)):
             continue
         if number < 0:
-            found[what], ranks[what] = value, rank
+            fields[what], ranks[what] = value, rank
             continue
-        if (items := lists.get(what)) is None:
-            ranks[what], items = rank, lists.setdefault(what, {})
-            found.pop(what, None)
-        if number not in items:
-            items[number] = Flat()
-        before, item = place, items[number]
+        if what not in lists:
+            lists[what], ranks[what] = {}, rank
+            fields.pop(what, None)
+        last_place, item = place, lists[what].setdefault(number, Flat())
         item[field] = value
     for what, items in lists.items():
-        found.setdefault(what, [item for _, item in sorted(items.items())])
-    return found
+        fields.setdefault(what, [items[number] for number in sorted(items)])
+    return fields
+
+
+def _is_filled(value: Any) -> bool:
+    return bool(value) and isinstance(value, str)
 
 
 # -- fields that were flattened with dots
@@ -151,29 +153,32 @@ _DEEPEST = 12
 
 
 class Flat(dict[str, Any]):
-    """An object by the names with the dots (`message.tool_calls.0.id`), taken apart when it is looked at: a call tells
-    the whole conversation so far, and what is the same as in the call before is compared as it was written."""
+    """An object by the names with the dots (`message.tool_calls.0.id`).
+
+    It is taken apart when it is looked at: a call logs the whole conversation so far, and what is the same as in the
+    call before is compared as it was written.
+    """
 
     def nested(self) -> dict[str, Any]:
-        """Objects in objects, and lists where all the names are numbers."""
-        found: dict[str, Any] = {}
-        is_listed = False
+        """Return objects in objects, and lists where all the names are numbers."""
+        root: dict[str, Any] = {}
+        has_lists = False
         for name, value in self.items():
-            path, last, is_numbered = _parted(name)
-            here = found
+            path, last, is_numbered = _split_name(name)
+            node = root
             for word in path:
-                inner = here.get(word)
+                inner = node.get(word)
                 if type(inner) is not dict:
-                    inner = here[word] = {}
-                here = inner
-            here[last] = value
-            is_listed = is_listed or is_numbered
-        return _unpacked(_listed(found) if is_listed else found)
+                    inner = node[word] = {}
+                node = inner
+            node[last] = value
+            has_lists = has_lists or is_numbered
+        return _unpacked(_listed(root) if has_lists else root)
 
 
 @lru_cache(maxsize=1 << 12)
-def _parted(name: str) -> tuple[Sequence[str], str, bool]:
-    """The words before the last, the last, and whether any is a number. Most names come again."""
+def _split_name(name: str) -> tuple[Sequence[str], str, bool]:
+    """Return the words before the last, the last, and whether any is a number. Most names come again."""
     *path, last = words = name.split(".", _DEEPEST)
     return path, last, any(map(_is_number, words))
 
@@ -187,15 +192,15 @@ def _listed(tree: dict[str, Any]) -> Any:
         if type(inner) is dict:
             tree[key] = _listed(inner)
     if all(map(_is_number, tree)):
-        return [one for _, one in sorted(tree.items(), key=lambda pair: int(pair[0][:18]))]  # 10 comes after 9
+        return [tree[key] for key in sorted(tree, key=lambda key: int(key[:18]))]  # 10 comes after 9
     return tree
 
 
 def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
-    """OpenLLMetry writes content that is a list of blocks as its JSON."""
+    """Unpack content that is a list of blocks: OpenLLMetry writes it as JSON."""
     content = message.get("content")
     blocks = unpack_json(content) if isinstance(content, str) and content.startswith("[") else None
-    if isinstance(blocks, list) and blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
+    if isinstance(blocks, list) and blocks and all(isinstance(block, dict) and "type" in block for block in blocks):
         return {**message, "content": blocks}
     return message
 
@@ -203,9 +208,10 @@ def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
 # -- spans
 
 
-def _dotted(told: Mapping[str, Any], before: str = "", depth: int = 6) -> Iterator[tuple[str, Any]]:
-    for key, value in told.items():
-        name = before + key
+def _dotted(attributes: Mapping[str, Any], lead: str = "", depth: int = 6) -> Iterator[tuple[str, Any]]:
+    """Yield attributes with dotted names, also of objects in objects that may hold something known."""
+    for key, value in attributes.items():
+        name = lead + key
         yield name, value
         if type(value) is dict and depth > 1 and f"{name}.".startswith(_OUTER):
             yield from _dotted(value, f"{name}.", depth - 1)
@@ -216,31 +222,29 @@ _OUTER = tuple({f"{name.partition('.')[0]}." for name in (*_PLACES, *_KINDS, "ai
 
 
 def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
-    """What the span is about."""
-    named = False
-    for key in _KINDS:
-        if (word := attributes.get(key)) and isinstance(word, str):
-            if kind := _WORDS.get(word.lower()):
-                return kind
-            named = True
+    """Return what the span is about."""
+    words = [word for key in _KINDS if (word := text_of(attributes.get(key)))]
+    for word in words:
+        if kind := _WORDS.get(word.lower()):
+            return kind
     operation = text_of(attributes.get("ai.operationId")).lower()
     if operation.startswith(_VERCEL):
         return "call"
     if operation == "ai.toolcall" or "gen_ai.tool.name" in attributes:
         return "tool"
-    reported = "gen_ai.usage.input_tokens" in attributes or "gen_ai.usage.prompt_tokens" in attributes
-    if reported and "agent_name" not in attributes and not named:
+    has_usage = "gen_ai.usage.input_tokens" in attributes or "gen_ai.usage.prompt_tokens" in attributes
+    if has_usage and "agent_name" not in attributes and not words:
         return "call"
     return "agent" if agent_of(attributes) else ""
 
 
 def agent_of(attributes: Mapping[str, Any]) -> str:
-    """The agent's name, as far as the attributes say one."""
+    """Return the agent's name, if the attributes hold one."""
     return next((name for key in _TEXTS["agent"] if (name := text_of(attributes.get(key)))), "")
 
 
 def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = ()) -> Span:
-    """Put what the attributes (and events) say into the span."""
+    """Put what the attributes (and events) hold into the span."""
     if not attributes and not events:
         if span.kind == "agent":
             span.agent = span.name
@@ -250,47 +254,68 @@ def describe(span: Span, attributes: Mapping[str, Any], events: Sequence[Any] = 
     span.kind = span.kind or kind_of(attributes)
     if not span.kind:
         return span
-    told = told_by(attributes)
-    span.agent = told.get("agent") or (span.name if span.kind == "agent" else "")
-    span.conversation = told.get("conversation", "")
-    asked, answered, more = _told_by_events(events) if events and span.kind == "call" else ([], [], {})
-    if not asked and not answered and "events" in told:  # pydantic-ai until mid-2025
-        asked, answered, _ = _told_by_events(list_of(unpack_json(told["events"])))
-    if more:
-        told = {**told_by(dict(_dotted(more))), **told}
-    span.system, span.tools = told.get("system"), told.get("tools")
-    if span.tools is None and (given := mapping(told.get("parameters"))):  # pydantic-ai
-        span.tools = [*list_of(given.get("function_tools")), *list_of(given.get("output_tools"))]
-    elif span.tools is None and "settings" in told:
-        span.tools = mapping(told["settings"]).get("tools")
+    fields = read_fields(attributes)
+    span.agent = fields.get("agent") or (span.name if span.kind == "agent" else "")
+    span.conversation = fields.get("conversation", "")
+    messages = _read_messages(span, fields, events)
+    if messages.attributes:
+        fields = {**read_fields(dict(_dotted(messages.attributes))), **fields}
+    span.system, span.tools = fields.get("system"), _read_tools(fields)
     if span.kind == "tool":
-        span.tool_call = told.get("tool_call", "")
-        span.input, span.output = told.get("input"), told.get("output")
-        span.name = told.get("tool") or span.name
+        span.tool_call = fields.get("tool_call", "")
+        span.input, span.output = fields.get("input"), fields.get("output")
+        span.name = fields.get("tool") or span.name
     elif span.kind == "call":
-        _describe_call(span, told, asked, answered)
+        _describe_call(span, fields, messages)
     return span
 
 
-def _describe_call(span: Span, told: Mapping[str, Any], asked: list[Any], answered: list[Any]) -> None:
-    span.input = told.get("asked") or asked or told.get("input")
-    span.output = told.get("answered") or answered or told.get("output")
-    if span.output is None and ("said" in told or "called" in told):
-        calls = list_of(unpack_json(told.get("called")))
-        span.output = [{"role": "assistant", "content": told.get("said"), "tool_calls": calls}]
-    span.model, span.response = told.get("model", ""), told.get("response", "")
-    span.finish = first_string(told.get("finish"))
-    span.first = _begun(span, told)
-    span.report(*[told.get(what) for what in _COUNTS])
+class EventMessages(NamedTuple):
+    """What events hold of a call: messages, one for each event, and attributes."""
+
+    asked: list[Any]
+    answered: list[Any]
+    attributes: Mapping[str, Any]
 
 
-def _begun(span: Span, told: Mapping[str, Any]) -> int:
-    """When the answer began, as it is told: by the seconds or milliseconds until then, or by the clock."""
+def _read_messages(span: Span, fields: Mapping[str, Any], events: Sequence[Any]) -> EventMessages:
+    messages = EventMessages([], [], {})
+    if events and span.kind == "call":
+        messages = _read_events(events)
+    if not messages.asked and not messages.answered and "events" in fields:  # pydantic-ai until mid-2025
+        older = _read_events(list_of(unpack_json(fields["events"])))
+        messages = messages._replace(asked=older.asked, answered=older.answered)
+    return messages
+
+
+def _read_tools(fields: Mapping[str, Any]) -> Any:
+    tools = fields.get("tools")
+    if tools is not None:
+        return tools
+    if parameters := mapping(fields.get("parameters")):  # pydantic-ai
+        return [*list_of(parameters.get("function_tools")), *list_of(parameters.get("output_tools"))]
+    return mapping(fields["settings"]).get("tools") if "settings" in fields else None
+
+
+def _describe_call(span: Span, fields: Mapping[str, Any], messages: EventMessages) -> None:
+    span.input = fields.get("input messages") or messages.asked or fields.get("input")
+    span.output = fields.get("output messages") or messages.answered or fields.get("output")
+    if span.output is None and ("output text" in fields or "output calls" in fields):
+        calls = list_of(unpack_json(fields.get("output calls")))
+        span.output = [{"role": "assistant", "content": fields.get("output text"), "tool_calls": calls}]
+    span.model, span.response = fields.get("model", ""), fields.get("response", "")
+    span.finish = first_string(fields.get("finish"))
+    span.first = _read_first_byte(span, fields)
+    span.report(*[fields.get(what) for what in _COUNTS])
+
+
+def _read_first_byte(span: Span, fields: Mapping[str, Any]) -> int:
+    """Return when the answer began: by the seconds or milliseconds until then, or by the clock; 0 if not recorded."""
     for what, unit in _WAITED.items():
-        waited = told.get(what)
+        waited = fields.get(what)
         if isinstance(waited, int | float) and 0 < waited * unit < _DAY:
             return span.start + int(waited * unit)
-    return read_time(unpack_json(told["begun"]))[0] if "begun" in told else 0
+    return read_time(unpack_json(fields["first byte"]))[0] if "first byte" in fields else 0
 
 
 _WAITED = {"seconds": 1_000_000_000, "milliseconds": 1_000_000}
@@ -298,21 +323,27 @@ _WAITED = {"seconds": 1_000_000_000, "milliseconds": 1_000_000}
 _DAY = 24 * 3600 * 1_000_000_000
 
 
-def _told_by_events(events: Sequence[Any]) -> tuple[list[Any], list[Any], Mapping[str, Any]]:
-    """Asked and answered as numbered events tell them, one a message; and the attributes of events that tell more."""
+def _read_events(events: Sequence[Any]) -> EventMessages:
+    """Read the messages of numbered events, and the attributes of all other events."""
     asked: list[Any] = []
-    made: list[Any] = []
-    more: dict[str, Any] = {}
+    answered: list[Any] = []
+    attributes: dict[str, Any] = {}
     for event in objects_of(events):
         own = {**mapping(event.get("body")), **mapping(event.get("attributes"))}
-        told = {**event, **own, **mapping(own.get("gen_ai.event.content"))}  # Azure's puts a whole message in there
-        name = text_of(told.get("event.name")) or text_of(event.get("name"))
+        fields = {**event, **own, **mapping(own.get("gen_ai.event.content"))}  # Azure's puts a whole message in there
+        name = text_of(fields.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
-            said = unpack_json(told.get("message", told))
-            why = {"finish_reason": told["finish_reason"]} if "finish_reason" in told else {}
-            made.append({"role": "assistant", **why, **(said if isinstance(said, dict) else {"content": said})})
+            answered.append(_read_choice(fields))
         elif name.startswith("gen_ai.") and name.endswith(".message"):
-            asked.append({"role": name.split(".")[1], **{key: unpack_json(one) for key, one in told.items()}})
+            content = {key: unpack_json(value) for key, value in fields.items()}
+            asked.append({"role": name.split(".")[1], **content})
         else:
-            more |= own
-    return asked, made, more
+            attributes |= own
+    return EventMessages(asked, answered, attributes)
+
+
+def _read_choice(fields: Mapping[str, Any]) -> dict[str, Any]:
+    message = unpack_json(fields.get("message", fields))
+    finish = {"finish_reason": fields["finish_reason"]} if "finish_reason" in fields else {}
+    content = message if isinstance(message, dict) else {"content": message}
+    return {"role": "assistant", **finish, **content}

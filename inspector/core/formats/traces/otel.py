@@ -31,13 +31,19 @@ def _is_otel(value: Any) -> bool:
         return any(_is_otel(row) for row in value[:5])
     if not isinstance(value, dict):
         return False
-    spans = value.get("spans")
-    inner = isinstance(spans, list) and any(_is_sdk(one) or _is_otlp(_named(one)) for one in spans[:5])
+    if isinstance(value.get("resourceSpans"), list) or _is_sdk(value) or _is_otlp(value):
+        return True
     if _is_otel(value.get("trace")) or _is_otel(value.get("data")):
         return True
-    if any("scopeSpans" in one or "instrumentationLibrarySpans" in one for one in objects_of(value.get("batches"))):
-        return True
-    return isinstance(value.get("resourceSpans"), list) or inner or _is_sdk(value) or _is_otlp(value)
+    return any(map(_is_batch, objects_of(value.get("batches")))) or any(map(_is_span, list_of(value.get("spans"))[:5]))
+
+
+def _is_batch(value: Mapping[str, Any]) -> bool:
+    return "scopeSpans" in value or "instrumentationLibrarySpans" in value
+
+
+def _is_span(value: Any) -> bool:
+    return _is_sdk(value) or _is_otlp(_named(value))
 
 
 def _is_sdk(value: Any) -> bool:
@@ -55,19 +61,19 @@ def _is_log(value: Mapping[str, Any]) -> bool:
 
 
 def _named(value: Any) -> Any:
-    """The value with the names that OTLP JSON has: some write protobuf's, or a column a field."""
+    """Return the value with the names that OTLP JSON has: some write protobuf's, or a column for each field."""
     if isinstance(value, list):
         return list(map(_named, value))
     if not isinstance(value, dict):
         return value
-    if (told := otlp_of(value)) is not None:
-        return told
+    if (span := otlp_of(value)) is not None:
+        return span
     if "resource_spans" in value or "resource_logs" in value or "start_time_unix_nano" in value:
         return _renamed(value)
     if "context.span_id" in value:  # Phoenix's table
-        told = {key.removeprefix("attributes."): _nested(one) for key, one in value.items()}
-        context = {"span_id": told["context.span_id"], "trace_id": told.get("context.trace_id")}
-        return {**told, "context": context, "attributes": told}
+        columns = {key.removeprefix("attributes."): _nested(column) for key, column in value.items()}
+        context = {"span_id": columns["context.span_id"], "trace_id": columns.get("context.trace_id")}
+        return {**columns, "context": context, "attributes": columns}
     return value
 
 
@@ -76,29 +82,29 @@ def _renamed(value: Any) -> Any:
         return list(map(_renamed, value))
     if not isinstance(value, dict):
         return value
-    return {camel_case(key): _renamed(one) for key, one in value.items()}
+    return {camel_case(key): _renamed(field) for key, field in value.items()}
 
 
 def _nested(value: Any) -> Any:
-    """Objects in a list, with the names that were joined by dots taken apart."""
+    """Return objects in a list with the names taken apart that were joined by dots."""
     if isinstance(value, list):
         return list(map(_nested, value))
     if not isinstance(value, dict):
         return value
-    found: dict[str, Any] = {}
-    for key, one in value.items():
+    root: dict[str, Any] = {}
+    for key, field in value.items():
         *path, last = key.split(".")
-        here = found
+        node = root
         for word in path:
-            here = here.setdefault(word, {}) if isinstance(here.get(word, {}), dict) else {}
-        here[last] = _nested(one)
-    return found
+            node = node.setdefault(word, {}) if isinstance(node.get(word, {}), dict) else {}
+        node[last] = _nested(field)
+    return root
 
 
 def _context(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = value.get("context") or value.get("_spanContext") or value.get("spanContext")
-    if isinstance(found, dict) and ("span_id" in found or "spanId" in found):
-        return found
+    context = value.get("context") or value.get("_spanContext") or value.get("spanContext")
+    if isinstance(context, dict) and ("span_id" in context or "spanId" in context):
+        return context
     return {}
 
 
@@ -108,7 +114,7 @@ _INSIDE = ("logRecords", "scopeLogs", "resourceLogs", "spans", "instrumentationL
 
 
 def spans_of(value: Any, line: int) -> Iterator[Span | SpanEvent]:
-    """The spans in one value of a file, and what a log says of them."""
+    """Yield the spans in one value of a file, and what a log holds of them."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -127,13 +133,14 @@ def spans_of(value: Any, line: int) -> Iterator[Span | SpanEvent]:
 
 
 def _logged(value: Mapping[str, Any]) -> SpanEvent | None:
-    """A record of a log, where it names a span and says something of a call of a model."""
+    """Read a record of a log; None if it names no span or says nothing of a call of a model."""
     context = {**value, **_context(value)}
     trace, span = (_hex(context.get(f"{name}Id") or context.get(f"{name}_id")) for name in ("trace", "span"))
     attributes, body = plain_attributes(value.get("attributes")), value.get("body", value.get("_body"))
-    body = _plain(body) if isinstance(body, dict) and len(body) == 1 and _plain(body) is not None else body
-    told = (value.get("eventName"), value.get("event_name"), attributes.get("event.name"))
-    name = next((text for one in told if (text := text_of(one))), "")
+    if isinstance(body, dict) and len(body) == 1 and (plain := _plain(body)) is not None:
+        body = plain
+    names = (value.get("eventName"), value.get("event_name"), attributes.get("event.name"))
+    name = next(filter(None, map(text_of, names)), "")
     if not span or not name.startswith("gen_ai."):
         return None
     return SpanEvent(trace + span, {"name": name, "attributes": attributes, "body": body})
@@ -147,10 +154,9 @@ def _otlp(value: Mapping[str, Any], line: int) -> Span:
     span = Span(own, trace + parent if parent else "", "", text_of(value.get("name")), start)
     span.time, span.line, span.end = time, line, read_count(value.get("endTimeUnixNano")) or 0
     span.finished = value.get("endTimeUnixNano") not in (None, "", "0", 0)
-    events = [
-        {**event, "attributes": plain_attributes(event.get("attributes"))} for event in objects_of(value.get("events"))
-    ]
-    return describe(span, plain_attributes(value.get("attributes")), events)
+    events = objects_of(value.get("events"))
+    plain_events = [{**event, "attributes": plain_attributes(event.get("attributes"))} for event in events]
+    return describe(span, plain_attributes(value.get("attributes")), plain_events)
 
 
 def _sdk(value: Mapping[str, Any], line: int) -> Span:
@@ -173,16 +179,16 @@ def _hex(value: Any) -> str:
     return text_of(value).removeprefix("0x")
 
 
-def plain_attributes(told: Any) -> Mapping[str, Any]:
-    """Attributes as an object: OTLP writes a list of keys with typed values."""
-    if isinstance(told, dict):
-        return told
-    found: dict[str, Any] = {}
-    for one in list_of(told):
-        if type(one) is dict and isinstance(key := one.get("key"), str):
-            value = one.get("value")
-            found[key] = value["stringValue"] if type(value) is dict and "stringValue" in value else _plain(value)
-    return found
+def plain_attributes(attributes: Any) -> Mapping[str, Any]:
+    """Return attributes as an object: OTLP writes a list of keys with typed values."""
+    if isinstance(attributes, dict):
+        return attributes
+    plain: dict[str, Any] = {}
+    for pair in list_of(attributes):
+        if type(pair) is dict and isinstance(key := pair.get("key"), str):
+            value = pair.get("value")
+            plain[key] = value["stringValue"] if type(value) is dict and "stringValue" in value else _plain(value)
+    return plain
 
 
 def _plain(value: Any) -> Any:
@@ -193,7 +199,7 @@ def _plain(value: Any) -> Any:
             number = digits_of(inner) if isinstance(inner, str) else None
             return inner if number is None else number
         case {"arrayValue": {"values": list(inner)}}:
-            return [_plain(one) for one in inner]
+            return list(map(_plain, inner))
         case {"kvlistValue": {"values": list(inner)}}:
             return plain_attributes(inner)
         case {"arrayValue": _}:
@@ -208,35 +214,36 @@ _MICROSECOND = 1_000
 
 
 def otlp_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """A span of Jaeger's or Zipkin's JSON as one of OTLP; None for any other value."""
+    """Return a span of Jaeger's or Zipkin's JSON as one of OTLP; None for any other value."""
     if "spanID" in value and "operationName" in value:
-        above = [one.get("spanID") for one in objects_of(value.get("references")) if one.get("refType") == "CHILD_OF"]
-        logs = [_pairs(one.get("fields")) for one in objects_of(value.get("logs"))]
+        parents = [row.get("spanID") for row in objects_of(value.get("references")) if row.get("refType") == "CHILD_OF"]
+        logs = [_pairs(log.get("fields")) for log in objects_of(value.get("logs"))]
         events = [{"name": fields.get("event") or fields.get("name"), "attributes": fields} for fields in logs]
-        about = value.get("operationName"), value.get("traceID"), value.get("spanID"), next(iter(above), "")
-        return _collected(about, value.get("startTime"), value.get("duration"), _pairs(value.get("tags")), events)
+        ids = value.get("operationName"), value.get("traceID"), value.get("spanID"), next(iter(parents), "")
+        return _collected(ids, value.get("startTime"), value.get("duration"), _pairs(value.get("tags")), events)
     if "traceId" in value and "id" in value and isinstance(value.get("tags"), dict) and "timestamp" in value:
-        about = value.get("name"), value.get("traceId"), value.get("id"), value.get("parentId")
-        return _collected(about, value.get("timestamp"), value.get("duration"), object_of(value, "tags"), [])
+        ids = value.get("name"), value.get("traceId"), value.get("id"), value.get("parentId")
+        return _collected(ids, value.get("timestamp"), value.get("duration"), object_of(value, "tags"), [])
     return None
 
 
 def _collected(
-    about: tuple[Any, Any, Any, Any], start: Any, duration: Any, attributes: Mapping[str, Any], events: list[Any]
+    ids: tuple[Any, Any, Any, Any], start: Any, duration: Any, attributes: Mapping[str, Any], events: list[Any]
 ) -> Mapping[str, Any]:
-    name, trace, own, parent = map(text_of, about)
-    begun = read_count(start) or 0
+    """Return a span of a collector as one of OTLP. `ids`: name, trace, span, parent; times in microseconds."""
+    name, trace, own, parent = map(text_of, ids)
+    start_us = read_count(start) or 0
     return {
         "name": name,
         "traceId": trace,
         "spanId": own,
         "parentSpanId": parent,
-        "startTimeUnixNano": begun * _MICROSECOND,
-        "endTimeUnixNano": (begun + (read_count(duration) or 0)) * _MICROSECOND,
+        "startTimeUnixNano": start_us * _MICROSECOND,
+        "endTimeUnixNano": (start_us + (read_count(duration) or 0)) * _MICROSECOND,
         "attributes": attributes,
         "events": events,
     }
 
 
-def _pairs(told: Any) -> dict[str, Any]:
-    return {text_of(one.get("key")): one.get("value") for one in objects_of(told)}
+def _pairs(tags: Any) -> dict[str, Any]:
+    return {text_of(tag.get("key")): tag.get("value") for tag in objects_of(tags)}

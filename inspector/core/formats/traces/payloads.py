@@ -1,6 +1,6 @@
 """Input and output of a call as tracers log them: a list of messages, a request body, a response, a text, a repr.
 
-What stands around the messages (system prompt, tools, usage) comes along where it is in there.
+What is beside the messages (system prompt, tools, usage) is read along with them.
 """
 
 import ast
@@ -41,127 +41,170 @@ _MESSAGES = ("messages", "input_messages", "input", "contents", "prompt", "promp
 _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
 
 
-def read_input(told: Any) -> Logged:
-    """What was sent."""
-    found = unpack_json(told)
-    if isinstance(found, list):
-        value = found[0] if len(found) == 1 and isinstance(found[0], list) else found  # LangChain: a batch of one
-        rows = [one for each in value if _is_said(one := each.nested() if type(each) is Flat else pythonic(each))]
-        offered = [definition for one in rows if (definition := _offered(one))]
-        items = tuple([one for one in rows if not _offered(one)] if offered else rows)
-        return Logged(items, tools=offered or None, is_list=value is found and len(items) == len(value))
-    value = pythonic(found)
-    if isinstance(value, list):
-        return replace(read_input(value), is_list=False)
-    if isinstance(value, str):
-        return _words(value)
-    if not isinstance(value, dict):
+def read_input(value: Any) -> Logged:
+    """Read what was sent with a call."""
+    source = unpack_json(value)
+    if isinstance(source, list):
+        return _read_message_list(source)
+    plain = pythonic(source)
+    if isinstance(plain, list):
+        return replace(_read_message_list(plain), is_list=False)
+    if isinstance(plain, str):
+        return _read_conversation(plain)
+    if not isinstance(plain, dict):
         return _NOTHING
-    if role_of(unwrap_message(value)):
-        return Logged((value,))
+    if role_of(unwrap_message(plain)):
+        return Logged((plain,))
     for key in _MESSAGES:
-        if value.get(key):
-            inner = read_input(value[key])
-            settings = mapping(value.get("config")) or mapping(value.get("kwargs"))
-            system = next((both[name] for both in (value, settings) for name in _SYSTEMS if both.get(name)), None)
-            tools = next((both["tools"] for both in (value, settings) if both.get("tools") is not None), None)
+        if plain.get(key):
+            inner = read_input(plain[key])
+            bodies = (plain, mapping(plain.get("config")) or mapping(plain.get("kwargs")))
+            system = next((body[name] for body in bodies for name in _SYSTEMS if body.get(name)), None)
+            tools = next((body["tools"] for body in bodies if body.get("tools") is not None), None)
             return Logged(inner.items, system, tools, is_text=inner.is_text)
     return _NOTHING
 
 
-def _is_said(one: Any) -> bool:
-    """Anything but an object that neither says who speaks nor is an item of its own."""
-    if not isinstance(one, dict):
-        return isinstance(one, str)
-    return "parts" in one or isinstance(one.get("type"), str) or role_of(unwrap_message(one)) is not None
+def _read_message_list(source: list[Any]) -> Logged:
+    is_batch = len(source) == 1 and isinstance(source[0], list)  # LangChain: a batch of one
+    values = source[0] if is_batch else source
+    rows = [value.nested() if type(value) is Flat else pythonic(value) for value in values]
+    messages = [row for row in rows if _is_message(row)]
+    tools = [definition for message in messages if (definition := _tool_definition(message))]
+    if tools:
+        messages = [message for message in messages if not _tool_definition(message)]
+    return Logged(tuple(messages), tools=tools or None, is_list=not is_batch and len(messages) == len(values))
 
 
-def _offered(one: Any) -> Mapping[str, Any]:
-    """The definition of a tool, where one stands among the messages (Langfuse's LangChain handler)."""
-    if not isinstance(one, dict) or one.get("role") != "tool":
+def _is_message(row: Any) -> bool:
+    """Is it a text, or an object that says who speaks or is an item by its type?"""
+    if not isinstance(row, dict):
+        return isinstance(row, str)
+    return "parts" in row or isinstance(row.get("type"), str) or role_of(unwrap_message(row)) is not None
+
+
+def _tool_definition(row: Any) -> Mapping[str, Any]:
+    """Return the definition of a tool that is among the messages (Langfuse's LangChain handler); else nothing."""
+    if not isinstance(row, dict) or row.get("role") != "tool":
         return {}
-    content = one.get("content")
+    content = row.get("content")
     return content if isinstance(content, dict) and isinstance(content.get("function"), dict) else {}
 
 
 _SPEAKER = re.compile(r"(?:^|\n)(system|developer|user|assistant|tool): ")
 
 
-def _words(said: str) -> Logged:
-    """A text, or a conversation written as one (`user: ...`)."""
-    if not said:
+def _read_conversation(text: str) -> Logged:
+    """Read a text, or a conversation written as one (`user: ...`)."""
+    if not text:
         return _NOTHING
-    pieces = _SPEAKER.split(said)
+    pieces = _SPEAKER.split(text)
     if len(pieces) < 3 or pieces[0].strip():
-        return Logged(({"role": "user", "content": said},), is_text=True)
+        return Logged(({"role": "user", "content": text},), is_text=True)
     rows = zip(pieces[1::2], pieces[2::2], strict=True)
     return Logged(tuple({"role": role, "content": words} for role, words in rows), is_text=True)
 
 
-def read_output(told: Any) -> Logged:
-    """What came back: with the usage and the prompt that a whole response holds."""
-    value = pythonic(unpack_json(told))
+def read_output(output: Any) -> Logged:
+    """Read what came back, with the usage and the prompt that a whole response holds."""
+    value = pythonic(unpack_json(output))
     if isinstance(value, str):
         return Logged(({"role": "assistant", "content": value},), is_text=True) if value else _NOTHING
     if isinstance(value, list):
-        return _listed(value)
+        return _read_answers(value)
     if not isinstance(value, dict):
         return _NOTHING
     if len(value) == 2 and "content" in value and role_of(value):  # most, by far
         return Logged((value,))
+    if (response := _read_response(value)) is not None:
+        return response
+    if isinstance(value.get("generations"), list):
+        return _read_generations(value)
+    for key in ("messages", "message", "output", "content"):
+        if isinstance(inner := value.get(key), list | dict) and not role_of(unwrap_message(value)):
+            return read_output(inner)
+    return _read_answers([value])
+
+
+def _read_response(value: dict[str, Any]) -> Logged | None:
+    """Read the response of an API; None if it is none."""
     for dialect in DIALECTS.values():
         if dialect.is_response(value):
             usage = dialect.usage(value.get(dialect.counts))
             items = tuple(dialect.answer(value))
             system, tools = value.get("instructions"), value.get("tools")
             return Logged(items, system, tools, usage, dialect.finish(value), text_of(value.get("model")))
-    if isinstance(generations := value.get("generations"), list):  # LangChain
-        while isinstance(generations, list):
-            generations = generations[0] if generations else None
-        said = mapping(generations)
-        found = _listed([said.get("message") or {"role": "assistant", "content": said.get("text")}])
-        return replace(found, usage=_chain_usage(value, said), finish=found.finish or _chain_finish(said))
-    for key in ("messages", "message", "output", "content"):
-        if isinstance(inner := value.get(key), list | dict) and not role_of(unwrap_message(value)):
-            return read_output(inner)
-    return _listed([value])
+    return None
 
 
-def _chain_finish(said: Mapping[str, Any]) -> str:
-    """Why the answer ended, as LangChain tells it of a generation or of the message in it."""
-    message = mapping(unwrap_message(mapping(said.get("message"))).get("response_metadata"))
-    told = (each.get(key) for each in (mapping(said.get("generation_info")), message) for key in _FINISHES)
-    return next((why for one in told if (why := text_of(one))), "")
+def _read_generations(value: dict[str, Any]) -> Logged:
+    """Read LangChain's generations, of which the first counts."""
+    first = value.get("generations")
+    while isinstance(first, list):
+        first = first[0] if first else None
+    generation = mapping(first)
+    message = generation.get("message") or {"role": "assistant", "content": generation.get("text")}
+    answer = _read_answers([message])
+    finish = answer.finish or _generation_finish(generation)
+    return replace(answer, usage=_generation_usage(value, generation), finish=finish)
+
+
+def _generation_finish(generation: Mapping[str, Any]) -> str:
+    """Return why the answer ended, as LangChain records it of a generation or of the message in it."""
+    metadata = mapping(unwrap_message(mapping(generation.get("message"))).get("response_metadata"))
+    for fields in (mapping(generation.get("generation_info")), metadata):
+        for key in _FINISHES:
+            if finish := text_of(fields.get(key)):
+                return finish
+    return ""
 
 
 _FINISHES = ("finish_reason", "stop_reason")
 
 
-def _chain_usage(value: Mapping[str, Any], said: Mapping[str, Any]) -> Usage | None:
-    """What LangChain says of a call's tokens: in the message; else in the provider's own words."""
-    told = mapping(unwrap_message(mapping(said.get("message"))).get("usage_metadata"))
-    read, made = mapping(told.get("input_token_details")), mapping(told.get("output_token_details"))
-    counts = (told.get("input_tokens"), told.get("output_tokens"), read.get("cache_read"), read.get("cache_creation"))
-    if found := usage_from_counts(*counts, made.get("reasoning"), told.get("total_tokens")):
-        return found
-    about = mapping(value.get("llm_output"))
-    told = mapping(about.get("token_usage")) or mapping(about.get("usage"))
-    return next((usage for one in DIALECTS.values() if (usage := one.usage(told)) is not None and usage.prompt), None)
+def _generation_usage(value: Mapping[str, Any], generation: Mapping[str, Any]) -> Usage | None:
+    """Return LangChain's counts of a call: those of the message, else the provider's own."""
+    counts = mapping(unwrap_message(mapping(generation.get("message"))).get("usage_metadata"))
+    if usage := usage_from_counts(*langchain_counts(counts)):
+        return usage
+    output = mapping(value.get("llm_output"))
+    reported = mapping(output.get("token_usage")) or mapping(output.get("usage"))
+    for dialect in DIALECTS.values():
+        usage = dialect.usage(reported)
+        if usage is not None and usage.prompt:
+            return usage
+    return None
 
 
-def _listed(value: list[Any]) -> Logged:
-    finish, said, called = "", list[Mapping[str, Any]](), list[Mapping[str, Any]]()
-    for one in map(unwrap_message, value):
-        if not isinstance(one, dict):
+def langchain_counts(counts: Mapping[str, Any]) -> list[Any]:
+    """Return LangChain's `usage_metadata` in the order of `usage_from_counts`."""
+    inputs, outputs = mapping(counts.get("input_token_details")), mapping(counts.get("output_token_details"))
+    return [
+        counts.get("input_tokens"),
+        counts.get("output_tokens"),
+        inputs.get("cache_read"),
+        inputs.get("cache_creation"),
+        outputs.get("reasoning"),
+        counts.get("total_tokens"),
+    ]
+
+
+def _read_answers(rows: list[Any]) -> Logged:
+    finish = ""
+    answers: list[Mapping[str, Any]] = []
+    calls: list[Mapping[str, Any]] = []
+    for row in map(unwrap_message, rows):
+        if not isinstance(row, dict):
             continue
-        if "toolCallId" in one:
-            called.append(one)
-        finish = finish or text_of(one.get("finish_reason"))
-        if _is_said(one) or "content" in one or "tool_calls" in one:
-            said.append(one if role_of(one) or isinstance(one.get("type"), str) else {**one, "role": "assistant"})
-    if called and len(called) == len(value):  # Vercel: bare calls
-        return Logged(({"role": "assistant", "tool_calls": called},))
-    return Logged(tuple(said), finish=finish)
+        if "toolCallId" in row:
+            calls.append(row)
+        finish = finish or text_of(row.get("finish_reason"))
+        if _is_message(row) or "content" in row or "tool_calls" in row:
+            has_role = role_of(row) or isinstance(row.get("type"), str)
+            answers.append(row if has_role else {**row, "role": "assistant"})
+    if calls and len(calls) == len(rows):  # Vercel: bare calls
+        return Logged(({"role": "assistant", "tool_calls": calls},))
+    return Logged(tuple(answers), finish=finish)
 
 
 # -- Python's repr
@@ -172,58 +215,64 @@ _LONGEST = 1 << 20
 
 
 def pythonic(value: Any) -> Any:
-    """What the repr of a Python object says (`Response(id='...')`, `role='user' content='...'`), else the value."""
+    """Return what the repr of a Python object says (`Response(id='...')`, `role='user' content='...'`), else the
+    value.
+    """
     if not isinstance(value, str) or len(value) > _LONGEST:
         return value
     if _REPR.match(value) and value.rstrip().endswith(")"):
-        return _tree(value) or value
+        return _parse_repr(value) or value
     if value.startswith(("role='", 'role="')):
-        return _pairs(value) or value
+        return _parse_pairs(value) or value
     return value
 
 
-def _tree(value: str) -> Any:
+def _parse_repr(value: str) -> Any:
     try:
-        return _read(ast.parse(value.strip(), mode="eval").body)
+        return _read_node(ast.parse(value.strip(), mode="eval").body)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
 
 
-def _read(node: ast.expr) -> Any:
+def _read_node(node: ast.expr) -> Any:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str | int | float) else None
     if isinstance(node, ast.Call):
-        return {one.arg: _read(one.value) for one in node.keywords if one.arg}
+        return {keyword.arg: _read_node(keyword.value) for keyword in node.keywords if keyword.arg}
     if isinstance(node, ast.List | ast.Tuple):
-        return [_read(one) for one in node.elts]
+        return [_read_node(element) for element in node.elts]
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
-        return {str(key.value): _read(one) for key, one in pairs if isinstance(key, ast.Constant)}
+        return {str(key.value): _read_node(value) for key, value in pairs if isinstance(key, ast.Constant)}
     return None
 
 
-def _pairs(value: str) -> Mapping[str, Any]:
-    """`role='user' content='...' tool_calls=[...]`: each value as far as it is one."""
-    found: dict[str, Any] = {}
+def _parse_pairs(value: str) -> Mapping[str, Any]:
+    """Read `role='user' content='...' tool_calls=[...]`: each value as far as it is one."""
+    fields: dict[str, Any] = {}
     at = 0
     while match := _FIELDS.match(value, at):
         end = _end_of_value(value, match.end())
         inner = value[match.end() : end]
-        found[match[1]] = _tree(inner) if inner[:1] in "'\"[{" else None
+        fields[match[1]] = _parse_repr(inner) if inner[:1] in "'\"[{" else None
         at = end + 1
-        if len(found) > 60:
+        if len(fields) > _MOST_FIELDS:
             break
-    return found
+    return fields
+
+
+_MOST_FIELDS = 60
 
 
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 
 
 def _end_of_value(value: str, at: int) -> int:
-    """Where a value ends: at the first blank outside of strings and brackets. O(its length)."""
+    """Return where a value ends: at the first blank outside of strings and brackets. O(its length)."""
     depth = 0
     while at < len(value):
-        if (letter := value[at]) in "'\"":
+        letter = value[at]
+        if letter in "'\"":
             match = _STRING.match(value, at)
             at = match.end() if match else len(value)
             continue

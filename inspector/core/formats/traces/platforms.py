@@ -1,6 +1,6 @@
 """LangSmith's runs, traces of the OpenAI Agents SDK, VS Code's replay of a chat, Langfuse's exports: each as spans."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -8,6 +8,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.formats.traces.attributes import agent_of, describe, kind_of
 from inspector.core.formats.traces.otel import plain_attributes
+from inspector.core.formats.traces.payloads import langchain_counts
 from inspector.core.formats.traces.span import Span, SpanKind, camel_case, mapping, read_count, read_time, unpack_json
 from inspector.core.untyped import objects_of, text_of
 
@@ -30,66 +31,72 @@ _TREE = {"dotted_order", "parent_run_id", "trace_id", "child_run_ids", "child_ru
 
 
 def _runs(value: Any) -> Iterator[Any]:
-    """Depth first without recursion: runs may hold their children, which need not name them."""
+    """Yield runs, depth first without recursion: runs may hold their children, which need not name them."""
     waiting = [(value, "")]
     while waiting:
-        one, parent = waiting.pop()
-        if isinstance(one, list):
-            waiting += ((each, parent) for each in reversed(one))
-        elif isinstance(one, dict):
-            if isinstance(one.get("runs"), list) and "run_type" not in one:
-                waiting.append((one["runs"], parent))
+        row, parent = waiting.pop()
+        if isinstance(row, list):
+            waiting += ((inner, parent) for inner in reversed(row))
+        elif isinstance(row, dict):
+            if isinstance(row.get("runs"), list) and "run_type" not in row:
+                waiting.append((row["runs"], parent))
                 continue
-            yield {**one, "parent_run_id": parent} if parent and not one.get("parent_run_id") else one
-            if isinstance(one.get("child_runs"), list):
-                waiting.append((one["child_runs"], text_of(one.get("id"))))
+            yield {**row, "parent_run_id": parent} if parent and not row.get("parent_run_id") else row
+            if isinstance(row.get("child_runs"), list):
+                waiting.append((row["child_runs"], text_of(row.get("id"))))
 
 
 def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
-    """Runs. Chains carry the sums of their children: only `llm` is a call."""
+    """Yield the runs. Chains carry the sums of their children: only `llm` is a call."""
     for row in _runs(value):
         if not _is_run(row) or not isinstance(row.get("id"), str):
             continue
         kind = _RUNS.get(row["run_type"], "")
         span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")))
-        if not kind:
-            yield span
-            continue
-        span.place(line, _run_time(row.get("start_time")), _run_time(row.get("end_time")))
-        extra = mapping(row.get("extra"))
-        metadata = mapping(extra.get("metadata"))
-        span.conversation = text_of(metadata.get("thread_id")) or text_of(metadata.get("session_id"))
-        span.input, span.output = row.get("inputs"), row.get("outputs")
-        if kind == "tool":
-            said = mapping(mapping(span.output).get("output"))
-            span.tool_call = text_of(said.get("tool_call_id"))
-            span.output = said.get("content", mapping(span.output).get("output", span.output))
-        else:
-            span.first = read_time(_run_time(row.get("first_token_time")))[0]
-            settings = mapping(extra.get("invocation_params"))
-            span.tools = settings.get("tools") or settings.get("functions")
-            named = (metadata.get("ls_model_name"), settings.get("model"), settings.get("model_name"))
-            span.model = next((name for one in named if (name := text_of(one))), "")
-            _count(span, row, metadata)
+        if kind:
+            _describe_run(span, row, line)
         yield span
 
 
+def _describe_run(span: Span, row: Mapping[str, Any], line: int) -> None:
+    span.place(line, _run_time(row.get("start_time")), _run_time(row.get("end_time")))
+    extra = mapping(row.get("extra"))
+    metadata = mapping(extra.get("metadata"))
+    span.conversation = text_of(metadata.get("thread_id")) or text_of(metadata.get("session_id"))
+    span.input, span.output = row.get("inputs"), row.get("outputs")
+    if span.kind == "tool":
+        outputs = mapping(span.output)
+        message = mapping(outputs.get("output"))
+        span.tool_call = text_of(message.get("tool_call_id"))
+        span.output = message.get("content", outputs.get("output", span.output))
+        return
+    span.first, _ = read_time(_run_time(row.get("first_token_time")))
+    settings = mapping(extra.get("invocation_params"))
+    span.tools = settings.get("tools") or settings.get("functions")
+    names = (metadata.get("ls_model_name"), settings.get("model"), settings.get("model_name"))
+    span.model = next(filter(None, map(text_of, names)), "")
+    span.report(*_run_counts(row, metadata))
+
+
 def _run_time(value: Any) -> Any:
-    """LangChain's own tracers count milliseconds."""
+    """Return a time in ns: LangChain's own tracers count milliseconds."""
     return value * 1_000_000 if type(value) is int else value
 
 
-def _count(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-    told = mapping(mapping(row.get("outputs")).get("usage_metadata")) or mapping(metadata.get("usage_metadata"))
-    if row.get("prompt_tokens") is None and told:
-        read, made = mapping(told.get("input_token_details")), mapping(told.get("output_token_details"))
-        counts = [told.get("input_tokens"), told.get("output_tokens"), read.get("cache_read"),
-                  read.get("cache_creation"), made.get("reasoning"), told.get("total_tokens")]  # fmt: skip
-    else:
-        details = mapping(row.get("prompt_token_details"))
-        counts = [row.get("prompt_tokens"), row.get("completion_tokens"), details.get("cache_read"),
-                  details.get("cache_creation"), None, row.get("total_tokens")]  # fmt: skip
-    span.report(*counts)
+def _run_counts(row: Mapping[str, Any], metadata: Mapping[str, Any]) -> list[Any]:
+    """Return the counts of a run in the order of `usage_from_counts`: its own, else those of its message."""
+    counts = mapping(mapping(row.get("outputs")).get("usage_metadata")) or mapping(metadata.get("usage_metadata"))
+    if row.get("prompt_tokens") is None and counts:
+        return langchain_counts(counts)
+    details = mapping(row.get("prompt_token_details"))
+    return [
+        row.get("prompt_tokens"),
+        row.get("completion_tokens"),
+        details.get("cache_read"),
+        details.get("cache_creation"),
+        None,
+        row.get("total_tokens"),
+    ]
 
 
 # -- OpenAI Agents SDK
@@ -106,18 +113,22 @@ def sniff_agents(head: Head) -> float:
 
 def _agent_rows(value: Any) -> Iterator[Mapping[str, Any]]:
     for row in objects_of(value if isinstance(value, list) else [value]):
-        if row.get("object") == "trace.span":
+        if _is_agent_span(row):
             yield row
         for key in ("traces", "spans", "data"):
-            for one in objects_of(row.get(key)):
-                if one.get("object") == "trace.span":
-                    yield one
+            for inner in objects_of(row.get(key)):
+                if _is_agent_span(inner):
+                    yield inner
                 else:
-                    yield from (each for each in objects_of(one.get("spans")) if each.get("object") == "trace.span")
+                    yield from filter(_is_agent_span, objects_of(inner.get("spans")))
+
+
+def _is_agent_span(row: Mapping[str, Any]) -> bool:
+    return row.get("object") == "trace.span"
 
 
 def agents_spans(value: Any, line: int) -> Iterator[Span]:
-    """Spans of the SDK. Input and response stand in the span's data, or beside it where an exporter put them there."""
+    """Yield the SDK's spans. Input and response are in the span's data, or beside it if an exporter put them there."""
     for row in _agent_rows(value):
         if not isinstance(row.get("id"), str):
             continue
@@ -132,8 +143,8 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
         span.output = answer if answer is not None else row.get("span_data_response", row.get("response"))
         span.response = text_of(data.get("response_id"))
         span.model = text_of(data.get("model"))
-        told = mapping(data.get("usage"))
-        span.report(told.get("input_tokens"), told.get("output_tokens"))
+        usage = mapping(data.get("usage"))
+        span.report(usage.get("input_tokens"), usage.get("output_tokens"))
         yield span
 
 
@@ -146,32 +157,44 @@ REPLAY_SIGNS = FileSigns(
 
 
 def replay_spans(value: Any, line: int) -> Iterator[Span]:
-    """The requests of all prompts. The log has an answer's text only: where tools ran after it, the next request
-    holds it whole."""
+    """Yield the requests of all prompts.
+
+    The log has an answer's text only: if tools ran after it, the next request holds it whole.
+    """
     prompts = value.get("prompts") if isinstance(value, dict) else None
     rows = prompts if isinstance(prompts, list) else [value]
     logs = [log for row in rows for log in objects_of(mapping(row).get("logs")) if log.get("kind") != "element"]
     for at, log in enumerate(logs):
-        if log.get("kind") != "request":
-            continue
-        metadata = mapping(log.get("metadata"))
-        span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")))
-        span.place(line, metadata.get("startTime"), metadata.get("endTime"))
-        span.first = span.start + 1_000_000 * (read_count(metadata.get("timeToFirstToken")) or 0)
-        span.model, span.window = text_of(metadata.get("model")), read_count(metadata.get("maxPromptTokens"))
-        messages = log.get("requestMessages")
-        span.input = mapping(messages).get("messages", messages)
-        tools = unpack_json(metadata.get("tools"))
-        span.tools = tools if isinstance(tools, list) else None
-        after = logs[at + 1].get("kind") if at + 1 < len(logs) else ""
-        said = mapping(log.get("response")).get("message")
-        if after != "toolCall" and said:
-            words = "".join(one for one in said if isinstance(one, str)) if isinstance(said, list) else said
-            span.output = [{"role": "assistant", "content": words}]
-        usage = mapping(metadata.get("usage"))
-        read = mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
-        span.report(usage.get("prompt_tokens"), usage.get("completion_tokens"), read)
-        yield span
+        if log.get("kind") == "request":
+            span = _replayed_request(log, at, line)
+            next_kind = logs[at + 1].get("kind") if at + 1 < len(logs) else ""
+            text = _replayed_answer(log)
+            if text and next_kind != "toolCall":
+                span.output = [{"role": "assistant", "content": text}]
+            yield span
+
+
+def _replayed_request(log: Mapping[str, Any], at: int, line: int) -> Span:
+    metadata = mapping(log.get("metadata"))
+    span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")))
+    span.place(line, metadata.get("startTime"), metadata.get("endTime"))
+    span.first = span.start + 1_000_000 * (read_count(metadata.get("timeToFirstToken")) or 0)
+    span.model, span.window = text_of(metadata.get("model")), read_count(metadata.get("maxPromptTokens"))
+    messages = log.get("requestMessages")
+    span.input = mapping(messages).get("messages", messages)
+    tools = unpack_json(metadata.get("tools"))
+    span.tools = tools if isinstance(tools, list) else None
+    usage = mapping(metadata.get("usage"))
+    cached = mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
+    span.report(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
+    return span
+
+
+def _replayed_answer(log: Mapping[str, Any]) -> Any:
+    message = mapping(log.get("response")).get("message")
+    if not isinstance(message, list):
+        return message
+    return "".join(piece for piece in message if isinstance(piece, str)) if message else None
 
 
 # -- Langfuse
@@ -187,25 +210,32 @@ def sniff_langfuse(head: Head) -> float:
 
 
 def _observed(value: Any) -> Iterator[tuple[Any, str]]:
-    """Every observation with its session: a trace without one is a session of its own."""
+    """Yield every observation with its session: a trace without one is a session."""
     waiting = [(value, "")]
     while waiting:
         value, session = waiting.pop()
         if isinstance(value, list):
-            waiting += [(one, session) for one in reversed(value)]
+            waiting += [(row, session) for row in reversed(value)]
             continue
         if isinstance(value, dict):
-            trace = mapping(value.get("trace")) or value
-            if isinstance(told := value.get("observations", trace.get("observations")), list):
-                waiting.append((told, text_of(trace.get("sessionId")) or text_of(trace.get("id"))))
-                continue
-            if isinstance(value.get("data"), list) and "type" not in value:  # a page of its API
-                waiting.append((value["data"], session))
+            inner = _observations_in(value, session)
+            if inner is not None:
+                waiting.append(inner)
                 continue
             if "start_time" in value and "trace_id" in value:  # as its database names them
-                value = {camel_case(key): one for key, one in value.items()}
+                value = {camel_case(key): field for key, field in value.items()}
             session = session or text_of(value.get("sessionId"))
         yield value, session
+
+
+def _observations_in(value: Mapping[str, Any], session: str) -> tuple[list[Any], str] | None:
+    """Return the rows of a trace or of a page of the API, with their session; None for any other object."""
+    trace = mapping(value.get("trace")) or value
+    observations = value.get("observations", trace.get("observations"))
+    if isinstance(observations, list):
+        return observations, text_of(trace.get("sessionId")) or text_of(trace.get("id"))
+    rows = value.get("data")
+    return (rows, session) if isinstance(rows, list) and "type" not in value else None
 
 
 def _is_observation(row: Any) -> bool:
@@ -213,8 +243,7 @@ def _is_observation(row: Any) -> bool:
 
 
 def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
-    """The observations of an export (`{trace, observations}`), as spans. What OpenTelemetry sent stands in each's
-    metadata."""
+    """Yield the observations of an export (`{trace, observations}`). What OpenTelemetry sent is in their metadata."""
     for row, session in _observed(value):
         if _is_observation(row) and isinstance(row["id"], str):
             yield _observation(row, session, line)
@@ -255,20 +284,34 @@ _LANGFUSE_COUNTS = (
 
 
 def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-    """The observation's own fields, unless the attributes hold more: OpenInference's whole list of messages."""
-    flat = isinstance(span.input, list) and isinstance(asked := unpack_json(row.get("input")), list)
-    if row.get("input") is not None and not (flat and len(span.input) > len(asked)):
+    """Take the observation's own fields, unless the attributes hold more: OpenInference's whole list of messages."""
+    if row.get("input") is not None and not _holds_more(span.input, row["input"]):
         span.input = row["input"]
-    span.output = row["output"] if row.get("output") is not None else span.output
+    if row.get("output") is not None:
+        span.output = row["output"]
     span.model = text_of(row.get("model")) or text_of(row.get("providedModelName")) or span.model
     span.first = read_time(row.get("completionStartTime"))[0] or span.first
     if span.tools is None:
         span.tools = metadata.get("tools") or unpack_json(row.get("toolDefinitions")) or None
-    told = mapping(row.get("usageDetails")) or mapping(row.get("usage"))
-    if not told:
-        told = {name: row.get(f"{name}Usage") or row.get(key) for name, key in _COLUMNS.items()}
-    counts = [next((told[key] for key in keys if told.get(key) is not None), None) for keys in _LANGFUSE_COUNTS]
+    counts = _observed_counts(row)
     if counts[0] is not None:
         span.report(*counts)
     if span.input is None and span.usage is None:
-        span.kind = ""  # an event of a call that stands beside it
+        span.kind = ""  # an event of a call that is beside it
+
+
+def _holds_more(messages: Any, own_input: Any) -> bool:
+    own_messages = unpack_json(own_input)
+    return isinstance(messages, list) and isinstance(own_messages, list) and len(messages) > len(own_messages)
+
+
+def _observed_counts(row: Mapping[str, Any]) -> list[Any]:
+    """Return the counts of an observation in the order of `usage_from_counts`."""
+    counts = mapping(row.get("usageDetails")) or mapping(row.get("usage"))
+    if not counts:
+        counts = {name: row.get(f"{name}Usage") or row.get(key) for name, key in _COLUMNS.items()}
+    return [_first_count(counts, keys) for keys in _LANGFUSE_COUNTS]
+
+
+def _first_count(counts: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((counts[key] for key in keys if counts.get(key) is not None), None)

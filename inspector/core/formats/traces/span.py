@@ -78,21 +78,21 @@ class SpanEvent:
 
 
 def completed(span: Span, more: Mapping[str, Any]) -> Span:
-    """The span with these fields where it does not tell them itself."""
+    """Return the span with those of these fields that it lacks."""
     missing = {key: value for key, value in more.items() if value is not None and getattr(span, key) in (None, "")}
     return replace(span, **missing) if missing else span
 
 
 def camel_case(name: str) -> str:
-    """`start_time` as `startTime`."""
-    return _LOWER.sub(lambda found: found[1].upper(), name)
+    """Return `start_time` as `startTime`."""
+    return _LOWER.sub(lambda match: match[1].upper(), name)
 
 
 _LOWER = re.compile(r"_([a-z])")
 
 
 def unpack_json(value: Any) -> Any:
-    """The JSON in a string; the string itself where it holds none, any other value as it is."""
+    """Return the JSON in a string; the string itself if it holds none, any other value as it is."""
     if not isinstance(value, str) or not (value.startswith(_JSON) or value.lstrip().startswith(_JSON)):
         return value
     try:
@@ -105,39 +105,43 @@ _JSON = ("{", "[", '"')
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The object that a value is, or that stands in it as JSON; an empty one where there is none."""
+    """Return the object that a value is or holds as JSON; an empty one if there is none."""
     if value is None:
         return {}
-    found = value if type(value) is dict else unpack_json(value)
-    return found if isinstance(found, dict) else {}
+    inner = value if type(value) is dict else unpack_json(value)
+    return inner if isinstance(inner, dict) else {}
 
 
 def first_string(value: Any) -> str:
-    """The string, or the first of a list of them, which may be written as JSON."""
-    found = unpack_json(value)
-    return text_of(found[0] if isinstance(found, list) and found else found)
+    """Return the string, or the first of a list of them, which may be written as JSON."""
+    inner = unpack_json(value)
+    return text_of(inner[0] if isinstance(inner, list) and inner else inner)
 
 
 def read_time(value: Any) -> tuple[int, str]:
-    """Nanoseconds since 1970 and ISO 8601 of a time in any of the tracers' ways; (0, "") for what is none."""
+    """Return nanoseconds since 1970 and ISO 8601 of a time in any of the tracers' ways; (0, "") for what is none."""
     if value is None:
         return 0, ""
-    if isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value):
+    if isinstance(value, list) and len(value) == 2 and all(type(part) is int for part in value):
         value = value[0] * _SECOND + value[1]
     number = read_count(value)
     if number is not None:
-        try:
-            told = datetime.fromtimestamp(number / _SECOND, UTC)
-        except (OverflowError, ValueError, OSError):
-            return number, ""
-        return number, told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    said = text_of(value)
+        return number, _iso_of_ns(number)
+    text = text_of(value)
     try:
-        read = datetime.fromisoformat(said)
+        time = datetime.fromisoformat(text)
     except ValueError:
-        return 0, said
-    since = (read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH
-    return (since.days * _DAY + since.seconds) * _SECOND + since.microseconds * 1_000, said
+        return 0, text
+    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
+    return (since.days * _DAY + since.seconds) * _SECOND + since.microseconds * 1_000, text
+
+
+def _iso_of_ns(number: int) -> str:
+    try:
+        time = datetime.fromtimestamp(number / _SECOND, UTC)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 _SECOND = 1_000_000_000
@@ -147,7 +151,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_count(value: Any) -> int | None:
-    """A whole number, also one in a string (OTLP); None for anything else."""
+    """Read a whole number, also one in a string (OTLP); None for anything else."""
     if value is None or (type(value) is int and value >= 0):
         return value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:

@@ -113,8 +113,8 @@ class TraceThreads:
         owner = _owner_of(run)
         scope = self._scopes.scope_of(span, run, view, owner)
         exchange = _as_exchange(call, view, prompt, scope)
-        known = self._thread_that_grows(call.last, exchange) if base is None else None
-        thread = self._conversations.add_step(exchange, known)
+        grown = self._thread_that_grows(call.last, exchange) if base is None else None
+        thread = self._conversations.add_step(exchange, grown)
         end = self._pool.after(exchange.asked.view, spoken.answer)
         self._conversations.add_answer(thread, exchange, end)
         self._thread_of_run.setdefault(run.id, thread)

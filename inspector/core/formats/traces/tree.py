@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
+from typing import Any, NamedTuple
 
 from inspector.core.formats.traces.payloads import read_input
 from inspector.core.formats.traces.span import Span, completed
@@ -29,8 +30,19 @@ class AgentRun:
 
     @property
     def name(self) -> str:
-        """The agent's."""
+        """The name of the agent; empty without one."""
         return (self.agent.agent or self.agent.name) if self.agent is not None else ""
+
+
+class SpanPlace(NamedTuple):
+    """What is around a span."""
+
+    above: Span | None
+    """The nearest call, agent or tool."""
+    agent: Span | None
+    """The nearest agent or tool: a tool that calls a model is a sub-agent."""
+    root: str
+    """Id of the outermost span that is known, or of the one that is missing: spans with the same one are one trace."""
 
 
 class SpanTree:
@@ -39,42 +51,45 @@ class SpanTree:
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = {span.id: span for span in sorted(spans, key=attrgetter("start"))}
         self._order = self._outermost_first()
-        self._around: dict[str, tuple[Span | None, Span | None, str]] = {}
-        """The nearest call, agent or tool around a span; the nearest agent or tool (a tool that calls a model is a
-        sub-agent); the outermost span that is known, or the one that is missing: what has it in common is one trace."""
-        by_id, around = self._spans, self._around
+        self._around: dict[str, SpanPlace] = {}
         for span in self._order:
-            if (up := by_id.get(span.parent)) is None:
-                around[span.id] = None, None, span.parent
-                continue
-            above, agent, root = around[up.id]
-            if up.kind:
-                above, agent = up, up if up.kind != "call" else agent
-            around[span.id] = above, agent, root or up.id
+            self._around[span.id] = self._place_of(span)
         self._alone: set[str] = set()
         """Outermost calls and tools: those of one conversation are one run, with what is in them."""
         self.wrappers = 0
-        """Calls that are only said once more, or summed up, by a span around them."""
+        """Calls that a span around them only repeats or sums up."""
         self.unfinished = 0
-        """Calls of which there is the beginning only."""
+        """Calls of which only the beginning was recorded."""
         self.count = len(self._spans)
-        self.runs = self._found()
+        self.runs = self._find_runs()
         """Every agent's run, in the order in which they began to call."""
-        self.calls = sorted(((call, run) for run in self.runs for call in run.calls), key=lambda one: one[0].start)
-        """In their order, each with its run."""
+        self.calls = [(call, run) for run in self.runs for call in run.calls]
+        """In the order of time, each with its run."""
+        self.calls.sort(key=lambda call_and_run: call_and_run[0].start)
         self.tools = sum(len(run.tools) for run in self.runs)
-        known: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
+        models: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
         for call, _ in self.calls:
-            known[call.beside].add(call.model)
-        self.beside = known[True] - known[False]
-        """Models of which some call tells that the cache stands beside the prompt: so it does in all calls of them."""
+            models[call.beside].add(call.model)
+        self.beside = models[True] - models[False]
+        """Models of which some call shows that cached tokens are not in the prompt's count: so it is in all of them."""
+
+    def _place_of(self, span: Span) -> SpanPlace:
+        """Return what is around a span, once that is known of its parent."""
+        parent = self._spans.get(span.parent)
+        if parent is None:
+            return SpanPlace(None, None, span.parent)
+        above, agent, root = self._around[parent.id]
+        if parent.kind:
+            above = parent
+            agent = parent if parent.kind != "call" else agent
+        return SpanPlace(above, agent, root or parent.id)
 
     def begins_as(self, former: "SpanTree") -> bool:
         """Are the calls those of `former`, in the same runs, with others after them?"""
         return len(self.calls) >= len(former.calls) and all(map(_is_same, self.calls, former.calls))
 
     def _outermost_first(self) -> Sequence[Span]:
-        """None of those that stand in a circle."""
+        """Return the spans, each after its parent, without those whose parents form a circle."""
         spans, inner = self._spans, defaultdict[str, list[Span]](list)
         for span in spans.values():
             inner[span.parent if span.parent in spans else ""].append(span)
@@ -84,94 +99,110 @@ class SpanTree:
                 order += inner[span.id]
         return order
 
-    def _found(self) -> Sequence[AgentRun]:
-        around = [self._around[span.id] for span in self._order if span.kind == "call"]
-        inner = Counter(above.id for above, _, _ in around if above is not None and above.kind == "call")
+    def _find_runs(self) -> Sequence[AgentRun]:
+        places = [self._around[span.id] for span in self._order if span.kind == "call"]
+        inner = Counter(place.above.id for place in places if place.above is not None and place.above.kind == "call")
         self.wrappers = len(inner)
-        beside = self._agents_beside({agent.id for _, agent, _ in around if agent is not None})
-        found: dict[str, AgentRun] = {}
+        beside = self._agents_beside({place.agent.id for place in places if place.agent is not None})
+        runs: dict[str, AgentRun] = {}
         for span in self._spans.values():
             if span.kind not in ("call", "tool") or span.id in inner:
                 continue
             if span.kind == "call" and not _is_begun(span):
                 self.unfinished += 1
                 continue
-            above, agent, root = self._around.get(span.id, (None, None, span.parent))
-            before = (one for one in reversed(beside.get(span.parent, ())[:_NEAR]) if one.start <= span.start)
-            agent = agent or next(before, None)
+            above, agent, root = self._around.get(span.id, SpanPlace(None, None, span.parent))
+            agent = agent or _agent_before(span, beside)
             key = agent.id if agent is not None else self._trace(span, root)
-            if (run := found.get(key)) is None:
-                run = found[key] = AgentRun(key, agent)
+            if key not in runs:
+                runs[key] = AgentRun(key, agent)
             if agent is None and not span.parent:
                 self._alone.add(span.id)
             if span.kind == "tool":
-                run.tools.append(span)
+                runs[key].tools.append(span)
             else:
-                run.calls.append(_filled(span, agent, above, inner.get(above.id, 0) if above is not None else 0))
-        self._place(found)
-        return list(found.values())
+                calls_inside = inner.get(above.id, 0) if above is not None else 0
+                runs[key].calls.append(_filled(span, agent, above if calls_inside else None, calls_inside))
+        self._find_parents(runs)
+        return list(runs.values())
 
     def _agents_beside(self, calling: Container[str]) -> Mapping[str, Sequence[Span]]:
-        """By parent: agents with no call inside them. Some frameworks write an agent's calls beside its span."""
-        found: dict[str, list[Span]] = {}
+        """Return agents with no call inside them, by parent. Some frameworks write an agent's calls beside its span."""
+        agents: dict[str, list[Span]] = {}
         for span in self._spans.values():
             if span.kind == "agent" and span.parent and span.id not in calling:
-                found.setdefault(span.parent, []).append(span)
-        return found
+                agents.setdefault(span.parent, []).append(span)
+        return agents
 
     def _trace(self, span: Span, root: str) -> str:
-        """The run of what no agent makes there."""
+        """Return the key of the run of calls and tools without an agent."""
         return f"{span.conversation} {'' if root in self._alone else root}"
 
-    def _place(self, found: Mapping[str, AgentRun]) -> None:
-        """Who started each: the nearest run around it that calls a model itself, by the tool in between; else calls of
-        the same trace that no agent makes."""
+    def _find_parents(self, runs: Mapping[str, AgentRun]) -> None:
+        """Find out who started each run.
+
+        That is the nearest run around it that calls a model itself, by the tool in between; else the run of the calls
+        of the same trace without an agent.
+        """
         callers: dict[str, AgentRun | None] = {}
         for span in self._order:
             if not span.kind:
                 continue
             above, _, root = self._around[span.id]
-            run, around = found.get(span.id), callers[above.id] if above is not None else None
-            callers[span.id] = run if run is not None and run.calls else around
+            run, caller = runs.get(span.id), callers[above.id] if above is not None else None
             if run is None or not run.calls:
+                callers[span.id] = caller
                 continue
+            callers[span.id] = run
             tool = span if span.kind == "tool" else above
             run.parent_call = tool.tool_call if tool is not None and tool.kind == "tool" else ""
-            loose = found.get(self._trace(span, root))
-            run.parent = around or (loose if loose is not None and loose.calls else None)
+            loose = runs.get(self._trace(span, root))
+            run.parent = caller or (loose if loose is not None and loose.calls else None)
 
 
-def _filled(call: Span, agent: Span | None, above: Span | None, told: int) -> Span:
-    """With what only the spans around a call say of it: its agent, and its wrapper, which tells so many."""
-    if above is not None and told:
-        more = {"system": above.system, "tools": above.tools}
-        if told == 1:
-            logged = read_input(above.input)
-            more |= {"usage": above.usage, "model": above.model, "finish": above.finish, "window": above.window}
-            more |= {"input": above.input, "output": above.output}
-            if logged.items and not logged.is_text and read_input(call.input).is_text:
-                call = replace(call, input=None)
-            if above.tools is None:
-                more["tools"] = logged.tools
-        call = completed(call, more)
+def _filled(call: Span, agent: Span | None, wrapper: Span | None, calls_inside: int) -> Span:
+    """Return a call with what only the spans around it hold: its agent, and a wrapper with so many calls inside."""
+    if wrapper is not None:
+        call = _filled_by_wrapper(call, wrapper, is_only=calls_inside == 1)
     if agent is None or not (agent.conversation or agent.system or agent.tools):
         return call
-    more = {"system": agent.system, "tools": agent.tools} if agent.kind == "agent" else {}
-    return completed(call, more | {"conversation": agent.conversation})
+    more: dict[str, Any] = {"conversation": agent.conversation}
+    if agent.kind == "agent":
+        more |= {"system": agent.system, "tools": agent.tools}
+    return completed(call, more)
+
+
+def _filled_by_wrapper(call: Span, wrapper: Span, *, is_only: bool) -> Span:
+    """Return a call with what the span around it holds; all of that is of the call if it is the only one inside."""
+    if not is_only:
+        return completed(call, {"system": wrapper.system, "tools": wrapper.tools})
+    logged = read_input(wrapper.input)
+    if logged.items and not logged.is_text and read_input(call.input).is_text:
+        call = replace(call, input=None)
+    fields = ("system", "usage", "model", "finish", "window", "input", "output")
+    more = {name: getattr(wrapper, name) for name in fields}
+    more["tools"] = logged.tools if wrapper.tools is None else wrapper.tools
+    return completed(call, more)
+
+
+def _agent_before(span: Span, beside: Mapping[str, Sequence[Span]]) -> Span | None:
+    """Return the last agent beside a span that began before it."""
+    agents = beside.get(span.parent, ())[:_NEAR]
+    return next((agent for agent in reversed(agents) if agent.start <= span.start), None)
 
 
 def _is_begun(span: Span) -> bool:
-    """Is there anything of the call? A snapshot of its start says nothing yet."""
+    """Was anything recorded of the call? A snapshot of its start holds nothing yet."""
     return span.finished or span.usage is not None or span.input is not None
 
 
 _ALL = attrgetter(*Span.__slots__)
 
 
-def _is_same(one: tuple[Span, AgentRun], former: tuple[Span, AgentRun]) -> bool:
-    """Is as much told of a call as before, and of whose it is?"""
-    (call, run), (told, before) = one, former
-    if call is not told and _ALL(call) != _ALL(told):
+def _is_same(call_and_run: tuple[Span, AgentRun], former: tuple[Span, AgentRun]) -> bool:
+    """Is as much known of a call as before, and of whose it is?"""
+    (call, run), (former_call, former_run) = call_and_run, former
+    if call is not former_call and _ALL(call) != _ALL(former_call):
         return False
-    named = run.agent is before.agent or run.name == before.name
-    return named and run.id == before.id and (run.parent is None) == (before.parent is None)
+    is_same_agent = run.agent is former_run.agent or run.name == former_run.name
+    return is_same_agent and run.id == former_run.id and (run.parent is None) == (former_run.parent is None)

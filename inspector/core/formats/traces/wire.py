@@ -62,12 +62,16 @@ def unwrap_message(wire: Any) -> Any:
         wire = wire.nested()
     if not isinstance(wire, dict):
         return wire
-    if "role" in wire and ("parts" in wire or "content" in wire):
-        return wire
     if "role" not in wire and isinstance(inner := wire.get("message"), dict):
         return inner
+    is_whole = "role" in wire and ("parts" in wire or "content" in wire)
+    return wire if is_whole else _unwrap_serialised(wire)
+
+
+def _unwrap_serialised(wire: dict[str, Any]) -> Any:
+    """Return a message that LangChain wrote as an object of Python's, or as its type and data."""
     kind, kwargs = wire.get("id"), wire.get("kwargs")
-    if isinstance(kind, list) and kind and isinstance(kwargs, dict):  # LangChain
+    if isinstance(kind, list) and kind and isinstance(kwargs, dict):
         return {**kwargs, "role": kind[-1]}
     data = wire.get("data")
     if isinstance(data, dict) and "content" not in wire and role_of(wire):
@@ -85,17 +89,17 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
         return (Message("", "user", (Text(wire),), "", False, "", line, time),) if wire else ()
     if not isinstance(wire, dict):
         return ()
-    if "role" not in wire and (kind := wire.get("type")) in _ITEMS and isinstance(kind, str):
+    if "role" not in wire and text_of(wire.get("type")) in _ITEMS:
         return (read_item(dict(wire), id="", line=line, time=time),)
     role = role_of(wire) or "user"
     if role != "tool" and _is_plain(wire):  # most, by far
         return (Message("", role, (Text(wire["content"]),), "", False, "", line, time),)
     parts = _read_parts(wire, role)
     has_result = ToolResult in map(type, parts)
-    if role != "tool" and not has_result:
-        return (Message("", role, tuple(parts), "", False, "", line, time),)
-    if not has_result:
+    if role == "tool" and not has_result:
         parts = _as_result(wire, parts)
+    elif not has_result:
+        return (Message("", role, tuple(parts), "", False, "", line, time),)
     split = _split_results(role, parts)
     return tuple(Message("", own_role, tuple(own_parts), line=line, time=time) for own_role, own_parts in split)
 
