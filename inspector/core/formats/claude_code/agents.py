@@ -1,13 +1,13 @@
-"""The agents of a session: who started whom, and what they are called.
+"""The agents of a session: who started whom, and their titles.
 
-A sub-agent is found by its `agentId`, or, in versions before 2.0, by the run of `isSidechain` records that begins
-with the words of a Task call. The call that started it is recorded in one of four places; where it is not, it is the
-latest call with the same words before the agent's first record.
+A sub-agent is found by its `agentId`, or, in versions before 2.0, by the run of `isSidechain` records that begins with
+the words of a Task call. The call that started it is recorded in one of four places; if it is in none, it is the latest
+call with the same words before the agent's first record.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.formats.claude_code.chain_state import ChainState
@@ -52,28 +52,28 @@ class Spawn:
 
 
 def origins(agents: Sequence[AgentRecords], spawns: Iterable[Spawn]) -> dict[str, Spawn]:
-    """The call that started each agent, by agent id."""
+    """Return the call that started each agent, by agent id."""
     by_call = {spawn.call: spawn for spawn in spawns}
-    found = {agent.id: by_call[agent.call] for agent in agents if agent.call in by_call}
-    taken = {spawn.call for spawn in found.values()}
+    by_agent = {agent.id: by_call[agent.call] for agent in agents if agent.call in by_call}
+    recorded = {spawn.call for spawn in by_agent.values()}
     by_words: dict[str, list[Spawn]] = {}
     for spawn in sorted(by_call.values(), key=lambda spawn: spawn.time):
-        if spawn.call not in taken:
+        if spawn.call not in recorded:
             by_words.setdefault(spawn.words, []).append(spawn)
     for agent in sorted(agents, key=lambda agent: agent.began):
-        candidates = by_words.get(agent.words, []) if agent.id not in found else []
+        candidates = by_words.get(agent.words, []) if agent.id not in by_agent else []
         end = bisect_right(candidates, agent.began, key=lambda spawn: spawn.time) if agent.began else len(candidates)
         n = next((n for n in reversed(range(end)) if candidates[n].owner != agent.id), None)
         if n is not None:
-            found[agent.id] = candidates.pop(n)
-    return found
+            by_agent[agent.id] = candidates.pop(n)
+    return by_agent
 
 
-def thread(agent: AgentRecords, origin: Spawn | None, *, is_main: bool) -> Thread:
-    """The agent as a thread."""
+def as_thread(agent: AgentRecords, origin: Spawn | None, *, is_main: bool) -> Thread:
+    """Return an agent as a thread."""
     requests = agent.chain.requests()
-    return Thread(
-        id=MAIN if is_main else agent.id,
+    thread = Thread(
+        id=MAIN,
         title=_title(agent, origin),
         model=requests[-1].model if requests else "",
         requests=requests,
@@ -81,9 +81,11 @@ def thread(agent: AgentRecords, origin: Spawn | None, *, is_main: bool) -> Threa
         end=agent.chain.end(),
         prompt=agent.chain.prompt,
         compactions=agent.chain.compactions(),
-        parent="" if is_main else (origin.owner if origin else MAIN),
-        parent_call="" if is_main else (origin.call if origin else agent.call),
     )
+    if is_main:
+        return thread
+    parent, parent_call = (origin.owner, origin.call) if origin else (MAIN, agent.call)
+    return replace(thread, id=agent.id, parent=parent, parent_call=parent_call)
 
 
 def _title(agent: AgentRecords, origin: Spawn | None) -> str:
@@ -96,8 +98,8 @@ def _title(agent: AgentRecords, origin: Spawn | None) -> str:
     return f"{kind}: {about}" if kind and about else kind or about
 
 
-def told(data: dict[str, Any], seen: set[str]) -> list[dict[str, Any]]:
-    """The agent's records that were not read before, in order. Adds their uuids to `seen`."""
+def unread_records(data: dict[str, Any], seen: set[str]) -> list[dict[str, Any]]:
+    """Return the agent's records that were not read before, in order. Adds their uuids to `seen`."""
     listed = data.get("normalizedMessages")
     new: list[dict[str, Any]] = []
     for inner in reversed(listed) if isinstance(listed, list) else ():

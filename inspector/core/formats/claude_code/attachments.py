@@ -15,7 +15,10 @@ from inspector.core.untyped import object_of, text_at, texts_at
 
 
 def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None:
-    """The messages that a record of type `attachment` puts into the buffer, often none; None for an unknown kind."""
+    """Return the messages that a record of type `attachment` puts into the buffer, often none.
+
+    None for an unknown kind.
+    """
     value = record.value
     attachment = object_of(value, "attachment")
     kind = text_at(attachment, "type")
@@ -26,12 +29,17 @@ def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None
         return _attached(record, id_, picture)
     rendered = value.get("rendered")
     if isinstance(rendered, list):
-        said = "\n".join(content for one in rendered if (content := text_at(one, "content")))
         role: Role = "system" if value.get("renderedRole") == "system" else "user"
-        return _attached(record, id_, Text(said), role) if said else ()
-    if (known := _SENT.get(kind)) is not None:
-        return _attached(record, id_, Text(said)) if (said := known(attachment)) else ()
+        return _attached_text(
+            record, id_, "\n".join(filter(None, (text_at(block, "content") for block in rendered))), role
+        )
+    if kind in _SENT:
+        return _attached_text(record, id_, _SENT[kind](attachment))
     return () if kind in _NOT_SENT else None
+
+
+def _attached_text(record: ChainRecord, id_: str, text: str, role: Role = "user") -> tuple[Message, ...]:
+    return _attached(record, id_, Text(text), role) if text else ()
 
 
 def _attached(record: ChainRecord, id_: str, part: Part, role: Role = "user") -> tuple[Message, ...]:
@@ -47,8 +55,8 @@ def _picture(attachment: Mapping[str, Any]) -> Image | None:
 
 def _labelled(label: str, key: str) -> Callable[[Mapping[str, Any]], str]:
     def words(attachment: Mapping[str, Any]) -> str:
-        said = _plain(attachment.get(key))
-        return f"{label}:\n{said}" if said else ""
+        text = _plain(attachment.get(key))
+        return f"{label}:\n{text}" if text else ""
 
     return words
 
@@ -57,7 +65,7 @@ def _plain(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return "\n".join(one if isinstance(one, str) else dumps(one) for one in value)
+        return "\n".join(item if isinstance(item, str) else dumps(item) for item in value)
     return dumps(value) if value else ""
 
 
@@ -81,35 +89,37 @@ def _edited(attachment: Mapping[str, Any]) -> str:
 
 
 def _memory(attachment: Mapping[str, Any]) -> str:
-    said = text_at(object_of(attachment, "content"), "content")
-    return f"Contents of {text_at(attachment, 'path')}:\n{said}" if said else ""
+    text = text_at(object_of(attachment, "content"), "content")
+    return f"Contents of {text_at(attachment, 'path')}:\n{text}" if text else ""
 
 
 def _hook(attachment: Mapping[str, Any]) -> str:
     """Output of a hook: only hooks at the start of a session or of a prompt speak to the model when they succeed."""
     if text_at(attachment, "hookEvent") not in ("SessionStart", "UserPromptSubmit"):
         return ""
-    said = text_at(attachment, "content")
-    return f"{text_at(attachment, 'hookName')} hook:\n{said}" if said else ""
+    text = text_at(attachment, "content")
+    return f"{text_at(attachment, 'hookName')} hook:\n{text}" if text else ""
 
 
 def _hook_words(attachment: Mapping[str, Any]) -> str:
-    said = _plain(attachment.get("content") or object_of(attachment, "blockingError").get("blockingError"))
-    return f"{text_at(attachment, 'hookName')} hook:\n{said}" if said else ""
+    text = _plain(attachment.get("content") or object_of(attachment, "blockingError").get("blockingError"))
+    return f"{text_at(attachment, 'hookName')} hook:\n{text}" if text else ""
 
 
-def _delta(label: str, added: str, removed: str) -> Callable[[Mapping[str, Any]], str]:
+def _delta(label: str, added_key: str, removed_key: str) -> Callable[[Mapping[str, Any]], str]:
     def words(attachment: Mapping[str, Any]) -> str:
-        came, went = texts_at(attachment, added), texts_at(attachment, removed)
-        lines = [f"{label}, now available:", *came] if came else []
-        return "\n".join(lines + ([f"{label}, no longer available:", *went] if went else []))
+        added, removed = texts_at(attachment, added_key), texts_at(attachment, removed_key)
+        lines = [f"{label}, now available:", *added] if added else []
+        if removed:
+            lines += [f"{label}, no longer available:", *removed]
+        return "\n".join(lines)
 
     return words
 
 
 def _tasks(attachment: Mapping[str, Any]) -> str:
-    said = _plain(attachment.get("content"))
-    return "Reminder of the task list." + (f"\n{said}" if said else "")
+    text = _plain(attachment.get("content"))
+    return "Reminder of the task list." + (f"\n{text}" if text else "")
 
 
 _SENT: Mapping[str, Callable[[Mapping[str, Any]], str]] = {

@@ -146,10 +146,10 @@ class AnswerNode(ChainNode):
 
     def has_other_prompt(self, counts: Any) -> bool:
         """Do these counts report a prompt of another size than the lines so far?"""
-        known = self.usage()
-        if known is None or not has_counts(counts) or is_absurd(counts):
+        current = self.usage()
+        if current is None or not has_counts(counts) or is_absurd(counts):
             return False
-        return read_counts(counts, output_is_final=True).prompt != known.prompt
+        return read_counts(counts, output_is_final=True).prompt != current.prompt
 
     def usage(self) -> Usage | None:
         """The call's usage; `output_is_final` False where only a lower bound of the output was recorded."""

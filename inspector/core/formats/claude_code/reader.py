@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from inspector.core.formats.claude_code.agents import MAIN, AgentRecords, Spawn, origins, thread, told
+from inspector.core.formats.claude_code.agents import MAIN, AgentRecords, Spawn, as_thread, origins, unread_records
 from inspector.core.formats.claude_code.chain import (
     is_copy,
     pass_by,
@@ -17,8 +17,9 @@ from inspector.core.formats.claude_code.chain import (
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode
 from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, SignLog
 from inspector.core.formats.claude_code.sent import SentRequests, WireRecords, read_replacements, read_snapshot
+from inspector.core.message import ToolCall
 from inspector.core.prefix import Prefix
-from inspector.core.session import BEGINS_LATE, Session
+from inspector.core.session import BEGINS_LATE, Session, Thread
 from inspector.core.untyped import object_of, text_at
 
 NAME = "claude-code"
@@ -68,9 +69,9 @@ class ClaudeCodeReader:
     def __init__(self) -> None:
         self._main = AgentRecords(MAIN)
         self._agents: dict[str, AgentRecords] = {}
-        self._told: dict[str, AgentRecords] = {}
+        self._repeated: dict[str, AgentRecords] = {}
         """Sub-agents as their parent recorded them (agent_progress): used where their own records are missing."""
-        self._told_uuids: set[str] = set()
+        self._repeated_uuids: set[str] = set()
         self._inline: dict[str, AgentRecords] = {}
         """Runs of sidechain records without an agent id, by uuid of each record."""
         self._last_inline: AgentRecords | None = None
@@ -105,15 +106,8 @@ class ClaudeCodeReader:
 
     def _take(self, kind: str, record: ChainRecord) -> None:
         agent = self._agent(record)
-        value = record.value
         if not record.file:
-            self._id = value["sessionId"] if "sessionId" in value else value.get("session_id", self._id)
-            if not self._begun:
-                self._begin(record)
-            version = value["version"] if "version" in value else value.get("claude_code_version")
-            if version != self._version and isinstance(version, str):
-                self._version = version
-                self._versions[version] = None
+            self._note_session(record)
         if agent is self._main:
             self._signs.take(kind, record)
             if record.parent and record.parent not in agent.chain.nodes and not agent.chain.is_empty():
@@ -129,8 +123,19 @@ class ClaudeCodeReader:
         else:
             self._take_other(kind, record, agent)
 
+    def _note_session(self, record: ChainRecord) -> None:
+        """Note the session's id and the client's version."""
+        value = record.value
+        self._id = value["sessionId"] if "sessionId" in value else value.get("session_id", self._id)
+        if not self._begun:
+            self._begin(record)
+        version = value["version"] if "version" in value else value.get("claude_code_version")
+        if version != self._version and isinstance(version, str):
+            self._version = version
+            self._versions[version] = None
+
     def _is_copy(self, record: ChainRecord, agent: AgentRecords) -> bool:
-        """A record that is none although its uuid is known gets a name of its own, and hangs on the one before it."""
+        """Is a record with a known uuid a copy? One that is not gets another name, and hangs on the one before it."""
         shared = record.uuid in self._shared
         if is_copy(agent.chain, record) and (not shared or record.value.get("type") in ("user", "assistant")):
             return True
@@ -157,10 +162,7 @@ class ClaudeCodeReader:
         agent.chain.request = reference if isinstance(reference, str) else ""
         for call in take_answer(agent.chain, record, self._findings):
             if call.name in _SPAWNING:
-                words, about, kind = (
-                    text_at(call.arguments, key) for key in ("prompt", "description", "subagent_type")
-                )
-                self._spawns[call.id] = Spawn(call.id, agent.id, words, about, kind, record.time)
+                self._spawns[call.id] = _read_spawn(call, agent, record)
             elif agent is self._main:
                 self._signs.take_call(call, record)
         if isinstance(reference, str) and isinstance(node := agent.chain.nodes[record.uuid], AnswerNode):
@@ -227,7 +229,7 @@ class ClaudeCodeReader:
             self._call_of[id_] = call
 
     def _take_progress(self, record: ChainRecord) -> None:
-        """A sub-agent as its parent recorded it: its records are repeated inside, some of them in a list only."""
+        """Take a sub-agent as its parent recorded it: its records are repeated inside, some of them in a list only."""
         data = record.value.get("data")
         if not isinstance(data, dict) or data.get("type") != "agent_progress":
             return
@@ -236,9 +238,9 @@ class ClaudeCodeReader:
             return
         if call := text_at(record.value, "parentToolUseID"):
             self._call_of.setdefault(id_, call)
-        agent = self._named(id_, self._told)
+        agent = self._named(id_, self._repeated)
         agent.began_with(text_at(data, "prompt"), record.time)
-        for inner in told(data, self._told_uuids):
+        for inner in unread_records(data, self._repeated_uuids):
             take = take_answer if inner.get("type") == "assistant" else take_user
             take(agent.chain, ChainRecord(inner, record.line), self._findings)
 
@@ -263,20 +265,12 @@ class ClaudeCodeReader:
     # ---- what there is so far ----------------------------------------------------------------------------------------
 
     def session(self) -> Session:
-        """The session so far. O(agents), not O(records): it shares what the chains hold."""
-        agents = list(self._agents.values())
-        agents += [agent for id_, agent in self._told.items() if id_ not in self._agents]
-        agents = sorted((agent for agent in agents if not agent.chain.is_empty()), key=lambda agent: agent.began)
-        for agent in agents:
-            agent.call = self._call_of.get(agent.id, "")
-        first = agents.pop(0) if agents and self._main.chain.is_empty() else self._main
-        found = origins(agents, self._spawns.values()) if agents else {}
-        threads = [thread(agent, found.get(agent.id), is_main=agent is first) for agent in (first, *agents)]
-        threads[0] = replace(threads[0], begins_late=self._begins_late)
-        version = " to ".join(dict.fromkeys([*list(self._versions)[:1], *list(self._versions)[-1:]]))
+        """Return the session so far. O(agents), not O(records): it shares what the chains hold."""
+        versions = list(self._versions)
+        version = " to ".join(dict.fromkeys([*versions[:1], *versions[-1:]]))
         return Session(
             format=NAME,
-            threads=tuple(threads),
+            threads=self._threads(),
             problems=Prefix(self._findings.problems),
             client=f"Claude Code {version}".strip(),
             id=self._id if isinstance(self._id, str) else "",
@@ -284,19 +278,38 @@ class ClaudeCodeReader:
             signs=Prefix(self._signs.signs),
         )
 
+    def _threads(self) -> tuple[Thread, ...]:
+        agents = list(self._agents.values())
+        agents += [agent for id_, agent in self._repeated.items() if id_ not in self._agents]
+        agents = [agent for agent in agents if not agent.chain.is_empty()]
+        agents.sort(key=lambda agent: agent.began)
+        for agent in agents:
+            agent.call = self._call_of.get(agent.id, "")
+        first = agents.pop(0) if agents and self._main.chain.is_empty() else self._main
+        spawns = origins(agents, self._spawns.values()) if agents else {}
+        threads = [as_thread(agent, spawns.get(agent.id), is_main=agent is first) for agent in (first, *agents)]
+        threads[0] = replace(threads[0], begins_late=self._begins_late)
+        return tuple(threads)
+
     def _note_missing(self) -> Iterator[str]:
-        """That the file has holes. (What only came late is no hole.)"""
+        """Note that the file has holes. (What only came late is no hole.)"""
         chain = self._main.chain
-        gone = [] if chain.listed else [line for uuid, line in self._missing.items() if uuid not in chain.nodes]
-        if gone:
-            which = f"{len(gone)} of the records on which others hang {'is' if len(gone) == 1 else 'are'}"
-            yield f"{which} not in this file (line {gone[0]}): what was said there is missing in the buffers after."
+        lines = [] if chain.listed else [line for uuid, line in self._missing.items() if uuid not in chain.nodes]
+        if lines:
+            verb = "is" if len(lines) == 1 else "are"
+            which = f"{len(lines)} of the records on which others hang {verb}"
+            yield f"{which} not in this file (line {lines[0]}): what was said there is missing in the buffers after."
 
 
 def _words(record: ChainRecord) -> str:
-    """The text of a user record, as far as it is plain."""
+    """Return the text of a user record, as far as it is plain."""
     content = object_of(record.value, "message").get("content")
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
-    return "\n".join(said for block in blocks if (said := text_at(block, "text")))
+    return "\n".join(filter(None, (text_at(block, "text") for block in blocks)))
+
+
+def _read_spawn(call: ToolCall, agent: AgentRecords, record: ChainRecord) -> Spawn:
+    words, about, kind = (text_at(call.arguments, key) for key in ("prompt", "description", "subagent_type"))
+    return Spawn(call.id, agent.id, words, about, kind, record.time)

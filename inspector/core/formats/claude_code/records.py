@@ -1,7 +1,7 @@
-"""One line of the file, with the fields that decide where it belongs; what is met on the way: problems and signs.
+"""One line of the file, with the fields that decide where it belongs; the problems and signs of a file.
 
 A sign is something after which the client may call in another way: another version, a session opened again, another
-mode, tools that came or went, commands and skills.
+mode, tools that were added or removed, commands and skills.
 """
 
 import re
@@ -31,7 +31,7 @@ class ChainRecord:
 
 @lru_cache(maxsize=256)  # a file names a few, on every line
 def numbers(version: str) -> tuple[int, ...]:
-    """A version as numbers that compare; none where it is not told."""
+    """Return a version as numbers that compare; none if it is not recorded."""
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])
 
 
@@ -70,6 +70,9 @@ _TOOLS = {
 }
 
 
+_TOOL_CHANGES = {"addedNames": "came", "addedTypes": "came", "removedNames": "went", "removedTypes": "went"}
+
+
 class SignLog:
     """The signs of the main agent, in the order of the file."""
 
@@ -78,7 +81,7 @@ class SignLog:
         self._version = self._mode = ""
 
     def take(self, kind: str, record: ChainRecord) -> None:
-        """One record of the chain."""
+        """Take a record of the chain."""
         value = record.value
         version, mode = value.get("version"), value.get("permissionMode")
         if version != self._version and isinstance(version, str) and version:
@@ -97,13 +100,14 @@ class SignLog:
             self._take_hook(text_at(object_of(value, "data"), "hookName"), record)
 
     def take_call(self, call: ToolCall, record: ChainRecord) -> None:
-        """A call of the model."""
+        """Take a tool call of the model."""
         if call.name == "Skill":
             self._add("settings", f"the skill {text_at(call.arguments, 'skill')[:60]} was launched", record)
 
     def _take_command(self, content: Any, record: ChainRecord) -> None:
-        if isinstance(content, str) and "<command-name>" in content and (found := _COMMAND.search(content)):
-            name = found[1]
+        command = _COMMAND.search(content) if isinstance(content, str) and "<command-name>" in content else None
+        if command is not None:
+            name = command[1]
             self._add(_COMMANDS.get(name, "settings"), f"the command /{name} was given", record)
 
     def _take_attachment(self, attachment: Mapping[str, Any], record: ChainRecord) -> None:
@@ -111,9 +115,12 @@ class SignLog:
         self._take_hook(text_at(attachment, "hookName"), record)
         if kind not in _TOOLS:
             return
-        told = (("came", "addedNames"), ("came", "addedTypes"), ("went", "removedNames"), ("went", "removedTypes"))
-        words = ", ".join(f"{', '.join(names[:5])} {how}" for how, key in told if (names := texts_at(attachment, key)))
-        self._add("tools", f"{_TOOLS[kind]}: {words[:160] or 'changed'}", record)
+        changes = []
+        for key, how in _TOOL_CHANGES.items():
+            if names := texts_at(attachment, key):
+                changes.append(f"{', '.join(names[:5])} {how}")
+        words = ", ".join(changes)[:160] or "changed"
+        self._add("tools", f"{_TOOLS[kind]}: {words}", record)
 
     def _take_hook(self, name: str, record: ChainRecord) -> None:
         if name in ("SessionStart:resume", "SessionStart:startup"):

@@ -1,7 +1,7 @@
-"""The wire messages of one agent, request by request, where its file records them (2.1.330 on).
+"""The wire messages of one agent, request by request, if its file records them (2.1.330 on).
 
 Requests that begin alike share a line of wire messages, as their buffers share a stretch: memory is O(messages), and a
-request costs what it sent anew. A wire message is taken from its blob, from where it was sent before, or is what the
+request costs what is new in it. A wire message is taken from its blob, from where it was sent before, or is what the
 records say that came since.
 """
 
@@ -45,7 +45,7 @@ class WireRecords:
         """Take an `api-request` record."""
         id_, keep, tail = text_at(value, "id"), whole_of(value.get("keep")), value.get("tail")
         self._of_request[id_] = text_at(value, "shapeHash")
-        if keep is not None and isinstance(tail, list) and all(isinstance(one, str) for one in tail):
+        if keep is not None and isinstance(tail, list) and all(isinstance(item, str) for item in tail):
             self.requests[id_] = WireRequest(text_at(value, "base"), keep, tail)
 
     def add_blob(self, value: dict[str, Any]) -> None:
@@ -65,14 +65,18 @@ def read_snapshot(attachment: Mapping[str, Any], before: Prompt) -> Prompt:
     tools = attachment.get("tools")
     if not isinstance(tools, list):
         return Prompt(system, before.tools) if system is not None else NOT_IN_FILE
-    known = [object_of(tool, "schema") or tool for tool in tools if isinstance(tool, dict)]
-    return Prompt(system, tuple(Tool(text_at(tool, "name"), tool) for tool in known))
+    schemas = [object_of(tool, "schema") or tool for tool in tools if isinstance(tool, dict)]
+    return Prompt(system, tuple(Tool(text_at(tool, "name"), tool) for tool in schemas))
 
 
 def read_replacements(value: dict[str, Any]) -> dict[str, str]:
-    """A `content-replacement` record: tool results too large to be sent, by call id, and what was sent instead."""
-    pairs = [(text_at(one, "toolUseId"), text_at(one, "replacement")) for one in list_of(value.get("replacements"))]
-    return {call: said for call, said in pairs if call and said}
+    """Read a `content-replacement` record: tool results too large to be sent, by call id, and what was sent instead."""
+    texts: dict[str, str] = {}
+    for replacement in list_of(value.get("replacements")):
+        call_id, text = text_at(replacement, "toolUseId"), text_at(replacement, "replacement")
+        if call_id and text:
+            texts[call_id] = text
+    return texts
 
 
 class WireLine:
@@ -89,7 +93,7 @@ class WireLine:
         """Length of the stretch with each of them."""
 
     def add(self, hash_: str, messages: Sequence[Message]) -> None:
-        """One wire message more."""
+        """Append a wire message."""
         last = next(self.stretch.view().backwards(), None)
         if last is not None and messages and same_wire_message(last, messages[0]):
             messages = [replace(message, together=messages[0].id) for message in messages]
@@ -106,25 +110,25 @@ class WirePosition(NamedTuple):
     number: int
 
     def settled(self) -> "WirePosition":
-        """The same, said of the line in which the last of them lies."""
+        """Return the same position in the line that holds the last of these wire messages."""
         line, number = self
         while line.base is not None and number <= line.below:
             line = line.base.line
         return WirePosition(line, number)
 
     def view(self) -> View:
-        """Their messages."""
+        """Return their messages."""
         line, number = self.settled()
         return View(line.stretch, line.ends[number - line.below - 1]) if number else EMPTY_VIEW
 
     def hashes(self, start: int = 0) -> list[str]:
-        """Of all from the wire message `start` on. O(their number)."""
+        """Return the hashes of all from the wire message `start` on. O(their number)."""
         line, end = self
-        found: list[str] = []
+        backwards: list[str] = []
         while True:
-            found += reversed(line.hashes[max(0, start - line.below) : max(0, end - line.below)])
+            backwards += reversed(line.hashes[max(0, start - line.below) : max(0, end - line.below)])
             if line.base is None or start >= line.below:
-                return found[::-1]
+                return backwards[::-1]
             line, end = line.base.line, min(end, line.below)
 
     def is_end(self) -> bool:
@@ -157,10 +161,14 @@ class SentRequests:
         """By hash: the wire messages that say this, in the order in which they were sent first."""
 
     def view(self, request: str, stretch: Stretch, pending: Iterable[Message]) -> tuple[View, int] | None:
-        """The buffer of a request as it was sent, and how much of it was sent before; None where the file does not
-        hold it, or what it stands on.
+        """Return the buffer of a request as it was sent, and how many of its messages were sent before.
 
-        `stretch` and `pending` are what the records say that the agent had: they name the messages.
+        None if the file does not hold it, or what it stands on.
+
+        Args:
+            request: Its id.
+            stretch: With `pending`, what the records say that the agent had: they name the messages.
+            pending: Messages that are not in the stretch yet.
         """
         sending = self._whole(request)
         if sending is None:
@@ -169,13 +177,13 @@ class SentRequests:
         same = place.view().length
         if tail:
             below = stretch.base.length if stretch.base else 0
-            came = stretch.view().tail(same if stretch is place.line.stretch else below)
-            place = self._extend(place, tail, [*came, *pending])
+            recorded = stretch.view().tail(same if stretch is place.line.stretch else below)
+            place = self._extend(place, tail, [*recorded, *pending])
         self._laid[request] = self._newest = place
         return place.view(), same
 
     def _whole(self, request: str) -> WireRequest | None:
-        """The request, on top of one that was answered, or of nothing."""
+        """Return the request on top of one that was answered, or of nothing."""
         sending, seen = self._wire.requests.get(request), {request}
         while sending is not None and sending.base and sending.base not in self._laid:
             under = self._wire.requests.get(sending.base) if sending.base not in seen else None
@@ -187,62 +195,69 @@ class SentRequests:
         return sending
 
     def _begin(self, sending: WireRequest) -> tuple[WirePosition, Sequence[str]]:
-        """Where the request leaves what was sent before, and what it sent anew."""
+        """Return where the request departs from what was sent before, and the hashes of what is new in it."""
         base = self._laid.get(sending.base, _NOTHING)
         keep = min(sending.keep, base.number) if sending.base else 0
         place, newest = WirePosition(base.line, keep).settled(), self._newest
         if keep and WirePosition(newest.line, min(keep, newest.number)).settled() != place:
             return place, sending.tail
         same = 0
-        for one, other in zip(newest.hashes(keep), sending.tail, strict=False):
-            if one != other:
+        for newest_hash, hash_ in zip(newest.hashes(keep), sending.tail, strict=False):
+            if newest_hash != hash_:
                 break
             same += 1
         if same:
             place = WirePosition(newest.line, keep + same).settled()
         return place, sending.tail[same:]
 
-    def _extend(self, place: WirePosition, tail: Sequence[str], came: Sequence[Message]) -> WirePosition:
+    def _extend(self, place: WirePosition, tail: Sequence[str], recorded: Sequence[Message]) -> WirePosition:
+        """Append wire messages; the records say which messages there were, of which some were sent before."""
         end = place.view().length
         line = place.line
         if not place.number or not place.is_end() or len(line.stretch) > end:
             line = WireLine(place if place.number else None)
-        where = self._where
-        found = self._read(tail, place, [one for one in came if not ((at := where.get(one.id)) and place.holds(at))])
-        for said in found:
-            line.add(said.hash, said.messages or ())
-            said.place = WirePosition(line, line.below + len(line.hashes))
-            where.update((message.id, said.place) for message in said.messages or ())
+        unsent = [message for message in recorded if not self._was_sent(message, place)]
+        for wire in self._read(tail, place, unsent):
+            messages = wire.messages or ()
+            line.add(wire.hash, messages)
+            wire.place = WirePosition(line, line.below + len(line.hashes))
+            self._where.update((message.id, wire.place) for message in messages)
         return WirePosition(line, line.below + len(line.hashes))
 
-    def _read(self, tail: Sequence[str], place: WirePosition, came: Sequence[Message]) -> list["_WireMessage"]:
-        """The messages of each wire message: as it was sent before, as its blob has it, as the records say."""
-        found = [self._again(hash_, place) or self._new(hash_) for hash_ in tail]
-        taken = {message.id for said in found for message in said.messages or ()}
-        pieces = Pieces([message for message in came if message.id not in taken], self._where.keys())
-        for said in found:
-            if said.messages is None and (blob := self._wire.blobs.get(said.hash)) is not None:
-                said.messages = pieces.of(said.hash, blob)
-        unknown = [one for one in found if one.messages is None]
-        for one, messages in zip(unknown, pieces.rest([one.role for one in found]), strict=True):
-            one.messages = messages
-        return found
+    def _was_sent(self, message: Message, place: WirePosition) -> bool:
+        """Is the message among the wire messages up to a place?"""
+        where = self._where.get(message.id)
+        return where is not None and place.holds(where)
+
+    def _read(self, tail: Sequence[str], place: WirePosition, recorded: Sequence[Message]) -> list["_WireMessage"]:
+        """Return the messages of each wire message: as it was sent before, as its blob has it, as the records say."""
+        wires = [self._again(hash_, place) or self._new(hash_) for hash_ in tail]
+        known_ids = {message.id for wire in wires for message in wire.messages or ()}
+        pieces = Pieces([message for message in recorded if message.id not in known_ids], self._where.keys())
+        for wire in wires:
+            blob = self._wire.blobs.get(wire.hash)
+            if wire.messages is None and blob is not None:
+                wire.messages = pieces.of(wire.hash, blob)
+        unknown = [wire for wire in wires if wire.messages is None]
+        for wire, messages in zip(unknown, pieces.rest([wire.role for wire in wires]), strict=True):
+            wire.messages = messages
+        return wires
 
     def _new(self, hash_: str) -> "_WireMessage":
-        said = _WireMessage(hash_)
-        self._known.setdefault(hash_, []).append(said)
-        return said
+        wire = _WireMessage(hash_)
+        self._known.setdefault(hash_, []).append(wire)
+        return wire
 
     def _again(self, hash_: str, place: WirePosition) -> "_WireMessage | None":
-        """What said this before and stands no longer in the buffer."""
-        found = None
-        for said in reversed(self._known.get(hash_, ())):
-            if said.place is _TAKEN or place.holds(said.place):
+        """Return the earliest wire message with this content that is no longer in the buffer."""
+        earliest = None
+        for wire in reversed(self._known.get(hash_, ())):
+            if wire.place is _TAKEN or place.holds(wire.place):
                 break
-            found = said
-        if found is not None:
-            found.place = _TAKEN
-        return found
+            earliest = wire
+        if earliest is not None:
+            earliest.place = _TAKEN
+        return earliest
 
 
 class _WireMessage:
@@ -253,14 +268,16 @@ class _WireMessage:
     def __init__(self, hash_: str) -> None:
         self.hash = hash_
         self.messages: Sequence[Message] | None = None
-        """None: nothing tells yet."""
+        """None while they are not known."""
         self.place = _TAKEN
         """Where it was sent last."""
 
     @property
     def role(self) -> Role | None:
-        """None: nothing tells yet."""
-        return None if self.messages is None else self.messages[0].role if self.messages else "user"
+        """The role of its messages; None while they are not known."""
+        if self.messages is None:
+            return None
+        return self.messages[0].role if self.messages else "user"
 
 
 _NOTHING = WirePosition(WireLine(), 0)

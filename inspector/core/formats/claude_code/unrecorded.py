@@ -1,7 +1,7 @@
 """Micro-compactions: old tool results that the client cleared, with or without a record of it.
 
-Claude Code 2.1.5 to 2.1.20 cleared by a rule, and mostly wrote nothing down. Where the counts tell that it did, the
-rule says what. It gives every recorded list exactly.
+Claude Code 2.1.5 to 2.1.20 cleared by a rule, and mostly wrote nothing down. If the counts show that it did, the rule
+says what. It gives every recorded list exactly.
 """
 
 import re
@@ -33,7 +33,7 @@ _CACHED = 1_000
 
 
 def inferred(former: tuple[Usage | None, View], now: tuple[Usage | None, View]) -> tuple[Compaction, list[str]] | None:
-    """What was cleared between two calls, by call id; None unless the counts tell so."""
+    """Return what was cleared between two calls, by call id; None unless the counts show it."""
     (before, earlier), (after, later) = former, now
     if before is None or after is None or not 0 < after.prompt < before.prompt or later.rewritten_since(earlier) != {}:
         return None
@@ -54,25 +54,30 @@ def inferred(former: tuple[Usage | None, View], now: tuple[Usage | None, View]) 
 
 
 def oldest_results(messages: Sequence[Message], stays: int = STAYS, least: int = LEAST) -> tuple[list[str], int]:
-    """The calls whose results the rule clears, the oldest first, and the tokens that it saves; none if too few.
+    """Return the calls whose results the rule clears, the oldest first, and the tokens that it saves; none if too few.
 
     What came since the last answer has not been read yet, and stays.
     """
     last = max((n for n, message in enumerate(messages) if message.role == "assistant"), default=0)
-    sizes, unread = dict[str, int](), set[str]()
-    for n, message in enumerate(messages):
-        if message.result is not None and message.result.content != CLEARED:
-            sizes[message.result.call_id] = client_tokens(message)
-            unread |= {message.result.call_id} if n > last else set()
-    made = (call for message in messages for call in message.calls if call.id in sizes and _may_go(call.name))
-    calls = list(dict.fromkeys(call.id for call in made))
-    total, saved = sum(map(sizes.__getitem__, calls)), 0
+    sizes, unread = _result_sizes(messages), _result_sizes(messages[last + 1 :])
+    calls: dict[str, int] = {}
+    for message in messages:
+        for call in message.calls:
+            if call.id in sizes and _may_go(call.name):
+                calls[call.id] = sizes[call.id]
+    total, saved = sum(calls.values()), 0
     cleared = list[str]()
-    for call in calls:
-        if call not in unread and total - saved > stays:
-            cleared.append(call)
-            saved += sizes[call]
+    for call_id, size in calls.items():
+        if call_id not in unread and total - saved > stays:
+            cleared.append(call_id)
+            saved += size
     return (cleared, saved) if saved >= least else ([], 0)
+
+
+def _result_sizes(messages: Sequence[Message]) -> dict[str, int]:
+    """Return the tokens of the results that are not cleared yet, by call, as the client counts."""
+    results = [message for message in messages if message.result is not None and message.result.content != CLEARED]
+    return {message.result.call_id: client_tokens(message) for message in results if message.result is not None}
 
 
 def _may_go(tool: str) -> bool:
@@ -80,10 +85,10 @@ def _may_go(tool: str) -> bool:
 
 
 def client_tokens(message: Message) -> int:
-    """As the client counts: characters over 4, a picture by a fixed number."""
-    said = message.text if message.result is None else message.result.content
+    """Count the tokens of a message as the client does: characters over 4, a picture by a fixed number."""
+    text = message.text if message.result is None else message.result.content
     calls = sum(len(str(call.arguments)) for call in message.calls)
-    return round((u16(said) + calls) / 4) + _IMAGE * sum(isinstance(part, Image) for part in message.parts)
+    return round((u16(text) + calls) / 4) + _IMAGE * sum(isinstance(part, Image) for part in message.parts)
 
 
 _MODEL = re.compile(
@@ -94,28 +99,34 @@ _MODEL = re.compile(
 
 @lru_cache(maxsize=64)  # asked at every call, of one or two models
 def keeps_thinking(model: str) -> bool:
-    """Does thinking stay when the next turn begins? From Opus 4.5 on; taken of any model that nothing is known of."""
-    found = _MODEL.search(model.lower())
-    if found is None:
+    """Does thinking stay when the next turn begins? From Opus 4.5 on; assumed of unknown models."""
+    match = _MODEL.search(model.lower())
+    if match is None:
         return True
-    if found["old"]:
+    if match["old"]:
         return False
-    version = int(found["major"]), int(found["minor"] or 0)
-    return version >= ((4, 5) if found["family"] == "opus" else (4, 6))
+    version = int(match["major"]), int(match["minor"] or 0)
+    return version >= ((4, 5) if match["family"] == "opus" else (4, 6))
 
 
 def without_thinking(stretch: Stretch, start: int, turn: int) -> tuple[Stretch, int]:
-    """The stretch without the thinking between two places, and how many messages were nothing else. O(those after)."""
+    """Take out the thinking between two places. O(messages after `start`).
+
+    Returns:
+        The stretch without it, and how many messages held nothing else.
+    """
     tail = stretch.view().tail(start)
     size = max(0, turn - start)
-    left = [kept for message in tail[:size] if (kept := _without(message)) is not None]
-    same = next((n for n, (old, new) in enumerate(zip(tail, left, strict=False)) if old is not new), len(left))
+    left = [message for message in map(_without, tail[:size]) if message is not None]
+    pairs = enumerate(zip(tail, left, strict=False))
+    same = next((n for n, (old, new) in pairs if old is not new), len(left))
     if same == size:
         return stretch, 0
     return Stretch(View(stretch, start + same), [*left[same:], *tail[size:]]), size - len(left)
 
 
 def _without(message: Message) -> Message | None:
+    """Return a message without its thinking; None if it holds nothing else."""
     if message.role != "assistant":
         return message
     parts = tuple(part for part in message.parts if not _is_thinking(part))

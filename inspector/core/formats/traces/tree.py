@@ -34,7 +34,7 @@ class AgentRun:
         return (self.agent.agent or self.agent.name) if self.agent is not None else ""
 
 
-class SpanPlace(NamedTuple):
+class SpanSurroundings(NamedTuple):
     """What is around a span."""
 
     above: Span | None
@@ -51,7 +51,7 @@ class SpanTree:
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = {span.id: span for span in sorted(spans, key=attrgetter("start"))}
         self._order = self._outermost_first()
-        self._around: dict[str, SpanPlace] = {}
+        self._around: dict[str, SpanSurroundings] = {}
         for span in self._order:
             self._around[span.id] = self._place_of(span)
         self._alone: set[str] = set()
@@ -73,16 +73,16 @@ class SpanTree:
         self.beside = models[True] - models[False]
         """Models of which some call shows that cached tokens are not in the prompt's count: so it is in all of them."""
 
-    def _place_of(self, span: Span) -> SpanPlace:
+    def _place_of(self, span: Span) -> SpanSurroundings:
         """Return what is around a span, once that is known of its parent."""
         parent = self._spans.get(span.parent)
         if parent is None:
-            return SpanPlace(None, None, span.parent)
+            return SpanSurroundings(None, None, span.parent)
         above, agent, root = self._around[parent.id]
         if parent.kind:
             above = parent
             agent = parent if parent.kind != "call" else agent
-        return SpanPlace(above, agent, root or parent.id)
+        return SpanSurroundings(above, agent, root or parent.id)
 
     def begins_as(self, former: "SpanTree") -> bool:
         """Are the calls those of `former`, in the same runs, with others after them?"""
@@ -111,7 +111,7 @@ class SpanTree:
             if span.kind == "call" and not _is_begun(span):
                 self.unfinished += 1
                 continue
-            above, agent, root = self._around.get(span.id, SpanPlace(None, None, span.parent))
+            above, agent, root = self._around.get(span.id, SpanSurroundings(None, None, span.parent))
             agent = agent or _agent_before(span, beside)
             key = agent.id if agent is not None else self._trace(span, root)
             if key not in runs:
