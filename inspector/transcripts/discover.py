@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 from inspector.core.errors import InspectorError, NothingToRead
-from inspector.core.formats.codex.rollout import parent_of
+from inspector.core.formats.codex.rollout import subagent_origin
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format, Head
 from inspector.core.jsontext import NotJson, dumps, loads
@@ -284,4 +284,4 @@ def project_folder(path: Path) -> str:
 def _is_sub_agent(path: Path, first: Any) -> bool:
     if path.name.startswith("agent-") or text_at(first, "kind") == "subagent":
         return True
-    return any(parent_of(object_of(first, "payload")))
+    return any(subagent_origin(object_of(first, "payload")))

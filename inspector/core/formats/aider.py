@@ -42,7 +42,7 @@ class AiderReader:
         self._sent: list[tuple[str, list[str]]] = []
         self._answer: list[str] | None = None
         """Lines of the answer; None while the prompt is told."""
-        self._stands = False
+        self._is_listed = False
         """The call that is told last stands at the end of the calls, as far as it is told."""
         self._failed = 0
         self._problems = ProblemList()
@@ -52,43 +52,55 @@ class AiderReader:
         if not isinstance(value, str):
             self._problems.note(line, "not a line of text", value, file)
         elif mark := _MARK.fullmatch(value):
-            if mark[1] == "LLM RESPONSE":
-                self._answer = []
-                return
-            self._end()
-            self._line, self._time = line, mark[2]
+            self._take_mark(mark, line)
         elif self._answer is not None:
             self._answer.append(value.removeprefix("ASSISTANT").removeprefix(" "))
             self._withdraw()
         elif value == _NEXT:
             self._sent.append(("", []))
-        elif (told := _LINE.match(value)) and self._sent and self._sent[-1][0] in ("", told[1]):
-            self._sent[-1] = told[1], self._sent[-1][1]
-            self._sent[-1][1].append(value[told.end() :])
-        elif self._sent and self._sent[-1][0]:  # older versions: only the first line has its role
-            self._sent[-1][1].append(value)
-        elif value.strip():
+        elif not self._take_sent(value) and value.strip():
             self._problems.note(line, "neither a message nor a mark between them", value[:80], file)
 
+    def _take_mark(self, mark: re.Match[str], line: int) -> None:
+        if mark[1] == "LLM RESPONSE":
+            self._answer = []
+        else:
+            self._end()
+            self._line, self._time = line, mark[2]
+
+    def _take_sent(self, text: str) -> bool:
+        """Take a line of a message; False if no message has begun."""
+        if not self._sent:
+            return False
+        role, lines = self._sent[-1]
+        match = _LINE.match(text)
+        if match and role in ("", match[1]):
+            lines.append(text[match.end() :])
+            self._sent[-1] = match[1], lines
+            return True
+        if role:  # older versions: only the first line has its role
+            lines.append(text)
+        return bool(role)
+
     def _withdraw(self) -> None:
-        """There is more of the last call than was taken."""
-        if self._stands:
-            self._stands = False
+        """Take back the last call: more of its answer has come."""
+        if self._is_listed:
+            self._is_listed = False
             self._calls.pop()
 
     def _end(self) -> None:
-        """The call that was told is complete, as far as anybody knows."""
+        """End the last call, because the next one begins."""
         self._take()
-        self._failed += bool(self._sent) and not self._stands
-        self._sent, self._answer, self._stands = [], None, False
+        self._failed += bool(self._sent) and not self._is_listed
+        self._sent, self._answer, self._is_listed = [], None, False
 
     def _take(self) -> None:
         text = "\n".join(self._answer or ()).strip("\n")
-        if text and self._sent and not self._stands:
+        if text and self._sent and not self._is_listed:
             messages = [{"role": role.lower(), "content": "\n".join(lines)} for role, lines in self._sent if role]
             answer = {"role": "assistant", "content": text}
             self._calls.append(chat_call(messages, answer, tools=(), line=self._line, time=self._time))
-            self._stands = True
+            self._is_listed = True
 
     def session(self) -> Session:
         """The session so far. O(what has come); all of it where the last answer has become longer."""
@@ -111,32 +123,32 @@ class _Chats:
     def __init__(self) -> None:
         self.calls: list[BodyPair] = []
         self._lists = [CallList(is_one=True)]
-        self._now = 0
+        self._current = 0
         """Place of the list that the last call went to."""
         self._threads: dict[int, Thread] = {}
         """Of the editors but the last: they are complete."""
 
     def add(self, call: BodyPair) -> None:
-        """The next call."""
+        """Append a call to the conversation that it belongs to."""
         last = self.calls[-1] if self.calls else None
         if last is not None and _is_edit(last, call):
             self._lists.append(CallList(is_one=True))
-            self._now = len(self._lists) - 1
-        elif self._now and not (last is not None and _goes_on(last, call)):
-            self._now = 0
-        self._lists[self._now].add(call)
+            self._current = len(self._lists) - 1
+        elif self._current and not (last is not None and _repeats_answer(last, call)):
+            self._current = 0
+        self._lists[self._current].add(call)
         self.calls.append(call)
 
     def threads(self) -> tuple[Thread, ...]:
-        """The main thread first."""
-        found = list(self._lists[0].threads()[0])
+        """Return the threads, the main one first."""
+        threads = list(self._lists[0].threads()[0])
         for n, calls in enumerate(self._lists[1:], 1):
             if n not in self._threads:
                 (thread,) = calls.threads()[0]
                 self._threads[n] = replace(thread, id=f"editor-{n}", title=f"Editor {n}", parent="main")
-            found.append(self._threads[n])
+            threads.append(self._threads[n])
         self._threads.pop(len(self._lists) - 1, None)
-        return tuple(found)
+        return tuple(threads)
 
 
 def _messages(call: BodyPair) -> list[Any]:
@@ -148,17 +160,19 @@ def _answer(call: BodyPair) -> str:
 
 
 def _is_edit(architect: BodyPair, call: BodyPair) -> bool:
-    """Is what this one is asked the answer to that one, and nothing else of that conversation there?"""
-    sent, answer = _messages(call), _answer(architect).strip()
-    typed = [one["content"].strip() for one in sent if one["role"] == "user"]
-    said = [one["content"].strip() for one in sent if one["role"] == "assistant"]
-    return bool(typed) and typed[-1].startswith(answer) and answer not in said
+    """Does the call ask what `architect` answered, without the rest of that conversation?"""
+    answer = _answer(architect).strip()
+    asked = _texts_of(call, "user")
+    return bool(asked) and asked[-1].startswith(answer) and answer not in _texts_of(call, "assistant")
 
 
-def _goes_on(last: BodyPair, call: BodyPair) -> bool:
-    """Does it hold the answer of the one before, in its place?"""
-    answer = _answer(last).strip()
-    return any(one["role"] == "assistant" and one["content"].strip() == answer for one in _messages(call))
+def _repeats_answer(last: BodyPair, call: BodyPair) -> bool:
+    """Is the answer of the last call among the answers that this one sends?"""
+    return _answer(last).strip() in _texts_of(call, "assistant")
+
+
+def _texts_of(call: BodyPair, role: str) -> list[str]:
+    return [message["content"].strip() for message in _messages(call) if message["role"] == role]
 
 
 FORMAT = Format(

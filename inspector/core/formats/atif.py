@@ -47,11 +47,11 @@ def is_companion(head: Head, session: Session) -> bool:
     return session.id in (head.document.get("session_id"), about.get("parent_session_id"))
 
 
-def read(told: FedValues) -> Session:
-    """The document, and those of the runs that it started."""
+def read(fed: FedValues) -> Session:
+    """Read the document, and those of the runs that it started."""
     problems, files = ProblemList(), dict[str, Mapping[str, Any]]()
     main_line = 0
-    for line, value, file in told:
+    for line, value, file in fed:
         if isinstance(value, Mapping) and isinstance(value.get("steps"), list):
             files[file] = value
             main_line = main_line if file else line
@@ -59,21 +59,21 @@ def read(told: FedValues) -> Session:
             problems.note(line, "not a trajectory", value, file)
     main = files.pop("", {})
     name = text_of(main.get("session_id"))
-    parts = [main, *(one for _, one in sorted(files.items()) if one.get("session_id") == name)]
+    parts = [main, *(document for _, document in sorted(files.items()) if document.get("session_id") == name)]
     threads = [_Trajectory("main", files).read(parts, main_line)]
-    for file, one in sorted(files.items()):
-        if one.get("session_id") != name:
-            named = text_of(one.get("session_id")).removeprefix(f"{name}-") or file
-            title = text_of(object_of(one, "agent").get("name"))
-            threads.append(_Trajectory(named, {}, title, "main").read([one], 1))
+    for file, document in sorted(files.items()):
+        if document.get("session_id") != name:
+            named = text_of(document.get("session_id")).removeprefix(f"{name}-") or file
+            title = text_of(object_of(document, "agent").get("name"))
+            threads.append(_Trajectory(named, {}, title, "main").read([document], 1))
     agent = object_of(main, "agent")
     client = f"{text_of(agent.get('name'))} {text_of(agent.get('version'))}".strip()
     return Session(NAME, tuple(threads), problems, client=client, id=name, notes=tuple(_notes(main)))
 
 
 def _notes(main: Mapping[str, Any]) -> Iterator[str]:
-    if told := text_of(main.get("notes")):
-        yield told[:300]
+    if text := text_of(main.get("notes")):
+        yield text[:300]
     if further := text_of(main.get("continued_trajectory_ref")):
         yield f"It goes on in {further}."
 
@@ -86,36 +86,36 @@ class _Trajectory:
         self._others = others
 
     def read(self, parts: Sequence[Mapping[str, Any]], line: int) -> Thread:
-        """Step by step."""
-        for n, told in enumerate(parts):
-            self._begin(told, n, line)
-            steps = objects_of(told.get("steps"))
-            spoken = next((at for at, one in enumerate(steps) if one.get("source") != "system"), len(steps))
+        """Read the documents step by step."""
+        for n, document in enumerate(parts):
+            self._begin(document, n, line)
+            steps = objects_of(document.get("steps"))
+            spoken = next((at for at, step in enumerate(steps) if step.get("source") != "system"), len(steps))
             for at, step in enumerate(steps[spoken:] if self._thread.prompt.system is not None else steps):
                 self._take(step, f"s{n or ''}{'.' if n else ''}{step.get('step_id', at)}", line)
         return self._thread.thread()
 
-    def _begin(self, told: Mapping[str, Any], part: int, line: int) -> None:
-        agent = object_of(told, "agent")
+    def _begin(self, document: Mapping[str, Any], part: int, line: int) -> None:
+        agent = object_of(document, "agent")
         self._thread.model = text_of(agent.get("model_name")) or self._thread.model
         if part:  # the buffer that it begins with is written there once more
             self._thread.begin_again((), Compaction(0, "", line=line))
             return
         leading = []
-        for step in list_of(told.get("steps")):
+        for step in list_of(document.get("steps")):
             if not isinstance(step, Mapping) or step.get("source") != "system" or step.get("observation"):
                 break
             leading.append(_text(step.get("message")))
         tools = agent.get("tool_definitions")
-        known = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
-        self._thread.prompt = Prompt("\n\n".join(leading) if leading else None, known)
+        definitions = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
+        self._thread.prompt = Prompt("\n\n".join(leading) if leading else None, definitions)
 
     def _take(self, step: Mapping[str, Any], name: str, line: int) -> None:
         time = text_of(step.get("timestamp"))
         results = objects_of(object_of(step, "observation").get("results"))
         source = step.get("source")
         if source == "system":
-            refs = [one for result in results for one in list_of(result.get("subagent_trajectory_ref"))]
+            refs = [ref for result in results for ref in list_of(result.get("subagent_trajectory_ref"))]
             if refs:
                 self._compact(refs, name, line, time)
             return
@@ -126,7 +126,7 @@ class _Trajectory:
             wire["role"] = "assistant"
             if thought := text_of(step.get("reasoning_content")):
                 wire["reasoning_content"] = thought
-            if calls := [_call(one) for one in objects_of(step.get("tool_calls"))]:
+            if calls := [_call(call) for call in objects_of(step.get("tool_calls"))]:
                 wire["tool_calls"] = calls
         self._thread.hear(CHAT, [wire], name, line, time)
         for result in results:
@@ -134,32 +134,35 @@ class _Trajectory:
                 self._thread.hear(CHAT, [_observed(result, content)], f"{name}.o", line, time)
 
     def _call(self, step: Mapping[str, Any], time: str, line: int) -> None:
-        told = object_of(step, "metrics")
+        metrics = object_of(step, "metrics")
         usage = None
-        if told and not is_absurd({key: value for key, value in told.items() if isinstance(value, int)}):
-            prompt, output, read = (count_of(told.get(key)) for key in _COUNTS)
+        if metrics and not is_absurd({key: value for key, value in metrics.items() if isinstance(value, int)}):
+            prompt, output, read = (count_of(metrics.get(key)) for key in _COUNTS)
             usage = measured(Usage(max(0, prompt - read), min(read, prompt), 0, output))
         self._thread.call(usage, text_of(step.get("model_name")), time, "", line)
 
     def _compact(self, refs: Sequence[Any], name: str, line: int, time: str) -> None:
         """What stays is the first message; what the other runs said between them stands after it."""
-        first = [one for one in self._thread.view().messages()[:1] if one.role == "user"]
+        first = [message for message in self._thread.view().messages()[:1] if message.role == "user"]
         self._thread.begin_again(first, Compaction(0, "", kept=len(first), line=line, time=time))
         for n, ref in enumerate(refs):
-            told = self._other(ref)
-            steps = objects_of(told.get("steps"))
+            other = self._other(ref)
+            steps = objects_of(other.get("steps"))
             if not any(step.get("is_copied_context") for step in steps):
                 for step in steps:
                     self._take({**step, "is_copied_context": True}, f"{name}.{n}.{step.get('step_id')}", line)
 
     def _other(self, ref: Any) -> Mapping[str, Any]:
-        wanted = ref.get("session_id") if isinstance(ref, Mapping) else None
-        return next((told for told in self._others.values() if wanted and told.get("session_id") == wanted), {})
+        """Return the document that a step refers to; an empty one if it is not here."""
+        session_id = ref.get("session_id") if isinstance(ref, Mapping) else None
+        if not session_id:
+            return {}
+        return next((other for other in self._others.values() if other.get("session_id") == session_id), {})
 
 
 def _text(message: Any) -> str:
     if isinstance(message, list):
-        return "\n".join(text_of(one.get("text")) for one in message if isinstance(one, Mapping))
+        return "\n".join(text_of(part.get("text")) for part in message if isinstance(part, Mapping))
     return text_of(message)
 
 
@@ -167,7 +170,7 @@ def _content(message: Any) -> Any:
     """A text, or parts; an image of a part is a file beside the trajectory."""
     if not isinstance(message, list):
         return text_of(message)
-    return [_part(one) for one in message]
+    return [_part(part) for part in message]
 
 
 def _part(part: Any) -> Any:
@@ -205,10 +208,10 @@ def split_traces(value: Any) -> Sequence[tuple[HeldSession, Any]]:
     return [(HeldSession(name, text_of(rows[0].get("task"))), rows) for name, rows in runs.items()]
 
 
-def read_traces(told: FedValues) -> Session:
+def read_traces(fed: FedValues) -> Session:
     """One run."""
     calls, problems, agent = CallList(is_one=True), ProblemList(), ""
-    for line, rows, _ in told:
+    for line, rows, _ in fed:
         for row in sorted(rows, key=_episode):
             messages = objects_of(row.get("conversations"))
             if not messages or messages[-1].get("role") != "assistant":
@@ -221,9 +224,9 @@ def read_traces(told: FedValues) -> Session:
 
 
 def _episode(row: Mapping[str, Any]) -> tuple[int, str]:
-    told = str(row.get("episode", ""))
-    digits = "".join(char for char in told if char.isdecimal())
-    return int(digits[:9]) if digits else 0, told
+    episode = str(row.get("episode", ""))
+    digits = "".join(char for char in episode if char.isdecimal())
+    return int(digits[:9]) if digits else 0, episode
 
 
 FORMATS = (

@@ -64,12 +64,11 @@ class CopilotTrack(GrowingThread):
         self._put("user", (Text(text),) if text else (), where, mark)
 
     def take_result(self, data: Mapping[str, Any], where: RecordPosition) -> None:
-        """What a tool gave back to the model; `detailedContent` is for the screen."""
+        """Take what a tool gave back to the model; `detailedContent` is for the screen."""
         failed = data.get("success") is False
-        told = data.get("result") if data.get("result") is not None else data.get("error")
-        content = told.get("content", told.get("message")) if isinstance(told, dict) else told
-        text = content if isinstance(content, str) else "" if content is None else dumps(content)
-        self._put("tool", (ToolResult(text_at(data, "toolCallId"), text, failed),), where)
+        result = data.get("result") if data.get("result") is not None else data.get("error")
+        content = result.get("content", result.get("message")) if isinstance(result, dict) else result
+        self._put("tool", (ToolResult(text_at(data, "toolCallId"), _as_text(content), failed),), where)
 
     def begin_turn(self) -> None:
         """The model is called with what stands now."""
@@ -97,7 +96,7 @@ class CopilotTrack(GrowingThread):
         if data.get("success") is False or not text:
             return
         self._begun = None
-        made = Compaction(
+        compaction = Compaction(
             before_request=0,
             trigger=text_at(data, "trigger"),
             tokens_before=count_of(data.get("preCompactionTokens")) or None,
@@ -106,7 +105,7 @@ class CopilotTrack(GrowingThread):
             line=where.line,
             time=where.time,
         )
-        self.begin_again((), made)
+        self.begin_again((), compaction)
 
     def _put(self, role: Role, parts: Sequence[Part], where: RecordPosition, mark: Mark = "") -> None:
         if parts:
@@ -135,27 +134,14 @@ class CopilotReader:
             return
         track = self._track(text_at(value, "agentId") or text_at(data, "parentToolCallId"), data)
         where = self._where(line, value)
-        match kind:
-            case "system.message":
-                track.take_prompt(data)
-            case "user.message":
-                track.take_user(data, where)
-            case "system.notification":
-                track.take_user(data, where, "meta")
-            case "assistant.turn_start":
-                track.begin_turn()
-            case "assistant.message":
-                track.take_answer(data, where)
-            case "tool.execution_complete":
-                track.take_result(data, where)
-            case "session.compaction_complete":
-                track.take_compaction(data, where)
-            case "session.truncation":
-                self._silent += 1
-            case "subagent.started":
-                self._begin_agent(value, data)
-            case _ if kind.startswith("session."):
-                self._take_session(kind, data, line)
+        if kind == "subagent.started":
+            self._begin_agent(value, data)
+        elif kind == "session.truncation":
+            self._silent += 1
+        elif kind.startswith("session.") and kind != "session.compaction_complete":
+            self._take_session(kind, data, line)
+        else:
+            _take_event(track, kind, data, where)
 
     def _take_session(self, kind: str, data: Mapping[str, Any], line: int) -> None:
         if kind == "session.start":
@@ -173,10 +159,13 @@ class CopilotReader:
     def _take_end(self, data: Mapping[str, Any], line: int) -> None:
         self._end, totals = data, _totals(data)
         self._problems.note_absurd([usage for _, _, usage in totals], line, data)
-        single = sum(calls for _, calls, _ in totals) == 1 == sum(track.calls for track in self._tracks())
-        used = [usage for _, calls, told in totals if calls and (usage := _usage(told))]
-        if single and self._main.calls and used:
-            self._main.report(used[0])
+        call_count = sum(calls for _, calls, _ in totals)
+        is_single = call_count == 1 and sum(track.calls for track in self._tracks()) == 1
+        if is_single and self._main.calls:
+            usages = (_usage(counts) for _, calls, counts in totals if calls)
+            usage = next((usage for usage in usages if usage is not None), None)
+            if usage is not None:
+                self._main.report(usage)
 
     def _tracks(self) -> list[CopilotTrack]:
         return [self._main, *self._agents.values()]
@@ -222,32 +211,35 @@ class CopilotReader:
         notes = [] if self._start else [BEGINS_LATE]
         if not self._end:
             notes.append(_NO_END)
-        notes += [_told(model, calls, _usage(told)) for model, calls, told in _totals(self._end)]
+        notes += [_total_words(model, calls, _usage(counts)) for model, calls, counts in _totals(self._end)]
         if whole := count_of(self._end.get("currentTokens")):
             parts = [f"{what} {count_of(self._end.get(key)):,}" for key, what in _ESTIMATED]
             notes.append(f"At its end Copilot CLI estimated a context of {whole:,} tokens: {', '.join(parts)}.")
         if any(track.compactions for track in self._tracks()):
             notes.append(_PARTIAL)
         if self._silent:
-            what = f"Copilot CLI cut messages off {self._silent:,} times; which ones, the file does not tell"
+            what = f"Copilot CLI cut off messages {self._silent:,} times; which ones is not recorded"
             notes.append(f"{what}: from there on buffers hold more than was sent.")
         return notes
 
 
 def _totals(end: Mapping[str, Any]) -> list[tuple[str, int, Any]]:
-    """By model: its calls in the session, and what was reported for all of them."""
+    """Return by model its calls in the session, and what was reported for all of them."""
     return [
         (str(model), count_of(object_of(about, "requests").get("count")), object_of(about, "usage"))
         for model, about in object_of(end, "modelMetrics").items()
     ]
 
 
-def _usage(told: Any) -> Usage | None:
-    """`inputTokens` holds what came from the cache and what was written to it. None where it is unknown (zero)."""
-    if not isinstance(told, dict) or is_absurd(told):
+def _usage(counts: Any) -> Usage | None:
+    """Read a usage; None if it is unknown (zero).
+
+    `inputTokens` includes what came from the cache and what was written to it.
+    """
+    if not isinstance(counts, dict) or is_absurd(counts):
         return None
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
-    prompt, output, read, write, reasoning = (count_of(told.get(name)) for name in names)
+    prompt, output, read, write, reasoning = (count_of(counts.get(name)) for name in names)
     if not prompt:
         return None
     read = min(read, prompt)
@@ -255,12 +247,36 @@ def _usage(told: Any) -> Usage | None:
     return Usage(prompt - read - write, read, write, output, min(reasoning, output))
 
 
-def _told(model: str, calls: int, usage: Usage | None) -> str:
-    made = f"{model}: {plural(calls, 'call')}"
+def _total_words(model: str, calls: int, usage: Usage | None) -> str:
+    lead = f"{model}: {plural(calls, 'call')}"
     if usage is None:
-        return f"{made}; the tokens are unknown (the file says 0)."
-    read = f", {usage.cache_read:,} of them from the cache" if usage.cache_read else ""
-    return f"{made}, {usage.prompt:,} tokens in{read}, {usage.output:,} out (totals of the session)."
+        return f"{lead}; the tokens are unknown (the file says 0)."
+    cached = f", {usage.cache_read:,} of them from the cache" if usage.cache_read else ""
+    return f"{lead}, {usage.prompt:,} tokens in{cached}, {usage.output:,} out (totals of the session)."
+
+
+def _as_text(content: Any) -> str:
+    if content is None:
+        return ""
+    return content if isinstance(content, str) else dumps(content)
+
+
+def _take_event(track: CopilotTrack, kind: str, data: Mapping[str, Any], where: RecordPosition) -> None:
+    match kind:
+        case "system.message":
+            track.take_prompt(data)
+        case "user.message":
+            track.take_user(data, where)
+        case "system.notification":
+            track.take_user(data, where, "meta")
+        case "assistant.turn_start":
+            track.begin_turn()
+        case "assistant.message":
+            track.take_answer(data, where)
+        case "tool.execution_complete":
+            track.take_result(data, where)
+        case "session.compaction_complete":
+            track.take_compaction(data, where)
 
 
 FORMAT = Format(

@@ -7,7 +7,7 @@ An answer is one call, but for one that is nothing but an error. After a summary
 what came after it. What a tool gave back is its `content`; its `metadata` is for the screen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -86,7 +86,7 @@ class CrushLayer(ThreadLayer):
         if is_summary and messages:
             self._is_summarised = True
             summary = replace(messages[0], role="user", summary=True, mark="meta")
-            self.thread.aside("compaction", None, "", time=time, made=self.thread.compactions)
+            self.thread.aside("compaction", None, "", time=time, compaction=self.thread.compactions)
             self.thread.begin_again((), Compaction(0, "", summary=summary, time=time))
             self.thread.note(messages[1:])
             return
@@ -113,50 +113,69 @@ def _finish(row: Mapping[str, Any]) -> str:
 
 def _time(row: Mapping[str, Any]) -> str:
     """Crush writes seconds, whatever its schema says."""
-    made = row.get("created_at")
-    return iso_time(made, 1000 if isinstance(made, int) and made >= _IN_MS else 1)
+    created = row.get("created_at")
+    return iso_time(created, 1000 if isinstance(created, int) and created >= _IN_MS else 1)
 
 
 def _messages(row: Mapping[str, Any]) -> list[Message]:
-    """What a row is to the model: one message, but for each of several tools' answers."""
+    """Return what a row is to the model: one message, except that each of several tools' answers is one."""
     name, time = text_at(row, "id"), _time(row)
-    parts = [part for one in _parts(row) if (part := _part(one)) is not None]
+    parts = [part for part in map(_part, _parts(row)) if part is not None]
     results = [part for part in parts if isinstance(part, ToolResult)]
     others = tuple(part for part in parts if not isinstance(part, ToolResult))
-    found = [
+    messages = [
         Message(f"{name}.{n}" if n else name, "tool", (result,), name if len(results) > 1 else "", time=time)
         for n, result in enumerate(results)
     ]
     if others:
         role = _ROLES.get(text_at(row, "role"), "user")
-        found.append(Message(f"{name}.more" if results else name, "user" if results else role, others, time=time))
-    return found
+        messages.append(Message(f"{name}.more" if results else name, "user" if results else role, others, time=time))
+    return messages
 
 
 def _part(part: Mapping[str, Any]) -> Part | None:
-    data = object_of(part, "data")
-    match part.get("type"):
-        case "text":
-            return Text(text_at(data, "text")) if text_at(data, "text") else None
-        case "reasoning":
-            thought, signature = text_at(data, "thinking"), text_at(data, "signature")
-            return Thinking(thought, signature) if thought or signature else None
-        case "tool_call":
-            given = text_at(data, "input")
-            return ToolCall(text_at(data, "id"), text_at(data, "name"), value_in(given, given) if given else {})
-        case "tool_result":
-            return ToolResult(text_at(data, "tool_call_id"), text_at(data, "content"), data.get("is_error") is True)
-        case "image_url":
-            return Image("", url=text_at(data, "url"))
-        case "binary":
-            media, content = text_at(data, "MIMEType"), text_at(data, "Data")
-            if media.startswith("image/"):
-                return Image(media, content, text_at(data, "Path"))
-            return Opaque("binary", dict(data), len(content))
-        case "finish":
-            return None
-        case kind:
-            return opaque_part(kind, dict(part))
+    """Read a part by its type; None if it holds nothing for the model."""
+    kind = part.get("type")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    return reader(object_of(part, "data")) if reader else opaque_part(kind, dict(part))
+
+
+def _read_text(data: Mapping[str, Any]) -> Part | None:
+    text = text_at(data, "text")
+    return Text(text) if text else None
+
+
+def _read_thinking(data: Mapping[str, Any]) -> Part | None:
+    text, signature = text_at(data, "thinking"), text_at(data, "signature")
+    return Thinking(text, signature) if text or signature else None
+
+
+def _read_call(data: Mapping[str, Any]) -> Part:
+    arguments = text_at(data, "input")
+    return ToolCall(text_at(data, "id"), text_at(data, "name"), value_in(arguments, arguments) if arguments else {})
+
+
+def _read_result(data: Mapping[str, Any]) -> Part:
+    return ToolResult(text_at(data, "tool_call_id"), text_at(data, "content"), data.get("is_error") is True)
+
+
+def _read_binary(data: Mapping[str, Any]) -> Part:
+    media, content = text_at(data, "MIMEType"), text_at(data, "Data")
+    if media.startswith("image/"):
+        return Image(media, content, text_at(data, "Path"))
+    return Opaque("binary", dict(data), len(content))
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Part | None]] = {
+    "text": _read_text,
+    "reasoning": _read_thinking,
+    "tool_call": _read_call,
+    "tool_result": _read_result,
+    "image_url": lambda data: Image("", url=text_at(data, "url")),
+    "binary": _read_binary,
+    "finish": lambda data: None,
+}
+"""How the data of a part of each type is read."""
 
 
 class CrushReader(StoredReader[CrushSession]):

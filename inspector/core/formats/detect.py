@@ -78,20 +78,20 @@ def candidates(head: Head, name: str | None = None, formats: Sequence[Format] = 
     """
     if name is not None:
         return [_named(name, formats)]
-    sureness = {known.name: known.sniff(head) for known in formats}
-    found = sorted((known for known in formats if sureness[known.name] > 0), key=lambda known: -sureness[known.name])
-    surest = sureness[found[0].name] if found else 0.0
+    sureness = {format_.name: format_.sniff(head) for format_ in formats}
+    likely = sorted((known for known in formats if sureness[known.name] > 0), key=lambda known: -sureness[known.name])
+    surest = sureness[likely[0].name] if likely else 0.0
     if surest < SURE:
         foreign = foreign_format(head)
         if foreign is not None and foreign.sure > surest:
             raise UnknownFormat(foreign.sentence)
-    if not found:
+    if not likely:
         raise UnknownFormat(chat_sentence(head) or UNRECOGNISED)
-    return found
+    return likely
 
 
 def _named(name: str, formats: Sequence[Format]) -> Format:
-    for known in formats:
-        if known.name == name:
-            return known
-    raise UnknownFormat(f"there is no format {name!r}; choose one of {', '.join(known.name for known in formats)}")
+    for format_ in formats:
+        if format_.name == name:
+            return format_
+    raise UnknownFormat(f"there is no format {name!r}; choose one of {', '.join(format_.name for format_ in formats)}")

@@ -85,13 +85,13 @@ def _text(data: bytes) -> bytes:
 
 def foreign_format(head: Head) -> ForeignFormat | None:
     """Return the surest foreign format of a file; None where it bears the signs of none."""
-    best = max(foreign_formats(), key=lambda known: known.sureness(head))
+    best = max(foreign_formats(), key=lambda foreign: foreign.sureness(head))
     return best if best.sureness(head) > 0 else None
 
 
 def foreign_database(tables: Collection[str]) -> ForeignFormat | None:
     """Return the foreign format of a database with these tables."""
-    return next((known for known in foreign_formats() if known.owns(tables)), None)
+    return next((foreign for foreign in foreign_formats() if foreign.owns(tables)), None)
 
 
 def chat_sentence(head: Head) -> str:

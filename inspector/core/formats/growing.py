@@ -3,7 +3,7 @@
 Each message is told once; a request is what stands when its answer comes.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -14,7 +14,7 @@ from inspector.core.identity import UniqueIds
 from inspector.core.message import Message, Text
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, SideCall, Thread
-from inspector.core.untyped import objects_of, text_of
+from inspector.core.untyped import objects_of, text_at, text_of
 from inspector.core.usage import Usage
 
 
@@ -35,7 +35,7 @@ class GrowingThread:
         self.side_calls: list[SideCall] = []
 
     def copy(self) -> Self:
-        """Another one that goes on from here, while this one stays."""
+        """Return a copy that can continue from here, while this thread stays."""
         other = copy(self)
         other._stretch, other._ids = Stretch(self._stretch.view()), self._ids.copy()
         other._messages, other._requests = list(self._messages), list(self._requests)
@@ -43,11 +43,11 @@ class GrowingThread:
         return other
 
     def say(self, messages: Iterable[Message]) -> None:
-        """They stand in the buffer from now on. An id that was used before is told apart by a number."""
+        """Append new messages to the buffer. An id that was used before gets a number."""
         self._stretch.append(*self.note(messages))
 
     def note(self, messages: Iterable[Message]) -> Sequence[Message]:
-        """They do not stand in the buffer. Returns them as they are called from now on."""
+        """List messages that are not in the buffer (yet). Returns them with the ids that they have from now on."""
         noted = []
         for message in messages:
             name = self._ids.claim(message.id)
@@ -56,11 +56,11 @@ class GrowingThread:
         return noted
 
     def repeat(self, messages: Iterable[Message]) -> None:
-        """They stood there before, and do again."""
+        """Append messages to the buffer that were in it before."""
         self._stretch.append(*messages)
 
     def hear(self, dialect: Dialect, items: Iterable[Any], name: str, line: int = 0, time: str = "") -> None:
-        """The messages of these wire items, called after `name`."""
+        """Append the messages of these wire items, with ids made of `name`."""
         units = dialect.units(items, line, time, self._stretch.view())
         self.say(replace(message, id=name) for unit in units for message in unit)
 
@@ -93,14 +93,14 @@ class GrowingThread:
         self._requests.append(request)
 
     def aside(
-        self, kind: str, usage: Usage | None, model: str, line: int = 0, time: str = "", made: int | None = None
+        self, kind: str, usage: Usage | None, model: str, line: int = 0, time: str = "", compaction: int | None = None
     ) -> None:
         """A call beside the conversation."""
         at = len(self._requests)
-        self.side_calls.append(SideCall(kind, self.id, at, made, model=model, usage=usage, line=line, time=time))
+        self.side_calls.append(SideCall(kind, self.id, at, compaction, model=model, usage=usage, line=line, time=time))
 
     def report(self, usage: Usage | None) -> None:
-        """What was reported, later, for the newest call."""
+        """Set what was reported, later, for the newest call."""
         self._requests = [*self._requests[:-1], replace(self._requests[-1], usage=usage)]
 
     @property
@@ -114,52 +114,62 @@ class GrowingThread:
         return len(self._compactions)
 
     def condense(self, gone: Collection[str], summary: str, offset: Any, name: str, line: int, time: str) -> None:
-        """A compaction: messages are forgotten, a summary stands in their place (`offset` messages from the start)."""
-        kept = [message for message in self._stretch.view() if message.id not in gone]
-        at = offset if type(offset) is int and 0 <= offset <= len(kept) else len(kept)
-        made = Message(name, "user", (Text(summary),), summary=True, line=line, time=time) if summary else None
-        self.begin_again(kept[:at], Compaction(0, "", summary=made, kept=len(kept), line=line, time=time), kept[at:])
+        """Take a compaction that replaces messages by a summary.
 
-    def compacted(self, made: Compaction) -> None:
-        """A compaction took place before the next call."""
-        self._compactions.append(replace(made, before_request=len(self._requests)))
+        Args:
+            gone: Ids of the messages that are no longer sent.
+            summary: Its text; empty if there is none.
+            offset: How many of the remaining messages come before the summary; at the end if that is no number.
+            name: Id of the summary.
+            line: Of the record.
+            time: Of the record.
+        """
+        remaining = [message for message in self._stretch.view() if message.id not in gone]
+        at = offset if type(offset) is int and 0 <= offset <= len(remaining) else len(remaining)
+        message = Message(name, "user", (Text(summary),), summary=True, line=line, time=time) if summary else None
+        compaction = Compaction(0, "", summary=message, kept=len(remaining), line=line, time=time)
+        self.begin_again(remaining[:at], compaction, remaining[at:])
 
-    def begin_again(self, kept: Iterable[Message], made: Compaction, then: Iterable[Message] = ()) -> None:
-        """A compaction: the buffer is `kept` of the messages that stood there, its summary, and `then` more of them."""
-        self._stretch = Stretch(own=tuple(kept))
-        self.compacted(made)
-        if made.summary is not None:
-            self.say([made.summary])
-        self.repeat(then)
+    def compacted(self, compaction: Compaction) -> None:
+        """Note a compaction before the next call."""
+        self._compactions.append(replace(compaction, before_request=len(self._requests)))
+
+    def begin_again(self, before: Iterable[Message], compaction: Compaction, after: Iterable[Message] = ()) -> None:
+        """Take a compaction: the buffer is `before`, its summary, and `after`, of messages that were there."""
+        self._stretch = Stretch(own=tuple(before))
+        self.compacted(compaction)
+        if compaction.summary is not None:
+            self.say([compaction.summary])
+        self.repeat(after)
 
     def clear(self, cleared: Rewritten, trigger: str) -> None:
-        """A micro-compaction: some messages read otherwise from now on."""
+        """Take a micro-compaction: some messages have another text from now on."""
         self._stretch = Stretch(self._stretch.view(), rewritten=cleared)
         ids = tuple(message.id for message, _ in cleared.values())
         self.compacted(Compaction(0, trigger, "micro", cleared=ids))
 
-    def become(self, messages: Sequence[Message], same: int, made: Compaction | None = None) -> None:
-        """The buffer is these messages, which were noted; the first `same` of them stood there before."""
+    def become(self, messages: Sequence[Message], same: int, compaction: Compaction | None = None) -> None:
+        """Make the buffer these messages, which were noted; the first `same` of them were there before."""
         if same < len(self._stretch):
             self.cut(same)
         self.repeat(messages[same:])
-        if made is not None:
-            self.compacted(made)
+        if compaction is not None:
+            self.compacted(compaction)
 
     def cut(self, length: int) -> None:
-        """The buffer is its first so many messages, others follow."""
+        """Cut the buffer to its first `length` messages; others follow."""
         self._stretch = Stretch(View(self._stretch, length))
 
     def return_to(self, view: View) -> None:
-        """The buffer is what stood there earlier, others follow."""
+        """Continue from an earlier buffer."""
         self._stretch = Stretch(view)
 
     def view(self, length: int | None = None) -> View:
-        """The buffer as it stands; its first `length` messages."""
+        """Return the buffer as it is, or its first `length` messages."""
         return self._stretch.view(length)
 
     def thread(self) -> Thread:
-        """The thread so far."""
+        """Return the thread as far as it has come."""
         return Thread(
             id=self.id,
             title=self.title,
@@ -177,20 +187,20 @@ class GrowingThread:
 
 
 def measured(usage: Usage | None) -> Usage | None:
-    """None where a provider, or a scrubber, put 0 or 1: no prompt is that short, so nothing was measured."""
+    """Return a usage; None if a provider, or a scrubber, put 0 or 1: no prompt is that short."""
     return usage if usage is not None and usage.prompt > 1 else None
 
 
 def split_prompt(messages: list[Any]) -> tuple[str | None, list[Any]]:
-    """The system messages at the head as one prompt (None = there is none), and the others."""
+    """Split the system messages at the beginning off as one prompt (None if there are none)."""
     count = 0
-    while count < len(messages) and isinstance(one := messages[count], Mapping) and one.get("role") == "system":
+    while count < len(messages) and text_at(messages[count], "role") == "system":
         count += 1
-    texts = [_text(one.get("content")) for one in messages[:count]]
+    texts = [_text(message.get("content")) for message in messages[:count]]
     return ("\n\n".join(texts) if count else None), messages[count:]
 
 
 def _text(content: Any) -> str:
     if isinstance(content, list):
-        return "\n".join(_text(one.get("text")) for one in objects_of(content))
+        return "\n".join(_text(block.get("text")) for block in objects_of(content))
     return text_of(content)

@@ -33,139 +33,153 @@ _SIGNS = FileSigns(
 )
 
 
-def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
-    """A sample is a session, called as its file in a `.eval` log is."""
+def split_samples(value: Any) -> Sequence[tuple[HeldSession, Any]]:
+    """Return each sample as a session, with the name of its file in a `.eval` log."""
     samples = value.get("samples") if isinstance(value, Mapping) else None
     about = object_of(value, "eval")
-    found = []
+    sessions = []
     for sample in objects_of(samples):
-        title = _said(sample.get("input"))
-        found.append((HeldSession(f"{sample.get('id')}_epoch_{sample.get('epoch')}", title), (about, sample)))
-    return found or [(HeldSession(""), (about, {}))]
+        title = _first_line(sample.get("input"))
+        sessions.append((HeldSession(f"{sample.get('id')}_epoch_{sample.get('epoch')}", title), (about, sample)))
+    return sessions or [(HeldSession(""), (about, {}))]
 
 
-def _said(told: Any) -> str:
-    """The beginning of the input, which is a text or a list of messages."""
-    first = next(iter(objects_of(told)), {})
-    text = told if isinstance(told, str) else text_of(first.get("content"))
+def _first_line(value: Any) -> str:
+    """Return the beginning of the input, which is a text or a list of messages."""
+    first = next(iter(objects_of(value)), {})
+    text = value if isinstance(value, str) else text_of(first.get("content"))
     return "" if text.startswith(_ATTACHED) else text.strip().partition("\n")[0][:80]
 
 
-Told: TypeAlias = tuple[tuple[Thread, ...], Sequence[SideCall], list[str]]
+ReadThreads: TypeAlias = tuple[tuple[Thread, ...], Sequence[SideCall], list[str]]
 """Threads, calls beside them, notes."""
 
 
-def read(told: FedValues) -> Session:
-    """One sample, with what the log says of the evaluation."""
-    (line, (about, sample), file), *_ = told
+def read(fed: FedValues) -> Session:
+    """Read one sample, with what the log says of the evaluation."""
+    (line, (about, sample), file), *_ = fed
     problems, texts, model = ProblemList(), _Texts(sample), text_of(about.get("model"))
     events = objects_of(sample.get("events")) or objects_of(object_of(sample, "transcript").get("events"))
-    if any(one.get("event") == "model" for one in events):
-        threads, sides, notes = _from_events(line, events, texts, model, problems)
+    if any(event.get("event") == "model" for event in events):
+        threads, sides, notes = _EventReader(line, texts, model, problems).read(events)
     else:
         threads, sides, notes = _from_messages(line, sample, texts, model)
     if error := text_of(object_of(sample, "error").get("message")):
         notes.append(f"The sample ended with an error: {error[:200]}")
     if not sample:
-        problems.note(line, "no sample stands in this log", about, file)
+        problems.note(line, "this log holds no sample", about, file)
     client = f"Inspect {text_of(object_of(about, 'packages').get('inspect_ai'))}".rstrip()
     return Session(NAME, threads, problems, client=client, notes=tuple(notes), side_calls=sides)
 
 
-def _from_events(
-    line: int, events: Sequence[Mapping[str, Any]], texts: "_Texts", model: str, problems: ProblemList
-) -> Told:
-    calls, spans, cached = CallList(), _Spans(), 0
-    sides: list[SideCall] = []
-    for event in events:
-        spans.see(event)
-        if event.get("event") != "model":
-            continue
-        output, by = object_of(event, "output"), text_of(event.get("model")) or model
+class _EventReader:
+    """Reads the calls of a sample from its events."""
+
+    def __init__(self, line: int, texts: "_Texts", model: str, problems: ProblemList) -> None:
+        self._line, self._texts, self._model, self._problems = line, texts, model, problems
+        self._calls = CallList()
+        self._side_calls: list[SideCall] = []
+        self._cached = 0
+        """Answers that came from Inspect's own cache."""
+
+    def read(self, events: Sequence[Mapping[str, Any]]) -> ReadThreads:
+        """Return the threads of all events."""
+        spans = _Spans()
+        for event in events:
+            spans.see(event)
+            if event.get("event") == "model":
+                self._take_call(event, is_scored=spans.is_scored(event))
+        threads, singles = self._calls.threads()
+        note = f"{self._cached:,} answers came from Inspect's own cache: nothing was sent, and nothing paid."
+        return threads or (Thread("main"),), (*self._side_calls, *singles), [note] if self._cached else []
+
+    def _take_call(self, event: Mapping[str, Any], *, is_scored: bool) -> None:
+        output, model = object_of(event, "output"), text_of(event.get("model")) or self._model
         usage, time = _usage(output.get("usage")), text_of(event.get("timestamp"))
         if is_absurd(output.get("usage")):
-            problems.note(line, "a count that can be none: what was reported was left out", time)
+            self._problems.note(self._line, "a count that can be none: what was reported was left out", time)
         choice = next(iter(objects_of(output.get("choices"))), {})
-        failed = "" if choice else text_of(event.get("error"))
-        if failed or spans.is_scored(event):
-            before = sum(len(one.requests) for one in calls.threads()[0][:1])
-            kind = "refused" if failed else "scorer"
-            sides.append(SideCall(kind, "main", before, None, failed[:200], by, usage, None, line, time))
-            continue
-        cached += event.get("cache") == "read"
+        failure = "" if choice else text_of(event.get("error"))
+        if failure or is_scored:
+            before = sum(len(thread.requests) for thread in self._calls.threads()[0][:1])
+            kind = "refused" if failure else "scorer"
+            side_call = SideCall(kind, "main", before, None, failure[:200], model, usage, None, self._line, time)
+            self._side_calls.append(side_call)
+            return
+        self._cached += event.get("cache") == "read"
         answer = choice.get("message")
-        calls.add(
-            chat_call(
-                texts.messages(event),
-                _wire(texts.whole(answer)) if isinstance(answer, Mapping) else None,
-                usage,
-                tools=[_tool(texts.whole(one)) for one in objects_of(event.get("tools"))],
-                model=text_of(output.get("model")) or by,
-                finish=text_of(choice.get("stop_reason")),
-                line=line,
-                time=time,
-            )
+        call = chat_call(
+            self._texts.messages(event),
+            _wire(self._texts.whole(answer)) if isinstance(answer, Mapping) else None,
+            usage,
+            tools=[_tool(self._texts.whole(tool)) for tool in objects_of(event.get("tools"))],
+            model=text_of(output.get("model")) or model,
+            finish=text_of(choice.get("stop_reason")),
+            line=self._line,
+            time=time,
         )
-    threads, singles = calls.threads()
-    told = f"{cached:,} answers came from Inspect's own cache: nothing was sent, and nothing paid."
-    return threads or (Thread("main"),), (*sides, *singles), [told] if cached else []
+        self._calls.add(call)
 
 
-def _from_messages(line: int, sample: Mapping[str, Any], texts: "_Texts", model: str) -> Told:
-    """A log without events: the messages at the end, of which every answer was a call."""
-    wires = [_wire(texts.whole(one)) for one in objects_of(sample.get("messages"))]
+def _from_messages(line: int, sample: Mapping[str, Any], texts: "_Texts", model: str) -> ReadThreads:
+    """Read a log without events: the messages at the end, of which every answer was a call."""
+    wires = [_wire(texts.whole(message)) for message in objects_of(sample.get("messages"))]
     thread = GrowingThread()
     thread.model = model
     system, rest = split_prompt(wires)
     thread.prompt = Prompt(system)
     output = object_of(sample, "output")
-    answers = sum(one.get("role") == "assistant" for one in rest)
+    answers = sum(wire.get("role") == "assistant" for wire in rest)
     for n, wire in enumerate(rest):
         if wire.get("role") == "assistant":
             usage = _usage(output.get("usage")) if answers == 1 else None
             thread.call(measured(usage), text_of(output.get("model")) or model, line=line)
         thread.hear(CHAT, [wire], f"m{n}", line)
-    told = "This log holds no events: the buffers are what stood before each answer at the end."
-    return (thread.thread(),), (), [told] if wires else []
+    note = "This log holds no events: the buffers are the messages before each answer at the end."
+    return (thread.thread(),), (), [note] if wires else []
 
 
 class _Texts:
-    """The long texts and the messages that stand apart."""
+    """The long texts and the messages that a log holds apart from its events."""
 
     def __init__(self, sample: Mapping[str, Any]) -> None:
         self._attached = object_of(sample, "attachments") or object_of(object_of(sample, "transcript"), "content")
         pool = list_of(sample.get("message_pool")) or list_of(object_of(sample, "events_data").get("messages"))
-        self._pool = [_wire(self.whole(one)) for one in objects_of(pool)]
+        self._pool = [_wire(self.whole(message)) for message in objects_of(pool)]
         self._before: tuple[list[Any], list[dict[str, Any]]] = [], []
         """The last input, and as it was sent: the next one begins with it, as a rule."""
 
     def whole(self, value: Any) -> Any:
-        """The value with its texts in place."""
+        """Return the value with its texts inside."""
         if isinstance(value, str):
-            found = self._attached.get(value.removeprefix(_ATTACHED)) if value.startswith(_ATTACHED) else None
-            return found if isinstance(found, str) else value
+            text = self._attached.get(value.removeprefix(_ATTACHED)) if value.startswith(_ATTACHED) else None
+            return text if isinstance(text, str) else value
         if isinstance(value, list):
-            return [self.whole(one) for one in value]
+            return list(map(self.whole, value))
         if isinstance(value, Mapping):
-            return {key: self.whole(one) for key, one in value.items()}
+            return {key: self.whole(field) for key, field in value.items()}
         return value
 
     def messages(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The input of a call, in the words of Chat Completions."""
-        told, before = list_of(event.get("input")), self._before
-        same = next((n for n, (one, other) in enumerate(zip(told, before[0], strict=False)) if one != other), None)
-        count = min(len(told), len(before[0])) if same is None else same
-        wires = [*before[1][:count], *(_wire(self.whole(one)) for one in objects_of(told[count:]))]
-        if len(wires) == len(told):  # else some were no messages
-            self._before = told, wires
+        """Return the input of a call as Chat Completions writes it."""
+        rows, (former_rows, former_wires) = list_of(event.get("input")), self._before
+        same = 0
+        for row, former in zip(rows, former_rows, strict=False):
+            if row != former:
+                break
+            same += 1
+        wires = [*former_wires[:same], *(_wire(self.whole(row)) for row in objects_of(rows[same:]))]
+        if len(wires) == len(rows):  # else some were no messages
+            self._before = rows, wires
         for span in list_of(event.get("input_refs")):
-            if isinstance(span, list) and len(span) == 2 and all(type(one) is int and one >= 0 for one in span):
-                wires += self._pool[span[0] : span[1]]
+            match span:
+                case [int(start), int(end)] if start >= 0 and end >= 0:
+                    wires += self._pool[start:end]
         return wires
 
 
 class _Spans:
-    """Which parts of a run the events lie in."""
+    """The parts of a run that the events are in."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, tuple[str, str]] = {}
@@ -173,7 +187,7 @@ class _Spans:
         self._steps: list[str] = []
 
     def see(self, event: Mapping[str, Any]) -> None:
-        """A part begins or ends."""
+        """Note that a part begins or ends."""
         match event.get("event"):
             case "span_begin":
                 self._kinds[text_of(event.get("id"))] = _kind(event), text_of(event.get("parent_id"))
@@ -198,19 +212,19 @@ def _kind(event: Mapping[str, Any]) -> str:
 
 
 def _wire(message: Mapping[str, Any]) -> dict[str, Any]:
-    """An Inspect message in the words of Chat Completions."""
+    """Return an Inspect message as Chat Completions writes it."""
     content, thoughts = message.get("content"), list[str]()
     if isinstance(content, list):
-        thoughts = [text_of(one.get("reasoning")) for one in content if _is(one, "reasoning")]
-        content = [_block(one) for one in content if not _is(one, "reasoning")]
+        thoughts = [text_of(block.get("reasoning")) for block in content if _is(block, "reasoning")]
+        content = [_block(block) for block in content if not _is(block, "reasoning")]
     error = object_of(message, "error")
     if message.get("role") == "tool" and error:
         content = text_of(error.get("message")) or content
     wire: dict[str, Any] = {"role": message.get("role"), "content": content}
-    if thoughts := [one for one in thoughts if one]:
-        wire["reasoning_content"] = "\n".join(thoughts)
+    if any(thoughts):
+        wire["reasoning_content"] = "\n".join(filter(None, thoughts))
     if calls := objects_of(message.get("tool_calls")):
-        wire["tool_calls"] = [{"id": one.get("id"), "function": _function(one)} for one in calls]
+        wire["tool_calls"] = [{"id": call.get("id"), "function": _function(call)} for call in calls]
     if "tool_call_id" in message:
         wire["tool_call_id"] = message["tool_call_id"]
     return wire
@@ -233,14 +247,14 @@ def _tool(tool: Any) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _usage(told: Any) -> Usage | None:
-    """The prompt is what is not output: with some providers the input counts what came from a cache."""
-    if not isinstance(told, Mapping) or is_absurd(told):
+def _usage(counts: Any) -> Usage | None:
+    """Read a usage. The prompt is what is not output: with some providers the input includes what came from a cache."""
+    if not isinstance(counts, Mapping) or is_absurd(counts):
         return None
     names = ("input_tokens", "output_tokens", "total_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
-    given, output, total, read, written = (count_of(told.get(name)) for name in names)
-    prompt = total - output if total > output else given
-    usage = Usage(max(0, prompt - read - written), read, written, output, count_of(told.get("reasoning_tokens")))
+    input_, output, total, read, written = (count_of(counts.get(name)) for name in names)
+    prompt = total - output if total > output else input_
+    usage = Usage(max(0, prompt - read - written), read, written, output, count_of(counts.get("reasoning_tokens")))
     return measured(usage if usage.prompt == prompt else replace(usage, context=prompt))
 
 
@@ -248,7 +262,7 @@ FORMAT = Format(
     NAME,
     "Inspect evaluation log",
     _SIGNS,
-    partial(ManyReader, NAME, split, read),
+    partial(ManyReader, NAME, split_samples, read),
     is_many=True,
     grows=True,
     contents=Contents(tokens="yes", system="yes", tools="yes", more="`.eval`, `.json`; a session a sample"),

@@ -15,34 +15,34 @@ Split: TypeAlias = Callable[[Any], Sequence[tuple[HeldSession | None, Any]]]
 """The conversations in a value, each as it is read; without a name: what belongs to the one before."""
 
 
-def place_of(held: Sequence[HeldSession], wanted: str) -> int | None:
+def place_of(held: Sequence[HeldSession], name: str) -> int | None:
     """Which one is meant, by its id or its number (from 0); empty = the first. None where there is no such one."""
-    if not wanted:
+    if not name:
         return 0 if held else None
-    for n, one in enumerate(held):
-        if one.id == wanted:
+    for n, session in enumerate(held):
+        if session.id == name:
             return n
-    number = digits_of(wanted)
+    number = digits_of(name)
     return number if number is not None and number < len(held) else None
 
 
 class ManyReader(BuiltReader):
     """A `Reader` of the conversation that is wanted: `read` makes its session, and never raises for what it holds."""
 
-    def __init__(self, format_: str, split: Split, read: Callable[[FedValues], Session], wanted: str = "") -> None:
+    def __init__(self, format_: str, split: Split, read: Callable[[FedValues], Session], name: str = "") -> None:
         super().__init__()
-        self._format, self._split, self._read, self._wanted = format_, split, read, wanted
+        self._format, self._split, self._read, self._wanted = format_, split, read, name
         self._held: list[HeldSession] = []
         self._told: list[list[tuple[int, Any, str]]] = []
         """Lines and values of each."""
 
     def _take(self, line: int, value: Any, file: str) -> None:
-        for held, one in self._split(value):
+        for held, conversation in self._split(value):
             if held is not None or not self._told:
                 held = held or HeldSession("")
                 self._held.append(held if held.id else replace(held, id=str(len(self._held))))
                 self._told.append([])
-            self._told[-1].append((line, one, file))
+            self._told[-1].append((line, conversation, file))
 
     def _build(self) -> Session:
         """The wanted session; one without threads where there is none such."""

@@ -28,11 +28,11 @@ _SIGNS = FileSigns(
 )
 
 
-def read(told: FedValues) -> Session:
+def read(fed: FedValues) -> Session:
     """The session of the document."""
     thread, problems, client, name = GrowingThread(), ProblemList(), "mini-swe-agent", ""
     notes = []
-    for line, value, file in told:
+    for line, value, file in fed:
         messages = value.get("messages") if isinstance(value, Mapping) else None
         if not isinstance(messages, list):
             problems.note(line, "not a trajectory", value, file)

@@ -66,7 +66,7 @@ class SessionRows:
     def thread(self) -> GrowingThread:
         """The thread so far. O(units), but for those that were laid before."""
         units = self._units()
-        if any(one is not other for one, other in zip(self._laid, units, strict=False)):
+        if any(laid is not other for laid, other in zip(self._laid, units, strict=False)):
             self._lay_anew()
         for unit in units[len(self._laid) : -1]:
             self._laying.take(unit)
@@ -107,16 +107,16 @@ class StoredReader(BuiltReader, Generic[S]):
 
     def _build(self) -> Session:
         main = self._sessions.get(self._main) or next(iter(self._sessions.values()), None) or self._start("")
-        agents = [one for one in self._sessions.values() if one is not main and not one.is_empty()]
+        agents = [rows for rows in self._sessions.values() if rows is not main and not rows.is_empty()]
         threads = [main.thread()]
-        for one in agents:
-            parent = self._sessions.get(parent_of(one.about) or main.name, main)
-            thread = one.thread()
-            thread.id, thread.parent = one.name, "main" if parent is main else parent.name
-            thread.parent_call = parent.started(one.name)
+        for rows in agents:
+            parent = self._sessions.get(parent_session(rows.about) or main.name, main)
+            thread = rows.thread()
+            thread.id, thread.parent = rows.name, "main" if parent is main else parent.name
+            thread.parent_call = parent.started(rows.name)
             threads.append(thread)
-        for one, thread in zip((main, *agents), threads, strict=True):
-            thread.title = text_at(one.about, "title")
+        for rows, thread in zip((main, *agents), threads, strict=True):
+            thread.title = text_at(rows.about, "title")
         client, notes = self._told_of(main)
         return Session(
             format=self._format,
@@ -125,17 +125,17 @@ class StoredReader(BuiltReader, Generic[S]):
             client=client,
             id=main.name,
             notes=tuple(notes),
-            side_calls=[replace(call, thread=one.id) for one in threads for call in one.side_calls],
+            side_calls=[replace(call, thread=thread.id) for thread in threads for call in thread.side_calls],
             held=self._held,
         )
 
 
-def parent_of(about: Mapping[str, Any]) -> str:
-    """The session that started this one, in the words of any agent; empty for the user's own."""
+def parent_session(about: Mapping[str, Any]) -> str:
+    """Return the session that started this one, by the key of any agent; empty for the user's own."""
     return next(filter(None, (text_at(about, key) for key in ("parent_id", "parentID", "parent_session_id"))), "")
 
 
 def held_in(row: Mapping[str, Any]) -> tuple[HeldSession, ...]:
     """The sessions that a database holds, as the first row tells them; none where it is one alone."""
-    held = tuple(HeldSession(text_at(one, "id"), text_at(one, "title")) for one in objects_of(row.get("held")))
+    held = tuple(HeldSession(text_at(row, "id"), text_at(row, "title")) for row in objects_of(row.get("held")))
     return held if len(held) > 1 else ()

@@ -49,11 +49,11 @@ _SIGNS = FileSigns(
 )
 
 
-def read(told: FedValues) -> Session:
+def read(fed: FedValues) -> Session:
     """The session of the document."""
     threads: tuple[Thread, ...] = (Thread("main"),)
     problems, notes, name = ProblemList(), list[str](), ""
-    for line, value, file in told:
+    for line, value, file in fed:
         if not isinstance(value, Mapping):
             problems.note(line, "not a trajectory", value, file)
             continue
@@ -65,7 +65,7 @@ def read(told: FedValues) -> Session:
         else:
             rows = objects_of(value.get("history")) or _from_steps(steps)
             threads = _by_history(line, rows) or threads
-            notes += [_DEMO, _UNSEEN] if any(one.get("is_demo") for one in rows) else [_UNSEEN]
+            notes += [_DEMO, _UNSEEN] if any(row.get("is_demo") for row in rows) else [_UNSEEN]
         notes += _totals(threads, object_of(object_of(value, "info"), "model_stats"))
     return Session(NAME, threads, problems, client="SWE-agent", id=name, notes=tuple(notes))
 
@@ -73,7 +73,7 @@ def read(told: FedValues) -> Session:
 def _by_steps(line: int, steps: Sequence[Mapping[str, Any]], sent: Sequence[Sequence[Any]]) -> tuple[Thread, ...]:
     calls = CallList(is_one=True)
     for step, messages, following in zip(steps, sent, [*sent[1:], ()], strict=True):
-        calls.add(chat_call([_wire(one) for one in messages], _answer(step, messages, following), line=line))
+        calls.add(chat_call([_wire(message) for message in messages], _answer(step, messages, following), line=line))
     return calls.threads()[0]
 
 
@@ -88,36 +88,36 @@ def _by_history(line: int, rows: Sequence[Mapping[str, Any]]) -> tuple[Thread, .
 def _totals(threads: Iterable[Thread], stats: Mapping[str, Any]) -> Iterator[str]:
     sent, received, calls = (count_of(stats.get(key)) for key in ("tokens_sent", "tokens_received", "api_calls"))
     if sent:
-        told = f"{sent:,} sent, {received:,} received, {calls:,} calls"
-        yield f"Tokens stand in this file as totals only: {told}."
-        requests = [one for thread in threads for one in thread.requests]
-        shown = sum(buffer_tokens(_BY_CHARACTERS, one.view, one.prompt) for one in requests)
-        if shown > _MORE * sent:
-            more = f"The buffers shown come to some {shown:,} tokens by their characters"
+        counts = f"{sent:,} sent, {received:,} received, {calls:,} calls"
+        yield f"Tokens stand in this file as totals only: {counts}."
+        requests = [request for thread in threads for request in thread.requests]
+        buffered = sum(buffer_tokens(_BY_CHARACTERS, request.view, request.prompt) for request in requests)
+        if buffered > _MORE * sent:
+            more = f"The buffers shown come to some {buffered:,} tokens by their characters"
             yield f"{more}: a part of them was left out before they were sent."
 
 
-def _thread(line: int, told: Sequence[Mapping[str, Any]], agent: str, number: int) -> Thread:
+def _thread(line: int, messages: Sequence[Mapping[str, Any]], agent: str, number: int) -> Thread:
     grown = GrowingThread("main") if not number else GrowingThread(agent or f"agent-{number}", agent, "main")
-    system, rest = split_prompt(list(told))
+    system, rest = split_prompt(list(messages))
     grown.prompt = Prompt(system)
-    for n, one in enumerate(rest):
-        if one.get("role") == "assistant" and not one.get("is_demo"):
+    for n, message in enumerate(rest):
+        if message.get("role") == "assistant" and not message.get("is_demo"):
             grown.call(None, line=line)
-        grown.say(_read(one, f"{number}.{n}", line))
+        grown.say(_read(message, f"{number}.{n}", line))
     return grown.thread()
 
 
 def _sent(step: Mapping[str, Any]) -> list[Any]:
     """The messages that a step sent, where it holds them."""
-    return next((found for key in ("query", "messages") if (found := list_of(step.get(key)))), [])
+    return next((messages for key in ("query", "messages") if (messages := list_of(step.get(key)))), [])
 
 
 def _wire(message: Any) -> Any:
     """As it was sent: without what SWE-agent notes beside it."""
     if not isinstance(message, Mapping):
         return message
-    wire = {key: told for key, told in message.items() if key not in _OWN and told is not None}
+    wire = {key: value for key, value in message.items() if key not in _OWN and value is not None}
     ids = message.get("tool_call_ids")
     if message.get("role") == "tool" and isinstance(ids, list) and ids and "tool_call_id" not in wire:
         wire["tool_call_id"] = ids[0]
@@ -134,16 +134,16 @@ def _answer(step: Mapping[str, Any], sent: Sequence[Any], following: Sequence[An
 
 def _from_steps(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """A file without a history: answers and observations alone."""
-    found: list[Mapping[str, Any]] = []
+    messages: list[Mapping[str, Any]] = []
     for step in steps:
-        found.append({"role": "assistant", "content": text_of(step.get("response"))})
+        messages.append({"role": "assistant", "content": text_of(step.get("response"))})
         if observed := text_of(step.get("observation")):
-            found.append({"role": "user", "content": observed})
-    return found
+            messages.append({"role": "user", "content": observed})
+    return messages
 
 
 def _read(message: Mapping[str, Any], name: str, line: int) -> list[Message]:
-    return [replace(one, id=f"h{name}") for one in CHAT.read(_wire(message), name, line, "")]
+    return [replace(read_message, id=f"h{name}") for read_message in CHAT.read(_wire(message), name, line, "")]
 
 
 FORMAT = Format(

@@ -24,8 +24,8 @@ _TRIAL = {"task_id": "<any>", "traj": []}
 _SIGNS = FileSigns(FileSign([_TRIAL], "document", 0.97), FileSign(_TRIAL, "every", 0.97))
 
 
-def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
-    """A trial of a task is a session."""
+def split_trials(value: Any) -> Sequence[tuple[HeldSession, Any]]:
+    """Return each trial of a task as a session."""
     rows = objects_of(value if isinstance(value, list) else [value])
     return [(HeldSession(f"{row.get('task_id')}_trial_{row.get('trial', 0)}", _title(row)), row) for row in rows]
 
@@ -33,14 +33,14 @@ def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
 def _title(row: Mapping[str, Any]) -> str:
     instruction = text_of(object_of(object_of(row, "info"), "task").get("instruction"))
     reward = row.get("reward")
-    told = f"reward {reward:g}: " if isinstance(reward, int | float) and not isinstance(reward, bool) else ""
-    return f"{told}{instruction}".partition("\n")[0][:80]
+    lead = f"reward {reward:g}: " if isinstance(reward, int | float) and not isinstance(reward, bool) else ""
+    return f"{lead}{instruction}".partition("\n")[0][:80]
 
 
-def read(told: FedValues) -> Session:
+def read(fed: FedValues) -> Session:
     """One trial."""
     thread, problems = GrowingThread(), ProblemList()
-    for line, value, _ in told:
+    for line, value, _ in fed:
         system, rest = split_prompt(list_of(value.get("traj")))
         thread.prompt = Prompt(system)
         for n, message in enumerate(rest):
@@ -57,7 +57,7 @@ FORMAT = Format(
     NAME,
     "tau-bench result",
     _SIGNS,
-    partial(ManyReader, NAME, split, read),
+    partial(ManyReader, NAME, split_trials, read),
     is_many=True,
     grows=True,
     contents=Contents(system="yes", more="a session a trial of a task"),

@@ -45,11 +45,11 @@ def is_companion(head: Head, session: Session) -> bool:
     return _SIGNS(head) > 0 or all(isinstance(value, Mapping) and "role" in value for value in head.values)
 
 
-def read(told: FedValues) -> Session:
+def read(fed: FedValues) -> Session:
     """Both files."""
     problems, meta = ProblemList(), dict[str, Any]()
     rows: list[tuple[int, Mapping[str, Any]]] = []
-    for line, value, file in told:
+    for line, value, file in fed:
         if _is_meta(value):
             meta = value
         elif isinstance(value, Mapping) and value.get("role") in _ROLES:
@@ -72,8 +72,8 @@ def _prompt(meta: Mapping[str, Any]) -> Prompt:
     """An empty list of tools says that there were none; a missing one says nothing."""
     if not meta:
         return NOT_IN_FILE
-    told, tools = meta.get("system_prompt"), meta.get("tools_available")
-    read = CHAT.prompt({"messages": [told] if isinstance(told, Mapping) else [], "tools": tools})
+    system, tools = meta.get("system_prompt"), meta.get("tools_available")
+    read = CHAT.prompt({"messages": [system] if isinstance(system, Mapping) else [], "tools": tools})
     return Prompt(read.system or None, read.tools if isinstance(tools, list) else None)
 
 
@@ -88,7 +88,7 @@ def _model(meta: Mapping[str, Any]) -> str:
     """Its name with the provider: the configuration calls it by a short one."""
     config = object_of(meta, "config")
     short, models = text_of(config.get("active_model")), objects_of(config.get("models"))
-    named = next((text_of(one.get("name")) for one in models if one.get("alias") == short), "")
+    named = next((text_of(model.get("name")) for model in models if model.get("alias") == short), "")
     return text_of(meta.get("model")) or named or short
 
 

@@ -25,7 +25,9 @@ _DEEPEST = 32
 
 def _is_chat(value: Any) -> bool:
     names = ("responderUsername", "requesterUsername", "initialLocation")
-    return isinstance(value, Mapping) and isinstance(value.get("requests"), list) and any(one in value for one in names)
+    return (
+        isinstance(value, Mapping) and isinstance(value.get("requests"), list) and any(name in value for name in names)
+    )
 
 
 class VsCodeChatReader(BuiltReader):
@@ -45,12 +47,12 @@ class VsCodeChatReader(BuiltReader):
         thread, turns = GrowingThread(), _objects(self._chat, "requests")
         typed = [text_of(object_of(turn, "message").get("text")) for turn in turns]
         thread.title = text_at(self._chat, "customTitle") or next(iter(typed), "").partition("\n")[0][:120]
-        told = _Turns(thread, turns)
+        reader = _Turns(thread, turns)
         for n, turn in enumerate(turns):
-            told.take(n, turn, typed[n])
+            reader.take(n, turn, typed[n])
         notes = []
-        if told.unrendered:
-            notes.append(f"Of {told.unrendered} prompts the file tells what was typed, not what was sent.")
+        if reader.unrendered:
+            notes.append(f"Of {reader.unrendered} prompts the file tells what was typed, not what was sent.")
         version = next((text_of(object_of(turn, "agent").get("extensionVersion")) for turn in turns), "")
         ids = [text_of(_metadata(turn).get("sessionId")) for turn in turns]
         client = f"GitHub Copilot Chat {version}".rstrip()
@@ -79,34 +81,34 @@ class _Turns:
             self._has_context = True
             self._thread.say([Message("context", "user", (Text(context),), mark="meta", line=1, time=time)])
         self._replace(f"t{n}", time)
-        asked = _rendered(about.get("renderedUserMessage"))
-        self.unrendered += not asked
-        self._thread.say([Message(f"t{n}", "user", (Text(asked or typed),), line=1, time=time)])
+        rendered = _rendered(about.get("renderedUserMessage"))
+        self.unrendered += not rendered
+        self._thread.say([Message(f"t{n}", "user", (Text(rendered or typed),), line=1, time=time)])
         rounds = _objects(about, "toolCallRounds") or _said(turn)
         results = object_of(about, "toolCallResults")
-        for k, one in enumerate(rounds):
+        for k, round_ in enumerate(rounds):
             self._thread.call(None, model, "" if k else time, line=1)
             before = {message.id for message in self._thread.view()} if self._summary else set[str]()
-            self._thread.hear(CHAT, _items(one, results), f"t{n}.{k}", 1)
+            self._thread.hear(CHAT, _items(round_, results), f"t{n}.{k}", 1)
             self._replace(f"t{n}.{k}", time, before)
-            self._summary = self._summaries.get(text_of(one.get("id")), "")
+            self._summary = self._summaries.get(text_of(round_.get("id")), "")
 
     def _replace(self, name: str, time: str, gone: set[str] | None = None) -> None:
         """Put the summary in the place of these messages (None = of all)."""
         if self._summary:
-            known = {message.id for message in self._thread.view()} if gone is None else gone
-            self._thread.condense(known, self._summary, 0, f"{name}.summary", 1, time)
+            replaced = {message.id for message in self._thread.view()} if gone is None else gone
+            self._thread.condense(replaced, self._summary, 0, f"{name}.summary", 1, time)
             self._summary = ""
 
 
-def _items(one: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _items(round_: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """A round as Chat Completions writes it: the answer, then the results of its calls."""
-    thinking = object_of(one, "thinking").get("text")
-    calls = _objects(one, "toolCalls")
+    thinking = object_of(round_, "thinking").get("text")
+    calls = _objects(round_, "toolCalls")
     yield {
         "role": "assistant",
         "reasoning_content": "".join(map(text_of, thinking)) if isinstance(thinking, list) else thinking,
-        "content": text_of(one.get("response")),
+        "content": text_of(round_.get("response")),
         "tool_calls": calls,
     }
     for call in calls:
@@ -121,15 +123,15 @@ def _result(part: Any) -> str:
     value = part.get("value") if isinstance(part, Mapping) else part
     if isinstance(value, str):
         return value
-    found: list[str] = []
+    texts: list[str] = []
     waiting = [value.get("node") if isinstance(value, Mapping) else None]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Mapping):
             if isinstance(text := node.get("text"), str):
-                found.append(f"\n{text}" if node.get("lineBreakBefore") and found else text)
+                texts.append(f"\n{text}" if node.get("lineBreakBefore") and texts else text)
             waiting += reversed(list_of(node.get("children")))
-    return "".join(found)
+    return "".join(texts)
 
 
 def _rendered(parts: Any) -> str:
@@ -139,15 +141,15 @@ def _rendered(parts: Any) -> str:
 
 def _said(turn: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Where no rounds were kept: what the user saw as the answer, as one."""
-    shown = [part.get("value") for part in _objects(turn, "response") if "kind" not in part]
-    text = "".join(value for value in shown if isinstance(value, str))
+    values = [part.get("value") for part in _objects(turn, "response") if "kind" not in part]
+    text = "".join(value for value in values if isinstance(value, str))
     return [{"response": text}] if text else []
 
 
 def _summaries(turn: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     about = _metadata(turn)
-    for one in (object_of(about, "summary"), *_objects(about, "summaries")):
-        yield text_of(one.get("toolCallRoundId")), text_of(one.get("text"))
+    for summary in (object_of(about, "summary"), *_objects(about, "summaries")):
+        yield text_of(summary.get("toolCallRoundId")), text_of(summary.get("text"))
 
 
 def _metadata(turn: Mapping[str, Any]) -> Mapping[str, Any]:

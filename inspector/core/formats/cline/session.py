@@ -53,11 +53,11 @@ def _is_compaction(value: Any) -> bool:
     return isinstance(value, Mapping) and "source_message_count" in value
 
 
-def read(told: FedValues) -> Session:
+def read(fed: FedValues) -> Session:
     """All these files."""
     problems, main, main_line = ProblemList(), dict[str, Any](), 0
     about, compacted, agents = dict[str, Any](), dict[str, Any](), dict[str, tuple[Mapping[str, Any], int]]()
-    for line, value, file in told:
+    for line, value, file in fed:
         if is_messages(value) and not file:
             main, main_line = value, line
         elif is_messages(value):
@@ -74,8 +74,8 @@ def read(told: FedValues) -> Session:
         name = PurePath(file).name.removesuffix(_MESSAGES)
         threads.append(GrowingThread(name, text_at(value, "taskType"), "main"))
         _lay(threads[-1], value, line, {}, "", problems)
-    made = tuple(thread.thread() for thread in threads)
-    return Session(NAME, made, problems, client="Cline", id=text_at(main, "sessionId"))
+    finished = tuple(thread.thread() for thread in threads)
+    return Session(NAME, finished, problems, client="Cline", id=text_at(main, "sessionId"))
 
 
 def _lay(
@@ -89,54 +89,54 @@ def _lay(
     rows = objects_of(value.get("messages"))
     thread.prompt, thread.model = Prompt(text_at(value, "system_prompt") or None), model
     metrics = [object_of(row, "metrics") for row in rows]
-    beside = any(_parts(one)[0] < sum(_parts(one)[1:3]) for one in metrics)
-    said: dict[str, list[Sequence[Message]]] = {}
+    beside = any(_parts(used)[0] < sum(_parts(used)[1:3]) for used in metrics)
+    by_content: dict[str, list[Sequence[Message]]] = {}
     for n, (row, used) in enumerate(zip(rows, metrics, strict=True)):
         if compacted and n == compacted.get("source_message_count"):
-            _compact(thread, compacted, said, line)
+            _compact(thread, compacted, by_content, line)
         wire, time = _wire(row), iso_time(row.get("ts"))
         if row.get("role") == "assistant":
             problems.note_absurd(used, line, used)
             thread.call(_usage(used, beside), text_at(object_of(row, "modelInfo"), "id"), time, "", line)
         before = thread.view().length
         thread.hear(ANTHROPIC, [wire], text_at(row, "id") or f"m{n}", line, time)
-        said.setdefault(dumps(wire), []).append(thread.view().tail(before))
+        by_content.setdefault(dumps(wire), []).append(thread.view().tail(before))
     if compacted and compacted.get("source_message_count") == len(rows):
-        _compact(thread, compacted, said, line)
+        _compact(thread, compacted, by_content, line)
 
 
 def _compact(
-    thread: GrowingThread, compacted: Mapping[str, Any], said: Mapping[str, list[Sequence[Message]]], line: int
+    thread: GrowingThread, compacted: Mapping[str, Any], by_content: Mapping[str, list[Sequence[Message]]], line: int
 ) -> None:
     """Messages in place of all that stood there: some of those as they were, the first of the others is the summary."""
     time = text_at(compacted, "updated_at")
     placed: list[tuple[bool, Sequence[Message]]] = []
     for row in reversed(objects_of(compacted.get("messages"))):  # what is kept of many that are equal is the last
         wire = _wire(row)
-        if old := said.get(dumps(wire)):
+        if old := by_content.get(dumps(wire)):
             placed.append((True, old.pop()))
         else:
             placed.append((False, _new(wire, len(placed), line, time)))
     placed.reverse()
-    kept = sum(len(messages) for is_old, messages in placed if is_old)
+    kept_count = sum(len(messages) for is_old, messages in placed if is_old)
     at = next((n for n, (is_old, messages) in enumerate(placed) if messages and not is_old), len(placed))
     before = [message for _, messages in placed[:at] for message in messages]
     rest = [(False, placed[at][1][1:]), *placed[at + 1 :]] if at < len(placed) else []
     summary = replace(placed[at][1][0], summary=True) if at < len(placed) else None
-    thread.begin_again(before, Compaction(0, "", summary=summary, kept=kept, line=line, time=time))
+    thread.begin_again(before, Compaction(0, "", summary=summary, kept=kept_count, line=line, time=time))
     for is_old, messages in rest:
         (thread.repeat if is_old else thread.say)(messages)
 
 
 def _new(wire: Any, number: int, line: int, time: str) -> Sequence[Message]:
-    told = (message for unit in ANTHROPIC.units([wire], line, time) for message in unit)
-    return [replace(one, id=f"compacted {number}", mark="meta") for one in told]
+    units = ANTHROPIC.units([wire], line, time)
+    return [replace(message, id=f"compacted {number}", mark="meta") for unit in units for message in unit]
 
 
 def _wire(row: Mapping[str, Any]) -> dict[str, Any]:
     """As Anthropic has it; a picture is written otherwise."""
     content = row.get("content")
-    blocks = [_block(one) for one in content] if isinstance(content, list) else content
+    blocks = [_block(block) for block in content] if isinstance(content, list) else content
     return {"role": row.get("role"), "content": blocks}
 
 

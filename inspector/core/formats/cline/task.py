@@ -25,7 +25,7 @@ Cut = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """A call that the log tells."""
+    """A call that the log records."""
 
     time: str
     model: str
@@ -37,29 +37,33 @@ class LoggedCall:
 
 
 def logged_calls(log: Sequence[Any]) -> list[LoggedCall]:
-    """The calls, in order. Each is written down before its cut is made, so that the next one tells it."""
+    """Return the calls, in order. Each is written down before its cut is made: the next record shows the cut."""
     calls: list[LoggedCall] = []
-    told: list[Cut | None] = []
+    cuts: list[Cut | None] = []
     last: Cut | None = None
     for record in objects_of(log):
         cut = _cut(record.get("conversationHistoryDeletedRange"))
         last = cut or last
         if record.get("say") == "api_req_started":
-            index, about = record.get("conversationHistoryIndex"), object_in(record.get("text"))
-            index = index if type(index) is int and index >= -1 else None
-            cancelled, time = bool(about.get("cancelReason")), iso_time(record.get("ts"))
-            calls.append(LoggedCall(time, model_of(record), index, _reported(about), cancelled, None))
-            told.append(cut)
-    return [replace(one, cut=cut) for one, cut in zip(calls, [*told[1:], last], strict=False)]
+            calls.append(_read_call(record))
+            cuts.append(cut)
+    return [replace(call, cut=cut) for call, cut in zip(calls, [*cuts[1:], last], strict=False)]
 
 
-def model_of(record: Mapping[str, Any]) -> str:
-    """The model that a record, or an item of the history, names."""
+def _read_call(record: Mapping[str, Any]) -> LoggedCall:
+    index, about = record.get("conversationHistoryIndex"), object_in(record.get("text"))
+    index = index if type(index) is int and index >= -1 else None
+    is_cancelled, time = bool(about.get("cancelReason")), iso_time(record.get("ts"))
+    return LoggedCall(time, task_model(record), index, _reported(about), is_cancelled, None)
+
+
+def task_model(record: Mapping[str, Any]) -> str:
+    """Return the model that a record, or an item of the history, names."""
     return text_at(record.get("modelInfo"), "modelId")
 
 
 def _reported(about: Mapping[str, Any]) -> Usage | None:
-    """None while the call goes on, and where it was cancelled: all zero.
+    """Return the usage; None while the call is under way, and if it was cancelled: all zero.
 
     With providers like OpenAI `tokensIn` is 0, and `cacheWrites` holds what did not come from the cache.
     """
@@ -78,9 +82,9 @@ def _cut(value: Any) -> Cut | None:
 
 
 def title_of(log: Sequence[Any]) -> str:
-    """What the user typed first."""
-    for record in log:
-        if isinstance(record, dict) and record.get("say") in ("task", "text") and isinstance(record.get("text"), str):
+    """Return what the user typed first."""
+    for record in objects_of(log):
+        if record.get("say") in ("task", "text") and isinstance(record.get("text"), str):
             return str(record["text"]).strip().partition("\n")[0][:120]
     return ""
 
@@ -105,7 +109,7 @@ _APART = "The log does not tell which part of the history a call was sent: token
 
 
 def sniff(head: Head) -> float:
-    """Sure of the log; of the history as far as the client has left a sign in it."""
+    """Return how sure it is: of the log, and of the history as far as the client has left a sign in it."""
     if is_log(head.document):
         return 1.0
     if not is_history(head.document):
@@ -113,7 +117,7 @@ def sniff(head: Head) -> float:
     rows = objects_of(head.document[:40])
     if any("modelInfo" in row or "metrics" in row for row in rows):
         return 1.0
-    wrapped = first_text(rows[0]).startswith(_TASK)  # as both clients do with what was typed first
+    wrapped = item_text(rows[0]).startswith(_TASK)  # as both clients do with what was typed first
     return 0.95 if wrapped or sum("ts" in row for row in rows) > len(rows) // 2 else 0.0
 
 
@@ -122,48 +126,53 @@ def companions(path: PurePath) -> Sequence[str]:
     return (_LOG, _HISTORY)
 
 
-def is_companion(head: Head, known: Session) -> bool:
-    """Both lie in the folder of one task, and are told apart by what they hold."""
+def is_companion(head: Head, session: Session) -> bool:
+    """Both are in the folder of one task; their content shows which is which."""
+    del session
     return is_log(head.document) or is_history(head.document)
 
 
-def read(told: FedValues) -> Session:
-    """Both files, as far as they are there."""
+def read(fed: FedValues) -> Session:
+    """Read both files, as far as they are there."""
     problems = ProblemList()
     log: Sequence[Any] | None = None
     history: Sequence[Any] | None = None
-    for line, value, file in told:
+    for line, value, file in fed:
         if is_log(value) and log is None:
             log = value
         elif is_history(value) and history is None:
             history = value
         else:
             problems.note(line, "neither the log nor the history of a task", value, file)
-    calls, task = logged_calls(log or ()), _TaskHistory(history or ())
-    notes = []
-    if log is None:
-        calls = task.calls()
-        notes = [_NO_LOG] if history is not None else []
-    elif history is None:
-        notes = [_NO_HISTORY]
-    else:
-        calls = task.placed(calls)
-        notes = [_APART] if any(call.index is None for call in calls) else []
+    task = _TaskHistory(history or ())
+    calls, notes = _find_calls(log, history, task)
     sent = [call for call in calls if call.usage is not None or not call.cancelled]
     for call in sent:
         task.take(call)
-    made = task.requests
     main = Thread(
         id="main",
         title=title_of(log or ()) or task.title,
-        model=made[-1].model if made else "",
-        requests=made,
+        model=task.model,
+        requests=task.requests,
         messages=task.messages,
         end=task.end(calls[-1].cut if calls else None),
         compactions=task.compactions,
         typed=_typed_views(log, sent) if log and history is None else (),
     )
-    return Session(NAME, (main,), [*problems, *task.problems], client="Cline or Roo Code", notes=tuple(notes))
+    return Session(NAME, (main,), [*problems, *task.problems], client="Cline or Roo Code", notes=notes)
+
+
+def _find_calls(
+    log: Sequence[Any] | None, history: Sequence[Any] | None, task: "_TaskHistory"
+) -> tuple[list[LoggedCall], tuple[str, ...]]:
+    """Return the calls by the log, else by the history; and notes about what is missing."""
+    if log is None:
+        return task.calls(), (_NO_LOG,) if history is not None else ()
+    calls = logged_calls(log)
+    if history is None:
+        return calls, (_NO_HISTORY,)
+    calls = task.placed(calls)
+    return calls, (_APART,) if any(call.index is None for call in calls) else ()
 
 
 def _typed_views(log: Sequence[Any], calls: Sequence[LoggedCall]) -> list[View]:
@@ -208,47 +217,49 @@ class _TaskHistory:
         first = self.messages[0].text if self.messages else ""
         return first.removeprefix(_TASK).partition("\n")[0][:120] if first.startswith(_TASK) else ""
 
+    @property
+    def model(self) -> str:
+        """The model of the last request."""
+        return self.requests[-1].model if self.requests else ""
+
     def calls(self) -> list[LoggedCall]:
-        """The answers, where no log tells the calls."""
+        """Return the answers as calls, for a task without a log."""
         return [
-            LoggedCall(iso_time(item.get("ts")), model_of(item), n - 2, _usage(item), False, None)
+            LoggedCall(iso_time(item.get("ts")), task_model(item), n - 2, _usage(item), False, None)
             for n, item in enumerate(self._items)
             if item.get("role") == "assistant"
         ]
 
     def placed(self, calls: list[LoggedCall]) -> list[LoggedCall]:
-        """Calls without an index, each with that of its answer, where there are as many calls as answers."""
+        """Return calls without an index with that of their answer, if there are as many calls as answers."""
         if all(call.index is not None for call in calls):
             return calls
-        answers, made = self.calls(), [call for call in calls if call.usage is not None]
-        if len(made) != len(answers):
+        answers, measured = self.calls(), [call for call in calls if call.usage is not None]
+        if len(measured) != len(answers):
             return calls
         return [
-            replace(one, model=one.model or told.model, index=told.index, cancelled=False)
-            for one, told in zip(made, answers, strict=True)
+            replace(call, model=call.model or answer.model, index=answer.index, cancelled=False)
+            for call, answer in zip(measured, answers, strict=True)
         ]
 
     def take(self, call: LoggedCall) -> None:
-        """A call: what it was sent, and whether something was cut off before it."""
+        """Take a call: what it was sent, and whether something was cut off before it."""
         view, model, number = EMPTY_VIEW, call.model, len(self.requests)
         if call.index is not None and self._items:
             end = min(call.index + 2, len(self._items))
             if not model and end < len(self._items):
-                model = model_of(self._items[end])
+                model = task_model(self._items[end])
             cut = call.cut if call.cut and call.cut[1] < end else None
             view = self._view(cut, end)
-            if cut and cut != self._cut and self._cuts[cut] is not self._whole:
-                self._note(cut, number, call.time)
-            self._cut = cut or self._cut
-        model = model or (self.requests[-1].model if self.requests else "")
-        self.requests.append(Request(number, view, usage=call.usage, model=model, time=call.time))
+            self._note_cut(cut, number, call.time)
+        self.requests.append(Request(number, view, usage=call.usage, model=model or self.model, time=call.time))
 
     def end(self, cut: Cut | None) -> View:
-        """What the next call would send."""
+        """Return what the next call would send."""
         return self._view(cut if cut and cut[1] < len(self._items) else None, len(self._items))
 
     def _view(self, cut: Cut | None, end: int) -> View:
-        """The history up to an item, without what was cut off."""
+        """Return the history up to an item, without what was cut off."""
         length = self._starts[end]
         if cut is None:
             return View(self._whole, length)
@@ -263,16 +274,22 @@ class _TaskHistory:
             stretch = self._cuts[cut] = Stretch(View(self._whole, first), self.messages[after:])
         return View(stretch, length if stretch is self._whole else first + length - after)
 
-    def _note(self, cut: Cut, number: int, time: str) -> None:
-        """Only what was not cut off before: the range only grows."""
-        before = range(self._cut[0], self._cut[1] + 1) if self._cut else range(0)
-        items = [n for n in range(cut[0], cut[1] + 1) if n not in before]
-        gone = [message.id for n in items for message in self.messages[self._starts[n] : self._starts[n + 1]]]
-        self.compactions.append(Compaction(number, "truncation", "edit", cleared=tuple(gone), time=time))
+    def _note_cut(self, cut: Cut | None, number: int, time: str) -> None:
+        """Note a cut as a compaction of what was not cut off before: the range only grows."""
+        if cut is None:
+            return
+        if cut != self._cut and self._cuts[cut] is not self._whole:
+            before = range(self._cut[0], self._cut[1] + 1) if self._cut else range(0)
+            ids: list[str] = []
+            for n in range(cut[0], cut[1] + 1):
+                if n not in before:
+                    ids += [message.id for message in self.messages[self._starts[n] : self._starts[n + 1]]]
+            self.compactions.append(Compaction(number, "truncation", "edit", cleared=tuple(ids), time=time))
+        self._cut = cut
 
 
-def first_text(item: Mapping[str, Any]) -> str:
-    """The text that an item of the history begins with; empty where it begins otherwise."""
+def item_text(item: Mapping[str, Any]) -> str:
+    """Return the text that an item of the history begins with; empty if it begins with something else."""
     content = item.get("content")
     first = content[0] if isinstance(content, list) and content else content
     return text_of(first) or text_at(first, "text")
@@ -281,16 +298,16 @@ def first_text(item: Mapping[str, Any]) -> str:
 def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
     if not item:
         return []
-    told = item.get("role") == "user" and _RESULT.match(first_text(item)) is not None
-    read = read_messages(
+    is_result = item.get("role") == "user" and _RESULT.match(item_text(item)) is not None
+    messages = read_messages(
         text_at(item, "role"),
         item.get("content"),
         id=f"{n}",
         time=iso_time(item.get("ts")),
         summary=item.get("isSummary") is True,
-        mark="meta" if told else "",
+        mark="meta" if is_result else "",
     )
-    return [message for message in read if message.parts]
+    return [message for message in messages if message.parts]
 
 
 def _usage(item: Mapping[str, Any]) -> Usage | None:

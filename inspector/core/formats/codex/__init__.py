@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.formats.codex.reader import NAME, CodexReader
-from inspector.core.formats.codex.rollout import parent_of
+from inspector.core.formats.codex.rollout import subagent_origin
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.signs import FileSign, FileSigns
 from inspector.core.session import Session
@@ -36,7 +36,7 @@ def is_companion(head: Head, session: Session) -> bool:
     payload = _payload(first)
     if payload is None or not isinstance(first, Mapping) or first.get("type") != "session_meta" or not session.id:
         return False
-    parent, title = parent_of(payload)
+    parent, title = subagent_origin(payload)
     if payload.get("id") == session.id or not (parent or title):
         return False
     threads = {session.id, *(thread.id for thread in session.threads)}

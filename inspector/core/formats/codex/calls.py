@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
-from inspector.core.formats.codex.history import CodexHistory, by_provider, split, with_found
+from inspector.core.formats.codex.history import CodexHistory, by_provider, split_at_search, with_search_tokens
 from inspector.core.formats.reading import with_reasoning
 from inspector.core.message import Mark, Message, Part, Role, Text, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
@@ -166,12 +166,12 @@ class ModelCalls:
     def turn(self, finish: str = "") -> None:
         """The response that was open, if any, is over."""
         if self._said is not None:
-            inside, said = self._response()
+            inside, outside = self._response()
             for message in inside:
                 self._respond(message)
                 if self._open is not None:
                     self._open.view = self._standing.view()
-            for message in said:
+            for message in outside:
                 self._respond(message)
             for message in self._results:
                 self._put(message)
@@ -186,16 +186,18 @@ class ModelCalls:
 
     def summary_call(self, usage: Usage, line: int, time: str) -> None:
         """What the provider reported for the call that writes the summary of the next compaction."""
-        made = len(self._compactions) + (self._compaction is not None)
+        compaction_number = len(self._compactions) + (self._compaction is not None)
         at, model = len(self._requests), self.setting.model
-        self.side_calls.append(SideCall("compaction", "", at, made, model=model, usage=usage, line=line, time=time))
+        self.side_calls.append(
+            SideCall("compaction", "", at, compaction_number, model=model, usage=usage, line=line, time=time)
+        )
 
     def compacted(self, messages: Sequence[Message], compaction: Compaction) -> None:
         """The whole buffer is replaced. A count right before, without a response, was that of the compaction itself."""
         self.settle_before_compaction()
         self._settle_compaction()
-        known = {id(message) for message in self._standing.view()}
-        self._messages.extend(message for message in messages if id(message) not in known)
+        known_ids = {id(message) for message in self._standing.view()}
+        self._messages.extend(message for message in messages if id(message) not in known_ids)
         self._standing = CodexHistory(messages)
         self._unanswered.clear()
         self._compaction = replace(compaction, before_request=len(self._requests))
@@ -253,18 +255,18 @@ class ModelCalls:
         if call is None or call.usage is None:
             return (), (Message(name, "assistant", tuple(self._parts), "", False, "", line, time),)
         parts = with_reasoning(self._parts, call.usage.reasoning)
-        inside, rest = split(parts)
+        inside, rest = split_at_search(parts)
         if not inside:
             return (), (Message(name, "assistant", parts, "", False, "", line, time),)
         if call.unexplained is not None:
-            inside = with_found(inside, call.unexplained)
+            inside = with_search_tokens(inside, call.unexplained)
         first = Message(name, "assistant", tuple(inside), "", False, "", line, time)
         return (first,), (Message(f"{name}.2", "assistant", tuple(rest), "", False, "", line, time),) if rest else ()
 
     def _unsettled(self) -> tuple[Message, ...]:
         """The response so far, then the results."""
-        inside, said = self._response()
-        return (*inside, *said, *self._results)
+        inside, outside = self._response()
+        return (*inside, *outside, *self._results)
 
     def _respond(self, message: Message) -> None:
         self._unanswered |= {call.id: message.id for call in message.calls}

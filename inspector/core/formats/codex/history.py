@@ -52,7 +52,7 @@ class CodexHistory:
         """A complete response."""
         self._stretch.append(message)
         self._since, self._thought_before = len(self._stretch.own), self._thought
-        if tokens := found(message):
+        if tokens := search_tokens(message):
             if not self._found and self._reported is not None:
                 self._found_behind = self._reported.prompt - tokens
             self._found += tokens
@@ -91,10 +91,12 @@ class CodexHistory:
 
     def _forget_found(self) -> None:
         own, settled = self._stretch.own, self._settled.view()
-        again = {n: (one, without_found(one)) for n, one in enumerate(settled) if found(one)}
+        again = {
+            n: (message, without_search_tokens(message)) for n, message in enumerate(settled) if search_tokens(message)
+        }
         if again:
             self._settled = Stretch(settled, rewritten=again)
-        self._stretch = Stretch(self._settled.view(), list(map(without_found, own)))
+        self._stretch = Stretch(self._settled.view(), list(map(without_search_tokens, own)))
         self._found = 0
 
     def _leave_out(self) -> None:
@@ -133,35 +135,35 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", errors="replace"))
 
 
-def split(parts: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
-    """What was in the last step's prompt, and what the last step said."""
+def split_at_search(parts: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
+    """Return what was in the last step's prompt, and what the last step said."""
     after = next((n for n in range(len(parts), 0, -1) if by_provider(parts[n - 1])), 0)
     return parts[:after], parts[after:]
 
 
-def with_found(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
-    """With `tokens`, what the prompt had more than was known to be in it, on the tools that the provider ran."""
+def with_search_tokens(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
+    """Put the tokens that nothing else in the prompt accounts for on the tools that the provider ran."""
     tokens -= sum(part.tokens or 0 for part in parts if isinstance(part, Thinking))
-    ran = sum(by_provider(part) for part in parts)
-    each = max(0, tokens) // ran if ran else 0
+    count = sum(map(by_provider, parts))
+    each = max(0, tokens) // count if count else 0
     return tuple(
         replace(part, tokens=each) if isinstance(part, Opaque) and by_provider(part) else part for part in parts
     )
 
 
-def found(message: Message) -> int:
-    """Tokens of what the provider's tools found."""
+def search_tokens(message: Message) -> int:
+    """Return the tokens of what the provider's tools found."""
     return sum(part.tokens or 0 for part in message.parts if isinstance(part, Opaque) and by_provider(part))
 
 
-def without_found(message: Message) -> Message:
-    """The same message as the client sends it again: the search, not what it found."""
+def without_search_tokens(message: Message) -> Message:
+    """Return a message as the client sends it again: the search, without what it found."""
     parts = (
         replace(part, tokens=None) if isinstance(part, Opaque) and by_provider(part) else part for part in message.parts
     )
-    return replace(message, parts=tuple(parts)) if found(message) else message
+    return replace(message, parts=tuple(parts)) if search_tokens(message) else message
 
 
 def by_provider(part: Part) -> bool:
-    """A tool that the provider ran: a search of the web or of files, an interpreter."""
+    """Is it a tool that the provider ran: a search of the web or of files, an interpreter?"""
     return type(part) is Opaque and part.kind.endswith("_call")

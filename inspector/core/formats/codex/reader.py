@@ -7,7 +7,7 @@ from typing import Any
 from inspector.core.formats.codex.rollout import Rollout
 from inspector.core.formats.reading import ProblemList
 from inspector.core.prefix import Prefix
-from inspector.core.session import BEGINS_LATE, Session, Thread
+from inspector.core.session import BEGINS_LATE, Session, SideCall, Sign, Thread
 
 NAME = "codex"
 
@@ -27,9 +27,14 @@ class CodexReader:
         rollout.take(line, value)
 
     def session(self) -> Session:
-        """The session so far."""
+        """Return the session so far."""
         main = self._rollouts[""]
         rollouts = tuple(self._rollouts.values())
+        side_calls: list[SideCall] = []
+        signs: list[Sign] = []
+        for rollout in rollouts:
+            side_calls += [replace(call, thread=_name(rollout)) for call in rollout.calls.side_calls]
+            signs += [replace(sign, thread=_name(rollout)) for sign in rollout.signs]
         return Session(
             format=NAME,
             threads=tuple(_thread(rollout, rollouts) for rollout in rollouts),
@@ -37,8 +42,8 @@ class CodexReader:
             client=f"Codex {main.meta.version}".rstrip() if main.meta else "Codex",
             id=main.meta.id if main.meta else "",
             notes=_notes(main),
-            side_calls=tuple(replace(call, thread=_name(one)) for one in rollouts for call in one.calls.side_calls),
-            signs=tuple(replace(sign, thread=_name(one)) for one in rollouts for sign in one.signs),
+            side_calls=tuple(side_calls),
+            signs=tuple(signs),
         )
 
 
@@ -55,19 +60,22 @@ def _thread(rollout: Rollout, rollouts: Sequence[Rollout]) -> Thread:
 
 
 def _name(rollout: Rollout) -> str:
-    return "main" if not rollout.file else (rollout.meta.id if rollout.meta and rollout.meta.id else rollout.file)
+    if not rollout.file:
+        return "main"
+    return rollout.meta.id if rollout.meta and rollout.meta.id else rollout.file
 
 
 def _parent(rollout: Rollout, rollouts: Sequence[Rollout]) -> Rollout | None:
-    """The file of the thread that started this one; the main one where it is not here."""
+    """Return the file of the thread that started this one; the main one if it is not here."""
     if not rollout.file:
         return None
-    named = rollout.meta.parent if rollout.meta else ""
-    return next((one for one in rollouts if one.meta and named and one.meta.id == named), rollouts[0])
+    parent_id = rollout.meta.parent if rollout.meta else ""
+    by_id = (other for other in rollouts if parent_id and other.meta and other.meta.id == parent_id)
+    return next(by_id, rollouts[0])
 
 
 def _parent_call(rollout: Rollout, parent: Rollout | None) -> str:
-    """The call whose answer names this thread."""
+    """Return the call whose answer names this thread."""
     own = rollout.meta.id if rollout.meta else ""
     if parent is None or not own:
         return ""

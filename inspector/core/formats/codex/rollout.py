@@ -52,7 +52,7 @@ def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
     """Of the payload of a `session_meta` record."""
     text = object_of(payload, "base_instructions").get("text")
     forked = bool(text_of(payload.get("forked_from_id")))
-    parent, title = parent_of(payload)
+    parent, title = subagent_origin(payload)
     return SessionMeta(
         id=text_of(payload.get("id")),
         instructions=text if isinstance(text, str) else None,
@@ -84,12 +84,14 @@ def as_head(value: Any) -> Mapping[str, Any] | None:
 _BARE = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call")
 
 
-def parent_of(payload: Mapping[str, Any]) -> tuple[str, str]:
-    """(parent thread, title) of a sub-agent; ("", title) where the parent is not named; ("", "") for the user's own."""
+def subagent_origin(payload: Mapping[str, Any]) -> tuple[str, str]:
+    """Return (parent thread, title) of a sub-agent, ("", title) if the parent is not named, ("", "") for the user's
+    own.
+    """
     started: Any = object_of(payload, "source").get("subagent")
     spawn: Mapping[str, Any] = {}
     if isinstance(started, Mapping):
-        spawn = next((one for one in started.values() if isinstance(one, Mapping)), {})
+        spawn = next((value for value in started.values() if isinstance(value, Mapping)), {})
     parent = text_of(payload.get("parent_thread_id")) or text_of(spawn.get("parent_thread_id"))
     if started is None and not parent:
         return "", ""
@@ -116,24 +118,23 @@ class ReplacedHistory:
 def replaced(
     payload: Mapping[str, Any], before: Sequence[Message], prefix: str, line: int, time: str
 ) -> ReplacedHistory:
-    """The buffer that a `compacted` record leaves of `before`. O(both)."""
-    history, said = payload.get("replacement_history"), payload.get("message")
-    said = text_of(said)
+    """Return the buffer that a `compacted` record leaves of `before`. O(both)."""
+    history, summary_words = payload.get("replacement_history"), text_of(payload.get("message"))
     if not isinstance(history, list):
-        return _rebuilt(said, before, prefix, line, time)
-    read = _read(history, prefix, line, time)
-    roles = {message.role for message in read}
-    known = SameMessages(message for message in before if message.role in roles)
-    messages, kept, summary = [], 0, None
-    for message in read:
-        same = None if message.summary else known.take(message)
+        return _rebuilt(summary_words, before, prefix, line, time)
+    new = _read(history, prefix, line, time)
+    roles = {message.role for message in new}
+    earlier = SameMessages(message for message in before if message.role in roles)
+    messages, kept_count, summary = [], 0, None
+    for message in new:
+        same = None if message.summary else earlier.take(message)
         if same is not None:
             message = same
-            kept += 1
-        elif message.summary or _holds(message, said):
+            kept_count += 1
+        elif message.summary or _holds(message, summary_words):
             summary = message = replace(message, summary=True, mark="")
         messages.append(message)
-    return ReplacedHistory(tuple(messages), summary, kept)
+    return ReplacedHistory(tuple(messages), summary, kept_count)
 
 
 def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence[Message]:
@@ -147,18 +148,19 @@ def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence
     return messages
 
 
-def _holds(message: Message, said: str) -> bool:
-    return bool(said) and message.role == "user" and said in message.text
+def _holds(message: Message, words: str) -> bool:
+    return bool(words) and message.role == "user" and words in message.text
 
 
-def _rebuilt(said: str, before: Sequence[Message], prefix: str, line: int, time: str) -> ReplacedHistory:
-    """Early versions record the summary alone: instructions and what the user typed stay, the rest goes.
+def _rebuilt(words: str, before: Sequence[Message], prefix: str, line: int, time: str) -> ReplacedHistory:
+    """Rebuild the buffer for early versions, which record the summary alone.
 
-    Codex then also cut the user's messages to 20,000 tokens in all, which the file does not show.
+    Instructions and what the user typed stay, the rest goes. Codex then also cut the user's messages to 20,000 tokens
+    in all, which the file does not show.
     """
-    kept = [message for message in before if not message.summary and message.role in ("system", "user")]
-    summary = Message(f"{prefix}0", "user", (Text(said),), summary=True, line=line, time=time)
-    return ReplacedHistory((*kept, summary), summary, len(kept))
+    staying = [message for message in before if not message.summary and message.role in ("system", "user")]
+    summary = Message(f"{prefix}0", "user", (Text(words),), summary=True, line=line, time=time)
+    return ReplacedHistory((*staying, summary), summary, len(staying))
 
 
 _SENT_ALONG = ("approval_policy", "collaboration_mode", "current_date", "effort", "personality", "sandbox_policy")

@@ -168,7 +168,7 @@ class FirstLayer(ThreadLayer):
         done = bool(unit.messages) and bool(string(info, "finish")) and info.get("error") is None
         made = self.thread.compactions if done else None
         for step in unit.steps:
-            self.thread.aside("compaction", step.usage, string(info, "modelID"), time=time_of(info), made=made)
+            self.thread.aside("compaction", step.usage, string(info, "modelID"), time=time_of(info), compaction=made)
         if done:
             self._cut(info, replace(unit.messages[0], summary=True))
         self.thread.note(unit.messages[1:] if done else unit.messages)

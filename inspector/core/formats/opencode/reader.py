@@ -11,7 +11,7 @@ from inspector.core.formats.opencode.content import KINDS, string
 from inspector.core.formats.opencode.first import FirstSession
 from inspector.core.formats.opencode.second import SecondSession
 from inspector.core.formats.reading import note_shared_ids
-from inspector.core.formats.stored import StoredReader, parent_of
+from inspector.core.formats.stored import StoredReader, parent_session
 from inspector.core.identity import UniqueIds
 from inspector.core.untyped import list_of, object_of, text_at
 
@@ -97,7 +97,7 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
         notes = note_shared_ids(self._shared_ids, "messages and parts")
         if isinstance(main.about.get("revert"), dict):
             notes.append("The user has taken turns back: the next call sends what stands before them.")
-        if parent := parent_of(main.about):
+        if parent := parent_session(main.about):
             notes.append(f"This is the session of a sub-agent, started by {parent}.")
         if source := text_at(main.about, "fork_session_id"):
             notes.append(f"This session was forked from {source}.")
