@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from inspector.core.buffer import View
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
-from inspector.core.formats.gemini_cli.content import read_answer, read_usage, read_user
+from inspector.core.formats.gemini_cli.content import read_answer, read_gemini_user, read_tokens
 from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.reading import ProblemList, RecordPosition, note_shared_ids, with_reasoning
 from inspector.core.formats.signs import FileSign, FileSigns, matches
@@ -132,13 +132,13 @@ class _QwenThread(GrowingThread):
         elif kind not in ("user", "tool_result"):
             self.problems.note(where.line, f"unknown record type {kind[:40]!r}", value, self.file)
         elif subtype not in _NOT_SENT:
-            messages = read_user({"content": parts}, where)
+            messages = read_gemini_user({"content": parts}, where)
             if subtype in _FROM_CLIENT:
                 messages = [replace(message, mark="meta") for message in messages]
             self.say(messages)
 
     def _read_answer(self, value: Mapping[str, Any], parts: Sequence[Any], where: RecordPosition) -> None:
-        usage = read_usage({"tokens": _tokens_of(value.get("usageMetadata"))})
+        usage = read_tokens({"tokens": _tokens_of(value.get("usageMetadata"))})
         self.window = count_of(value.get("contextWindowSize")) or self.window
         if usage is not None or parts:
             self.call(usage, text_at(value, "model") or self.model, where.time, line=where.line)
@@ -210,7 +210,7 @@ def _history(contents: Any, where: RecordPosition) -> Iterator[Message]:
             if content.get("role") == "model":
                 yield from _answer_of(parts, place, None)
             else:
-                yield from read_user({"content": parts}, place)
+                yield from read_gemini_user({"content": parts}, place)
 
 
 def _answer_of(parts: Sequence[Any], where: RecordPosition, usage: Usage | None) -> list[Message]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.gemini_cli import FORMAT, companions, is_companion
-from inspector.core.formats.gemini_cli.chat import compare
+from inspector.core.formats.gemini_cli.chat import replace_messages
 from inspector.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Request, Session
 from inspector.core.tokens.estimators import estimator
@@ -259,7 +259,7 @@ def test_whatever_replaces_whatever(old: list[tuple[str, str, str]], new: list[t
         return list({name: Message(name, role, (Text(text),)) for name, role, text in rows}.values())  # type: ignore[arg-type]
 
     before, after = made(old), made(new)
-    change = compare(before, after)
+    change = replace_messages(before, after)
     assert [(message.role, message.parts) for message in change.messages] == [(m.role, m.parts) for m in after]
     assert len({message.id for message in change.messages}) == len(after)
     assert change.messages[: change.same] == before[: change.same]

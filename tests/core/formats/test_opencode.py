@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.core.formats.format import Reader
 from inspector.core.formats.opencode import FORMAT
-from inspector.core.formats.opencode.content import CLEARED, INTERRUPTED, QUESTION, read_usage
+from inspector.core.formats.opencode.content import CLEARED, INTERRUPTED, QUESTION, read_step_usage
 from inspector.core.message import Image, Text, Thinking, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import estimator
@@ -142,10 +142,10 @@ def test_reasoning_with_its_signature_and_tokens() -> None:
     thought = {"type": "reasoning", "text": "hm", "metadata": {"anthropic": {"signature": "SIG"}}}
     assert read(ASKED, assistant("m2", 20, 9, thought)).end.messages()[1].parts == (Thinking("hm", "SIG"),)
     tokens = {"input": 1, "output": 2, "reasoning": 5, "cache": {"read": 3, "write": 4}}
-    usage = read_usage({"tokens": tokens | {"total": 15}})
+    usage = read_step_usage({"tokens": tokens | {"total": 15}})
     assert usage
     assert (usage.prompt, usage.output, usage.reasoning) == (8, 7, 5)
-    inside = read_usage({"tokens": {**tokens, "output": 6, "total": 14}})
+    inside = read_step_usage({"tokens": {**tokens, "output": 6, "total": 14}})
     assert inside
     assert inside.output == 6
 

@@ -11,17 +11,17 @@ from typing import Any, Self
 from inspector.core.buffer import View
 from inspector.core.formats.gemini_cli.content import (
     answered,
-    calls_of,
+    call_records,
     read_answer,
+    read_gemini_user,
     read_results,
-    read_usage,
-    read_user,
+    read_tokens,
 )
 from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.reading import ProblemList, RecordPosition
 from inspector.core.identity import SameMessages, UniqueIds
 from inspector.core.message import Message, Part, Role, Text, Thinking
-from inspector.core.session import Compaction
+from inspector.core.session import Compaction, CompactionKind
 from inspector.core.untyped import objects_of, text_at
 
 _SNAPSHOT = "<state_snapshot>"
@@ -29,76 +29,91 @@ _SNAPSHOT = "<state_snapshot>"
 
 @dataclass(frozen=True, slots=True)
 class ReplacedMessages:
-    """What became of a history."""
+    """A history that replaced another."""
 
     messages: list[Message]
-    """The new one; what was there before is the same object."""
+    """The new one; messages of the old one are the same objects."""
     same: int
-    """So many of the old ones still stand at the beginning."""
+    """Messages at the beginning that both have."""
     kept: int
-    """So many of the old ones stand in it word for word."""
+    """Messages of the old one that are in it word for word."""
     summary: Message | None = None
     changed: tuple[str, ...] = ()
     """Ids of messages that say something else than before."""
     lost: tuple[str, ...] = ()
-    """Ids of those that are gone from before something that stays."""
+    """Ids of messages that were removed before one that stays."""
+
+    @property
+    def kind(self) -> CompactionKind:
+        """What kind of compaction it is."""
+        if self.summary:
+            return "summary"
+        return "edit" if self.lost else "micro"
 
 
-def compare(old: Sequence[Message], new: Sequence[Message]) -> ReplacedMessages:
-    """O(both)."""
-    same = _beginning(old, new)
-    names, rest = {message.id for message in new}, old[same:]
-    known = SameMessages((message for message in rest if message.id not in names), thoughts=False)
-    named = {message.id: message for message in rest if message.id in names}
-    summarises = _summarises(new, same, named)
-    found, changed, summary = list(old[:same]), [], None
+def replace_messages(old: Sequence[Message], new: Sequence[Message]) -> ReplacedMessages:
+    """Find the messages of the old history in a new one. O(both)."""
+    same = _count_same(old, new)
+    new_ids, rest = {message.id for message in new}, old[same:]
+    by_content = SameMessages((message for message in rest if message.id not in new_ids), thoughts=False)
+    by_id = {message.id: message for message in rest if message.id in new_ids}
+    summary_at = _find_summary(new, same, by_id)
+    messages, changed, summary = list(old[:same]), [], None
     for at, message in enumerate(new[same:], same):
-        former = named.get(message.id) or known.take(message)
-        if at == summarises and (former is None or former.summary):
+        former = by_id.get(message.id) or by_content.take(message)
+        if at == summary_at and (former is None or former.summary):
             summary = message = replace(message, summary=True)
-        elif former is not None and (former.id != message.id or _said(former) == _said(message)):
+        elif former is not None and (former.id != message.id or _content(former) == _content(message)):
             message = former
         elif former is not None:
             message = replace(message, mark="placeholder") if message.role == "tool" else message
             changed.append(message.id)
-        found.append(message)
-    stays = {id(message) for message in found}
-    kept = sum(id(message) in stays for message in old)
-    lost = () if summary is not None else _lost(old, {message.id for message in found})
-    return ReplacedMessages(found, same, kept, summary if old else None, tuple(changed), lost)
+        messages.append(message)
+    objects = {id(message) for message in messages}
+    kept_count = sum(id(message) in objects for message in old)
+    lost = () if summary is not None else _lost(old, {message.id for message in messages})
+    return ReplacedMessages(messages, same, kept_count, summary if old else None, tuple(changed), lost)
 
 
-def _beginning(old: Sequence[Message], new: Sequence[Message]) -> int:
+def _count_same(old: Sequence[Message], new: Sequence[Message]) -> int:
+    """Count the messages at the beginning that have the same id and say the same."""
     same = 0
     for before, after in zip(old, new, strict=False):
-        if before.id != after.id or _said(before) != _said(after):
+        if before.id != after.id or _content(before) != _content(after):
             break
         same += 1
     return same
 
 
-def _said(message: Message) -> tuple[Role, list[Part]]:
-    """What a message says, but for the thoughts: a list may leave them out."""
+def _content(message: Message) -> tuple[Role, list[Part]]:
+    """Return what a message says, without the thoughts: a list may leave them out."""
     return message.role, [part for part in message.parts if type(part) is not Thinking]
 
 
-def _summarises(new: Sequence[Message], same: int, named: dict[str, Message]) -> int:
-    """Where the summary stands, if there is one: after nothing but what the client says at the beginning."""
+def _find_summary(new: Sequence[Message], same: int, by_id: dict[str, Message]) -> int:
+    """Return the place of the summary, which only words of the client's precede; -1 if there is none."""
     at = 0
     while at < len(new) and new[at].mark == "meta":
         at += 1
-    if at < same or at >= len(new) or new[at].role != "user" or new[at].id in named:
+    if at < same or at >= len(new):
         return -1
-    if not all(isinstance(part, Text) for part in new[at].parts):
+    message, following = new[at], new[at + 1 : at + 2]
+    is_plain = message.role == "user" and all(isinstance(part, Text) for part in message.parts)
+    if not is_plain or message.id in by_id:
         return -1
-    thanked = at + 1 < len(new) and new[at + 1].role == "assistant" and not new[at + 1].calls
-    return at if _SNAPSHOT in new[at].text or (thanked and new[at + 1].id not in named) else -1
+    is_acknowledged = any(_is_acknowledgement(answer) and answer.id not in by_id for answer in following)
+    return at if _SNAPSHOT in message.text or is_acknowledged else -1
 
 
-def _lost(old: Sequence[Message], names: set[str]) -> tuple[str, ...]:
-    """What is missing before the last message that stays; after it a turn was taken back, which is no loss."""
-    last = max((n for n, message in enumerate(old) if message.id in names), default=-1)
-    return tuple(message.id for message in old[:last] if message.id not in names)
+def _is_acknowledgement(message: Message) -> bool:
+    """Is it an answer without calls, with which the client has the model confirm the summary?"""
+    return message.role == "assistant" and not message.calls
+
+
+def _lost(old: Sequence[Message], ids: set[str]) -> tuple[str, ...]:
+    """Return what is missing before the last message that stays; after it a turn was taken back, which is no loss."""
+    last = max((n for n, message in enumerate(old) if message.id in ids), default=-1)
+    return tuple(message.id for message in old[:last] if message.id not in ids)
 
 
 _SHOWN = ("info", "warning", "error")
@@ -145,9 +160,9 @@ class Chat(GrowingThread):
 
     def note(self, messages: Iterable[Message]) -> Sequence[Message]:
         """A message that is told again is noted once."""
-        told = list(messages)
-        super().note(message for message in told if message.id not in self._ids)
-        return told
+        listed = list(messages)
+        super().note(message for message in listed if message.id not in self._ids)
+        return listed
 
     def is_empty(self) -> bool:
         """Has nothing come?"""
@@ -173,10 +188,10 @@ class Chat(GrowingThread):
             self._open.value = value
         elif where.id in self._starts:
             self._settle(_NOBODY)
-            self._tell_anew(value, where)
+            self._rewrite(value, where)
         elif kind == "user":
             self._settle(answered(value))
-            self._put(where.id, read_user(value, where))
+            self._put(where.id, read_gemini_user(value, where))
             self._answers = True
         else:
             self._settle(_NOBODY)
@@ -195,37 +210,38 @@ class Chat(GrowingThread):
             self._names[key] = self._claimed.claim(where.id)
         return where._replace(id=self._names[key])
 
-    def _settle(self, told: frozenset[str] | None) -> None:
-        """The last message is complete. `told`: the calls that the next one answers; None = all that is to be told."""
+    def _settle(self, answered_calls: frozenset[str] | None) -> None:
+        """Note that the last message is complete.
+
+        `answered_calls` are the calls that the next one answers; None if no answers come at all.
+        """
         if self._open is None:
             return
         opened, self._open = self._open, None
         value, where = opened.value, opened.where
-        model, usage = text_at(value, "model"), read_usage(value)
-        said = bool(value.get("content") or value.get("thoughts"))
-        if usage is not None or (
-            model and (said or opened.begins)
-        ):  # calls of tools alone belong to the message before
+        model, usage = text_at(value, "model"), read_tokens(value)
+        has_words = bool(value.get("content") or value.get("thoughts"))
+        is_call = bool(model) and (has_words or opened.begins)  # tool calls alone belong to the message before
+        if usage is not None or is_call:
             self.call(usage, model or self.model, where.time, line=where.line, sent=opened.view)
             self._called.add(where.id)
         self._note_value(value)
-        self._put(where.id, _drafts(value, where, told))
+        self._put(where.id, _drafts(value, where, answered_calls))
         self._answers = False
 
     def _note_value(self, value: Mapping[str, Any]) -> None:
         self.model = text_at(value, "model") or self.model
-        self.spawned |= {
-            text_at(call, "agentId"): text_at(call, "id")
-            for call in calls_of(value)
-            if isinstance(call.get("agentId"), str) and isinstance(call.get("id"), str)
-        }
+        for call in call_records(value):
+            agent_id, call_id = call.get("agentId"), call.get("id")
+            if isinstance(agent_id, str) and isinstance(call_id, str):
+                self.spawned[agent_id] = call_id
 
     def _put(self, name: str, messages: Sequence[Message]) -> None:
         self._starts[name] = len(self.view())
         self.say(messages)
 
-    def _tell_anew(self, value: Mapping[str, Any], where: RecordPosition) -> None:
-        """A message that does not stand last was completed or corrected."""
+    def _rewrite(self, value: Mapping[str, Any], where: RecordPosition) -> None:
+        """Take a message before the last one that was completed or corrected."""
         view = self.view()
         names = list(self._starts)
         at = names.index(where.id)
@@ -238,10 +254,10 @@ class Chat(GrowingThread):
         tail = view.tail(start)
         before, after = tail[: end - start], tail[end - start :]
         if value.get("type") == "user":
-            messages = read_user(value, where)
+            messages = read_gemini_user(value, where)
         else:
-            told = frozenset(message.result.call_id for message in after if message.result is not None)
-            messages = _drafts(value, where, told)
+            calls = frozenset(message.result.call_id for message in after if message.result is not None)
+            messages = _drafts(value, where, calls)
             self._note_value(value)
         if [message.parts for message in messages] == [message.parts for message in before]:
             return
@@ -252,44 +268,43 @@ class Chat(GrowingThread):
             self._starts[name] += len(messages) - len(before)
 
     def rewind(self, name: str) -> None:
-        """Back to just before a message; to the beginning, where it is not known."""
+        """Go back to just before a message, or to the beginning if it is not known."""
         self._settle(None)
         names = list(self._starts)
         at = names.index(name) if name in self._starts else 0
         self.cut(self._starts[names[at]] if names else 0)
-        for gone in names[at:]:
-            del self._starts[gone]
+        for removed in names[at:]:
+            del self._starts[removed]
         self._answers = True
 
     def replace(self, line: int, listed: Sequence[Any]) -> None:
-        """The whole history is another one from now on. O(both)."""
+        """Replace the whole history. O(both)."""
         self._settle(None)
         values = [value for value in objects_of(listed) if value.get("type") in ("user", "gemini")]
         starts, new = _laid(line, values)
-        change = compare(self.view().messages(), new)
+        change = replace_messages(self.view().messages(), new)
         self.note(change.messages)
         self.become(change.messages, change.same)
         self._starts = starts
-        self._add_untold(values, starts, line)
+        self._add_unrecorded(values, starts, line)
         if change.summary or change.changed or change.lost:
-            self.compacted(
-                Compaction(
-                    before_request=0,
-                    trigger="",
-                    kind="summary" if change.summary else "edit" if change.lost else "micro",
-                    summary=change.summary,
-                    kept=change.kept,
-                    cleared=() if change.summary else (*change.changed, *change.lost),
-                    line=line,
-                    time=change.summary.time if change.summary else "",
-                )
+            compaction = Compaction(
+                before_request=0,
+                trigger="",
+                kind=change.kind,
+                summary=change.summary,
+                kept=change.kept,
+                cleared=() if change.summary else (*change.changed, *change.lost),
+                line=line,
+                time=change.summary.time if change.summary else "",
             )
+            self.compacted(compaction)
         self._answers = not values or values[-1].get("type") == "user"
 
-    def _add_untold(self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int) -> None:
-        """Calls that the file tells in the list only: what came before is not in it."""
+    def _add_unrecorded(self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int) -> None:
+        """Add calls that the file records in the list only: what came before is not in it."""
         for value, start in zip(values, starts.values(), strict=True):
-            name, usage = value.get("id"), read_usage(value)
+            name, usage = value.get("id"), read_tokens(value)
             if value.get("type") == "gemini" and usage and isinstance(name, str) and name not in self._called:
                 self._called.add(name)
                 self._note_value(value)
@@ -301,24 +316,24 @@ def _position(value: Mapping[str, Any], line: int, n: int) -> RecordPosition:
     return RecordPosition(text_at(value, "id") or f"L{line}.{n}", line, str(value.get("timestamp") or ""))
 
 
-def _drafts(value: Mapping[str, Any], where: RecordPosition, told: frozenset[str] | None) -> list[Message]:
+def _drafts(value: Mapping[str, Any], where: RecordPosition, answered_calls: frozenset[str] | None) -> list[Message]:
     answer = read_answer(value, where)
-    results = [] if told is None else read_results(value, where, told)
+    results = [] if answered_calls is None else read_results(value, where, answered_calls)
     return [answer, *results] if answer.parts else results
 
 
 def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], list[Message]]:
-    """The messages of a list, and where each record begins. Answers that another record holds are left to it."""
-    told = frozenset[str]().union(*(answered(value) for value in values if value.get("type") == "user"))
+    """Return where each record of a list begins, and its messages. Answers that another record holds are left to it."""
+    answered_calls = frozenset[str]().union(*(answered(value) for value in values if value.get("type") == "user"))
     starts: dict[str, int] = {}
-    found: list[Message] = []
+    messages: list[Message] = []
     for n, value in enumerate(values):
         where = _position(value, line, n)
         if where.id in starts:
             where = where._replace(id=f"{where.id}@{n}")
-        starts[where.id] = len(found)
+        starts[where.id] = len(messages)
         if value.get("type") == "user":
-            found += read_user(value, where)
+            messages += read_gemini_user(value, where)
         else:
-            found += _drafts(value, where, None if n + 1 == len(values) else told)
-    return starts, found
+            messages += _drafts(value, where, None if n + 1 == len(values) else answered_calls)
+    return starts, messages

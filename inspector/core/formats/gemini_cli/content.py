@@ -5,6 +5,7 @@ headlines that are shown to the user and never sent again, so they weigh nothing
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from inspector.core.formats.reading import RecordPosition
@@ -16,8 +17,8 @@ from inspector.core.usage import Usage, is_absurd
 _BY_CLIENT = ("<session_context>", "<hook_context>")
 
 
-def read_user(value: Mapping[str, Any], where: RecordPosition) -> list[Message]:
-    """What the user said and the tools answered, in order."""
+def read_gemini_user(value: Mapping[str, Any], where: RecordPosition) -> list[Message]:
+    """Return what the user said and the tools answered, in order."""
     runs: list[list[Part]] = []
     for block in _listed(value.get("content")):
         parts = _read_block(block)
@@ -35,60 +36,56 @@ def _is_answer(run: Sequence[Part]) -> bool:
 
 
 def _messages(runs: Sequence[Sequence[Part]], where: RecordPosition) -> list[Message]:
-    found: list[Message] = []
+    messages: list[Message] = []
     together = where.id if len(runs) > 1 else ""
     for n, run in enumerate(runs):
         role: Role = "tool" if _is_answer(run) else "user"
         first = run[0]
         mark: Mark = "meta" if isinstance(first, Text) and first.text.startswith(_BY_CLIENT) else ""
         name = f"{where.id}.{n}" if n else where.id
-        found.append(Message(name, role, tuple(run), together, False, mark, where.line, where.time))
-    return found
+        messages.append(Message(name, role, tuple(run), together, False, mark, where.line, where.time))
+    return messages
 
 
 def read_answer(value: Mapping[str, Any], where: RecordPosition) -> Message:
-    """A message of the model: its thoughts, texts and calls. It may have no parts."""
+    """Return a message of the model: its thoughts, texts and calls. It may have no parts."""
     parts: list[Part] = [*_thoughts(value.get("thoughts"))]
     for block in _listed(value.get("content")):
         parts += _read_block(block)
-    called = {part.id for part in parts if isinstance(part, ToolCall)}
-    for call in calls_of(value):
-        if text_of(call.get("id")) not in called:
+    known_ids = {part.id for part in parts if isinstance(part, ToolCall)}
+    for call in call_records(value):
+        if text_of(call.get("id")) not in known_ids:
             parts.append(ToolCall(text_of(call.get("id")), text_of(call.get("name")), _arguments(call)))
     return Message(where.id, "assistant", tuple(parts), line=where.line, time=where.time)
 
 
-def read_results(value: Mapping[str, Any], where: RecordPosition, told: frozenset[str]) -> list[Message]:
-    """The answers that stand with the calls themselves, but for those of the calls `told` in other records."""
-    blocks = [
-        block
-        for call in calls_of(value)
-        if text_of(call.get("id")) not in told
-        for block in _listed(call.get("result"))
-    ]  # fmt: skip
-    found = read_user({"content": blocks}, RecordPosition(f"{where.id}.r", where.line, where.time))
-    return [message for message in found if message.role == "tool"]
+def read_results(value: Mapping[str, Any], where: RecordPosition, answered_calls: frozenset[str]) -> list[Message]:
+    """Return the answers that are recorded with the calls, without those that other records hold."""
+    blocks: list[Any] = []
+    for call in call_records(value):
+        if text_of(call.get("id")) not in answered_calls:
+            blocks += _listed(call.get("result"))
+    messages = read_gemini_user({"content": blocks}, RecordPosition(f"{where.id}.r", where.line, where.time))
+    return [message for message in messages if message.role == "tool"]
 
 
 def answered(value: Mapping[str, Any]) -> frozenset[str]:
-    """The calls that a message of the user's side answers."""
-    found = (part for block in _listed(value.get("content")) for part in _read_block(block))
-    return frozenset(part.call_id for part in found if isinstance(part, ToolResult))
+    """Return the calls that a message of the user's side answers."""
+    parts = chain.from_iterable(_read_block(block) for block in _listed(value.get("content")))
+    return frozenset(part.call_id for part in parts if isinstance(part, ToolResult))
 
 
-def calls_of(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The client's records of tool calls."""
+def call_records(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the client's records of tool calls."""
     return [call for call in _listed(value.get("toolCalls")) if isinstance(call, dict)]
 
 
 def _thoughts(thoughts: Any) -> Iterator[Thinking]:
     for thought in thoughts if isinstance(thoughts, list) else ():
         if isinstance(thought, dict):
-            said = "\n".join(
-                filter(None, (text_of(thought.get("subject")), text_of(thought.get("description")).strip()))
-            )
-            if said:
-                yield Thinking(said, "", 0)
+            subject, description = text_of(thought.get("subject")), text_of(thought.get("description")).strip()
+            if text := "\n".join(filter(None, (subject, description))):
+                yield Thinking(text, "", 0)
 
 
 def _listed(content: Any) -> Sequence[Any]:
@@ -115,14 +112,21 @@ def _read_block(block: Any) -> list[Part]:
 
 
 def _result(answer: Mapping[str, Any]) -> list[Part]:
-    told = answer.get("response")
-    failed = isinstance(told, dict) and "error" in told and "output" not in told
-    if isinstance(told, dict) and len(told) == 1 and isinstance(only := next(iter(told.values())), str):
-        said = only
-    else:
-        said = told if isinstance(told, str) else "" if told is None else dumps(told)
+    response = answer.get("response")
+    is_failed = isinstance(response, dict) and "error" in response and "output" not in response
     images = [part for block in _listed(answer.get("parts")) for part in _read_block(block)]
-    return [ToolResult(text_of(answer.get("id")) or text_of(answer.get("name")), said, failed), *images]
+    call_id = text_of(answer.get("id")) or text_of(answer.get("name"))
+    return [ToolResult(call_id, _response_text(response), is_failed), *images]
+
+
+def _response_text(response: Any) -> str:
+    """Return the only text of a response, else all of it as JSON."""
+    if isinstance(response, dict) and len(response) == 1:
+        (only,) = response.values()
+        return only if isinstance(only, str) else dumps(response)
+    if response is None:
+        return ""
+    return response if isinstance(response, str) else dumps(response)
 
 
 def _media(kind: str, data: Mapping[str, Any]) -> Part:
@@ -141,10 +145,10 @@ def _arguments(call: Mapping[str, Any]) -> Any:
     return {} if arguments is None else arguments
 
 
-def read_usage(value: Mapping[str, Any]) -> Usage | None:
-    """What was reported for the call that made a message; None where nothing was (absent, or all zero).
+def read_tokens(value: Mapping[str, Any]) -> Usage | None:
+    """Return what was reported for the call that made a message; None if nothing was (absent, or all zero).
 
-    `input` includes what came from the cache; `tool` is what tools of the provider's own read besides.
+    `input` includes what came from the cache; `tool` is what the provider's own tools read besides.
     """
     tokens = value.get("tokens")
     if not isinstance(tokens, dict) or is_absurd(tokens):

@@ -49,7 +49,7 @@ class GeminiReader:
     def _begin(self, chat: Chat, line: int, value: Mapping[str, Any]) -> None:
         """The header; in an older file the messages stand in it."""
         messages = value.get("messages")
-        chat.header |= {key: told for key, told in value.items() if key != "messages"}
+        chat.header |= {key: field for key, field in value.items() if key != "messages"}
         for n, message in enumerate(messages if isinstance(messages, list) else ()):
             if isinstance(message, dict):
                 chat.take(line, message, n)
@@ -57,7 +57,7 @@ class GeminiReader:
                 self._problems.note(line, "not a message of a session", message, chat.file)
 
     def _patch(self, chat: Chat, line: int, patch: Mapping[str, Any]) -> None:
-        chat.header |= {key: told for key, told in patch.items() if key != "messages"}
+        chat.header |= {key: field for key, field in patch.items() if key != "messages"}
         if isinstance(messages := patch.get("messages"), list):
             chat.replace(line, messages)
 
@@ -83,7 +83,7 @@ class GeminiReader:
 
 
 def _thread(chat: Chat, spawned: Mapping[str, str]) -> Thread:
-    one = chat.so_far()
-    one.id, one.parent = text_at(chat.header, "sessionId") or chat.file, "main"
-    one.parent_call = spawned.get(one.id, "")
-    return one.thread()
+    copied = chat.so_far()
+    copied.id, copied.parent = text_at(chat.header, "sessionId") or chat.file, "main"
+    copied.parent_call = spawned.get(copied.id, "")
+    return copied.thread()

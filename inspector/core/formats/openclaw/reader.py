@@ -50,8 +50,8 @@ class OpenClawReader(PiReader):
         if is_row(value):
             row = object_of(value, "row")
             if value["table"] == _DATABASE:
-                told = objects_of(row.get("held"))
-                self._held = tuple(HeldSession(text_at(one, "id"), text_at(one, "title")) for one in told)
+                rows = objects_of(row.get("held"))
+                self._held = tuple(HeldSession(text_at(row, "id"), text_at(row, "title")) for row in rows)
             elif "event_json" in row:
                 super().feed(1 + count_of(row.get("seq")), row["event_json"])
         elif not file:

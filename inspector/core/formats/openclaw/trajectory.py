@@ -65,8 +65,8 @@ class TrajectoryReader:
         messages = data.get("messages")
         self._stubbed = not isinstance(messages, list)
         if isinstance(messages, list):
-            asked = {"role": "user", "content": [{"type": "text", "text": text_of(data.get("prompt"))}]}
-            stand, answers = [*messages, asked] if data.get("prompt") else messages, sum(map(_is_answer, messages))
+            question = {"role": "user", "content": [{"type": "text", "text": text_of(data.get("prompt"))}]}
+            stand, answers = [*messages, question] if data.get("prompt") else messages, sum(map(_is_answer, messages))
             self._lay(without_stale(stand, answers, _is_answer), where)
             self._run = answers, self._thread.view()
 
@@ -132,8 +132,8 @@ class TrajectoryReader:
         if summary is None:
             return None
         old = {message.id for message in self._laid}
-        kept = same + sum(message.id in old for message in new)
-        return Compaction(0, "", summary=summary, kept=kept, line=where.line, time=where.time)
+        kept_count = same + sum(message.id in old for message in new)
+        return Compaction(0, "", summary=summary, kept=kept_count, line=where.line, time=where.time)
 
     def session(self) -> Session:
         """The session so far."""
@@ -149,10 +149,10 @@ class TrajectoryReader:
     def _notes(self) -> list[str]:
         if not self._stubs:
             return []
-        told = f"; their calls reported {self._hidden:,} tokens in" if self._hidden else ""
+        reported = f"; their calls reported {self._hidden:,} tokens in" if self._hidden else ""
         return [
             f"{self._stubs:,} of {self._runs:,} runs end in stubs: OpenClaw leaves out events above its limit. "
-            f"What they sent is not in this file{told}."
+            f"What they sent is not in this file{reported}."
         ]
 
 

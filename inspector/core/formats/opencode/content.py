@@ -11,7 +11,7 @@ from typing import Any
 from inspector.core.formats.reading import iso_time, with_reasoning
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import list_of, object_of
+from inspector.core.untyped import list_of, object_of, text_under
 from inspector.core.usage import Usage, is_absurd
 
 CLEARED = "[Old tool result content cleared]"
@@ -27,26 +27,26 @@ KINDS = frozenset((*_SILENT, *SENT))
 
 @dataclass(frozen=True, slots=True)
 class ModelStep:
-    """One model call: how many messages of its stored message stand before its answer, and what was reported."""
+    """One model call: how many messages of its stored message come before its answer, and what was reported."""
 
     before: int
     usage: Usage | None
     finish: str
     begun: int = 0
-    """In ms since 1970, as the next two; 0 where it is not told."""
+    """In ms since 1970, as the next two; 0 if it is not recorded."""
     first: int = 0
-    """When something of the answer was there."""
+    """When the first part of the answer came."""
     ended: int = 0
-    """When all of it was: its tools come after that."""
+    """When all of it was there: its tools come after that."""
 
     @property
     def first_byte_ms(self) -> float | None:
-        """From its begin."""
+        """From the beginning of the call to the first part of its answer."""
         return float(self.first - self.begun) if 0 < self.begun <= self.first else None
 
     @property
     def elapsed_ms(self) -> float | None:
-        """From its begin to its end."""
+        """From the beginning of the call to its end."""
         return float(self.ended - self.begun) if 0 < self.begun <= self.ended else None
 
 
@@ -65,30 +65,44 @@ class MessageUnit:
     """The part of a user's message that asks for a compaction."""
 
 
-def read_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> MessageUnit:
-    """A message of the user, or one that the client wrote in the user's name."""
-    found: list[Part] = []
-    typed = False
+def read_opencode_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> MessageUnit:
+    """Read a message of the user, or one that the client wrote in the user's name."""
+    content: list[Part] = []
+    is_typed = False
     for part in parts:
-        kind = part.get("type")
-        if kind == "text" and part.get("ignored") is not True and (text := string(part, "text")):
-            found.append(Text(text))
-            typed = typed or part.get("synthetic") is not True
-        elif kind == "file" and part.get("mime") not in _PLAIN:
-            found.append(_file(part))
-            typed = True
-        elif kind == "compaction":
-            found.append(Text(QUESTION))
-        elif kind == "subtask":
-            found.append(Text(BY_USER))
-    mark: Mark = "" if typed else "meta"
-    message = Message(string(info, "id"), "user", tuple(found), mark=mark, time=time_of(info))
-    asked = [part for part in parts if part.get("type") == "compaction"]
-    return MessageUnit(info, (message,) if found else (), marker=asked[-1] if asked else {})
+        read = _read_user_part(part)
+        if read is not None:
+            content.append(read)
+            is_typed = is_typed or _is_typed(part)
+    mark: Mark = "" if is_typed else "meta"
+    message = Message(string(info, "id"), "user", tuple(content), mark=mark, time=time_of(info))
+    markers = [part for part in parts if part.get("type") == "compaction"]
+    return MessageUnit(info, (message,) if content else (), marker=markers[-1] if markers else {})
+
+
+def _read_user_part(part: Mapping[str, Any]) -> Part | None:
+    """Read a part as it is sent; None if it is not."""
+    match part.get("type"):
+        case "text":
+            text = string(part, "text")
+            return Text(text) if text and part.get("ignored") is not True else None
+        case "file":
+            return _file(part) if part.get("mime") not in _PLAIN else None
+        case "compaction":
+            return Text(QUESTION)
+        case "subtask":
+            return Text(BY_USER)
+    return None
+
+
+def _is_typed(part: Mapping[str, Any]) -> bool:
+    """Does a part come from the user, not from the client?"""
+    kind = part.get("type")
+    return kind == "file" or (kind == "text" and part.get("synthetic") is not True)
 
 
 def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool) -> MessageUnit:
-    """An answer. In the last message of a session a tool may still run: its call has no answer yet."""
+    """Read an answer. In the last message of a session a tool may still run: its call has no answer yet."""
     messages: list[Message] = []
     steps: list[ModelStep] = []
     pruned: list[tuple[int, str]] = []
@@ -117,14 +131,14 @@ def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
 
 
 def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int, *, is_last: bool) -> ModelStep | None:
-    """The call of a step; None where the model was not called (a command of the user), or refused."""
-    end = next((part for part in reversed(run) if part.get("type") == "step-finish"), None)
-    usage = read_usage(end) if end else None
-    if usage is None and is_last:
-        usage = read_usage(info)
-    finish = (string(end, "reason") if end else "") or (string(info, "finish") if is_last else "")
-    begun = any(part.get("type") == "step-start" for part in run)
-    if usage is None and not finish and (not begun or info.get("error") is not None):
+    """Return the call of a step; None if the model was not called (a command of the user), or refused."""
+    end: Mapping[str, Any] = next((part for part in reversed(run) if part.get("type") == "step-finish"), {})
+    sources = (end, info) if is_last else (end,)
+    usage = next((usage for source in sources if (usage := read_step_usage(source)) is not None), None)
+    finish = string(end, "reason") or (string(info, "finish") if is_last else "")
+    is_begun = any(part.get("type") == "step-start" for part in run)
+    is_refused = info.get("error") is not None
+    if usage is None and not finish and (not is_begun or is_refused):
         return None
     return ModelStep(before, usage, finish)
 
@@ -132,22 +146,22 @@ def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int
 def _timed(
     step: ModelStep, info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], former: Sequence[Mapping[str, Any]]
 ) -> ModelStep:
-    """With its times, as its parts tell them: it begins when all before it is done, and ends where its tools begin."""
+    """Return a step with its times: it begins when all before it is done, and ends when its tools begin."""
     own, states = _times(run), [object_of(part, "state") for part in run if part.get("type") == "tool"]
-    tools = [begun for state in states if (begun := _count(object_of(state, "time"), "start"))]
-    done = [end for part in former for end in (_end(part), _end(object_of(part, "state"))) if end]
-    begun = max(done, default=0) if former else created(info)
-    first = min([*(start for start, _ in own), *tools], default=0)
-    ended = max([*(end for _, end in own), *tools], default=0)
+    tool_starts = [start for state in states if (start := _count(object_of(state, "time"), "start"))]
+    former_ends = [max(_end(part), _end(object_of(part, "state"))) for part in former]
+    begun = max(former_ends) if former else created(info)
+    first = min([*(start for start, _ in own), *tool_starts], default=0)
+    ended = max([*(end for _, end in own), *tool_starts], default=0)
     if not ended and not states and not former:
         ended = _count(object_of(info, "time"), "completed")
     return replace(step, begun=begun, first=first, ended=ended)
 
 
 def _times(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:
-    """Begin and end of what was said and thought."""
-    told = (object_of(part, "time") for part in run if part.get("type") in ("text", "reasoning"))
-    return [(start, max(start, _count(time, "end"))) for time in told if (start := _count(time, "start"))]
+    """Return begin and end of texts and thoughts."""
+    times = (object_of(part, "time") for part in run if part.get("type") in ("text", "reasoning"))
+    return [(start, max(start, _count(time, "end"))) for time in times if (start := _count(time, "start"))]
 
 
 def _end(value: Mapping[str, Any]) -> int:
@@ -165,34 +179,37 @@ def _is_sent(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> boo
 def _laid(
     info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], n: int, usage: Usage | None, last: bool
 ) -> list[Message]:
-    """The answer of a step, and those of its tools."""
+    """Return the answer of a step, and those of its tools."""
     name, time = string(info, "id") + (f".{n}" if n else ""), time_of(info)
-    said: list[Part] = []
-    results: list[Message] = []
-    tools = sum(part.get("type") == "tool" for part in run)
-    together = f"{name} tools" if tools > 1 else ""
-    for part in run:
-        kind = part.get("type")
-        if kind == "text" and (text := string(part, "text")):
-            said.append(Text(text))
-        elif kind == "reasoning":
-            text, signature = string(part, "text"), signature_in(object_of(part, "metadata"))
-            if text or signature:
-                said.append(Thinking(text, signature))
-        elif kind == "tool":
-            state = object_of(part, "state")
-            said.append(ToolCall(string(part, "callID"), string(part, "tool"), state.get("input", {})))
-            if answer := _answer(part, state, last):
-                results.append(Message(string(part, "id"), "tool", answer, together, time=time))
-    parts = with_reasoning(said, usage.reasoning) if usage and usage.reasoning else tuple(said)
+    content = [part for part in map(_read_answer_part, run) if part is not None]
+    tools = [part for part in run if part.get("type") == "tool"]
+    together = f"{name} tools" if len(tools) > 1 else ""
+    answers = [(string(tool, "id"), _answer(tool, object_of(tool, "state"), last)) for tool in tools]
+    results = [Message(result_id, "tool", answer, together, time=time) for result_id, answer in answers if answer]
+    parts = with_reasoning(content, usage.reasoning) if usage and usage.reasoning else tuple(content)
     return [Message(name, "assistant", parts, time=time), *results] if parts else []
 
 
+def _read_answer_part(part: Mapping[str, Any]) -> Part | None:
+    """Read a part of an answer; None if it is not sent."""
+    match part.get("type"):
+        case "text":
+            text = string(part, "text")
+            return Text(text) if text else None
+        case "reasoning":
+            text, signature = string(part, "text"), signature_in(object_of(part, "metadata"))
+            return Thinking(text, signature) if text or signature else None
+        case "tool":
+            arguments = object_of(part, "state").get("input", {})
+            return ToolCall(string(part, "callID"), string(part, "tool"), arguments)
+    return None
+
+
 def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tuple[Part, ...]:
-    """What came back from a tool; nothing while it runs."""
+    """Return what came back from a tool; nothing while it runs."""
     call, status = string(part, "callID"), state.get("status")
     if status == "completed":
-        files = [_file(one) for one in list_of(state.get("attachments")) if isinstance(one, dict)]
+        files = [_file(file) for file in list_of(state.get("attachments")) if isinstance(file, dict)]
         return (ToolResult(call, string(state, "output")), *files)
     if status == "error":
         about = object_of(state, "metadata")
@@ -202,21 +219,21 @@ def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tu
     return () if last else (ToolResult(call, INTERRUPTED, True),)
 
 
-def cleared(message: Message) -> Message:
-    """The answer of a tool as it is sent after pruning: its images are gone, too."""
+def cleared_result(message: Message) -> Message:
+    """Return the answer of a tool as it is sent after pruning: without its images, too."""
     result = message.result
     part = ToolResult(result.call_id if result else "", CLEARED, result.is_error if result else False)
     return replace(message, parts=(part,), mark="placeholder")
 
 
 def _pruned(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, str]]:
-    found = []
+    pruned = []
     for part in run:
         state = object_of(part, "state") if part.get("type") == "tool" else {}
         when = object_of(state, "time").get("compacted")
         if state.get("status") == "completed" and isinstance(when, int | float) and -1 < when < 1 << 53:
-            found.append((int(when), string(part, "id")))
-    return found
+            pruned.append((int(when), string(part, "id")))
+    return pruned
 
 
 def _file(part: Mapping[str, Any]) -> Part:
@@ -232,18 +249,19 @@ def file_part(mime: str, url: str, part: Mapping[str, Any]) -> Part:
 
 
 def signature_in(metadata: Mapping[str, Any]) -> str:
-    """What only the provider can read: whichever provider it is, in whichever word."""
+    """Return what only the provider can read, under the key of any provider."""
     for about in metadata.values():
-        for key in ("signature", "reasoningEncryptedContent", "thoughtSignature"):
-            if isinstance(about, dict) and isinstance(found := about.get(key), str):
-                return found
+        if isinstance(about, dict):
+            signature = text_under(about, "signature", "reasoningEncryptedContent", "thoughtSignature")
+            if signature:
+                return signature
     return ""
 
 
-def read_usage(value: Mapping[str, Any]) -> Usage | None:
-    """What was reported; None where nothing was (all zero). `input` is the uncached part.
+def read_step_usage(value: Mapping[str, Any]) -> Usage | None:
+    """Return what was reported; None if nothing was (all zero). `input` is the uncached part.
 
-    `output` holds the reasoning where there is no total, or the total says so; else it comes on top.
+    `output` includes the reasoning if there is no total, or the total says so; else it comes on top.
     """
     tokens = object_of(value, "tokens")
     cache = object_of(tokens, "cache")
@@ -252,26 +270,28 @@ def read_usage(value: Mapping[str, Any]) -> Usage | None:
     if not fresh + output + reasoning + read + write or is_absurd(tokens):
         return None
     total = tokens.get("total")
-    apart = type(total) is int and total == fresh + read + write + output + reasoning
-    return Usage(fresh, read, write, output + (reasoning if apart else 0), reasoning)
+    is_apart = type(total) is int and total == fresh + read + write + output + reasoning
+    return Usage(fresh, read, write, output + (reasoning if is_apart else 0), reasoning)
 
 
 def _count(value: Mapping[str, Any], key: str) -> int:
-    told = value.get(key)
-    return int(told) if isinstance(told, int | float) and 0 < told < 1 << 53 else 0
+    number = value.get(key)
+    return int(number) if isinstance(number, int | float) and 0 < number < 1 << 53 else 0
 
 
 def time_of(info: Mapping[str, Any]) -> str:
-    """When the message was made, in ISO 8601."""
+    """Return when the message was made, in ISO 8601."""
     return iso_time(created(info))
 
 
 def created(info: Mapping[str, Any]) -> int:
-    """When the message was made, in ms since 1970; 0 where it is not told."""
+    """Return when the message was made, in ms since 1970; 0 if it is not recorded."""
     return _count(object_of(info, "time"), "created")
 
 
 def string(value: Mapping[str, Any], key: str) -> str:
-    """The text under a key; empty where there is none, JSON where it is something else."""
-    told = value.get(key)
-    return told if isinstance(told, str) else "" if told is None else dumps(told)
+    """Return the text under a key; empty if there is none, JSON if it is something else."""
+    field = value.get(key)
+    if field is None:
+        return ""
+    return field if isinstance(field, str) else dumps(field)

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from inspector.core.formats.opencode.content import (
     MessageUnit,
-    cleared,
+    cleared_result,
     created,
     read_assistant,
-    read_user,
+    read_opencode_user,
     string,
     time_of,
 )
@@ -50,9 +50,9 @@ class FirstSession(SessionRows):
         return stored
 
     def _units(self) -> Sequence[MessageUnit]:
-        told = [stored for stored in self._stored.values() if stored.info]
-        told.sort(key=_StoredMessage.order)
-        return [stored.read(last=n == len(told)) for n, stored in enumerate(told, 1)]
+        stored_messages = [stored for stored in self._stored.values() if stored.info]
+        stored_messages.sort(key=_StoredMessage.order)
+        return [stored.read(last=n == len(stored_messages)) for n, stored in enumerate(stored_messages, 1)]
 
     def pruned_later(self) -> int:
         """None: those that were cleared stand cleared."""
@@ -92,7 +92,7 @@ class _StoredMessage:
             names = sorted(self.parts) if self.place is None else list(self.parts)  # ids of rows grow with time
             parts = [self.parts[name] for name in names]
             is_answer = self.info.get("role") == "assistant"
-            read = read_assistant(self.info, parts, last=last) if is_answer else read_user(self.info, parts)
+            read = read_assistant(self.info, parts, last=last) if is_answer else read_opencode_user(self.info, parts)
             self.unit = self.unit[0] if self.unit and self.unit[0] == read else read, last
         return self.unit[0]
 
@@ -102,7 +102,7 @@ class FirstLayer(ThreadLayer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._stands: list[tuple[str | None, int]] = []
+        self._laid_units: list[tuple[str | None, int]] = []
         """The stored messages in the buffer, and how many messages each is there; a summary has no name."""
         self._marker: Mapping[str, Any] = {}
         """The compaction part that waits for its summary."""
@@ -112,7 +112,7 @@ class FirstLayer(ThreadLayer):
 
     def copy(self) -> Self:
         other = super().copy()
-        other._stands, other._pruned = list(self._stands), list(self._pruned)
+        other._laid_units, other._pruned = list(self._laid_units), list(self._pruned)
         return other
 
     def take(self, unit: MessageUnit) -> None:
@@ -120,15 +120,15 @@ class FirstLayer(ThreadLayer):
         is_summary = info.get("role") == "assistant" and info.get("summary") is True
         if unit.steps and not is_summary:
             self._prune(created(info))
-        for one in unit.pruned:
-            heappush(self._pruned, one)
+        for message in unit.pruned:
+            heappush(self._pruned, message)
         if is_summary:
             self._take_summary(info, unit)
             return
         name = string(info, "id")
         if unit.marker:
             self._marker, self._marked = unit.marker, name
-        self._stands.append((name, len(unit.messages) if unit.sent else 0))
+        self._laid_units.append((name, len(unit.messages) if unit.sent else 0))
         self._take_steps(info, unit)
 
     def end(self, about: Mapping[str, Any]) -> None:
@@ -136,9 +136,9 @@ class FirstLayer(ThreadLayer):
         self._prune()
         if not self.thread.calls:
             self.thread.model = string(object_of(about, "model"), "id")
-        names, reverted = [name for name, _ in self._stands], string(object_of(about, "revert"), "messageID")
+        names, reverted = [name for name, _ in self._laid_units], string(object_of(about, "revert"), "messageID")
         if reverted in names:
-            self.thread.cut(sum(count for _, count in self._stands[: names.index(reverted)]))
+            self.thread.cut(sum(count for _, count in self._laid_units[: names.index(reverted)]))
 
     def _take_steps(self, info: Mapping[str, Any], unit: MessageUnit) -> None:
         model = string(info, "modelID") or string(object_of(info, "model"), "modelID")
@@ -164,32 +164,37 @@ class FirstLayer(ThreadLayer):
             self.thread.note(unit.messages[start:end])
 
     def _take_summary(self, info: Mapping[str, Any], unit: MessageUnit) -> None:
-        """A summary takes the place of what stood before the question, but for the tail that is to stay."""
-        done = bool(unit.messages) and bool(string(info, "finish")) and info.get("error") is None
-        made = self.thread.compactions if done else None
+        """Take a summary, which replaces what comes before the question except for the tail that stays."""
+        is_done = bool(unit.messages) and bool(string(info, "finish")) and info.get("error") is None
+        number = self.thread.compactions if is_done else None
         for step in unit.steps:
-            self.thread.aside("compaction", step.usage, string(info, "modelID"), time=time_of(info), compaction=made)
-        if done:
+            model, time = string(info, "modelID"), time_of(info)
+            self.thread.aside("compaction", step.usage, model, time=time, compaction=number)
+        if is_done:
             self._cut(info, replace(unit.messages[0], summary=True))
-        self.thread.note(unit.messages[1:] if done else unit.messages)
+        self.thread.note(unit.messages[1:] if is_done else unit.messages)
 
     def _cut(self, info: Mapping[str, Any], summary: Message) -> None:
+        """Replace what comes before the question by its summary, except for the tail that stays."""
         marker = self._marker if self._marked == string(info, "parentID") else {}
-        names = [name for name, _ in self._stands]
+        names = [name for name, _ in self._laid_units]
         question = names.index(self._marked) if marker and self._marked in names else len(names)
-        wanted = string(marker, "tail_start_id")
-        tail = names.index(wanted) if wanted in names[:question] else question
-        start, asked = (sum(count for _, count in self._stands[:at]) for at in (tail, question))
+        tail_id = string(marker, "tail_start_id")
+        tail = names.index(tail_id) if tail_id in names[:question] else question
+        tail_start, question_start = self._message_place(tail), self._message_place(question)
         messages = self.thread.view().messages()
-        stays = messages[start:asked]
-        self._stands = [*self._stands[question:], (None, 1), *self._stands[tail:question]]
-        how = "overflow" if marker.get("overflow") is True else "manual" if marker.get("auto") is False else "auto"
-        made = Compaction(0, how if marker else "", summary=summary, kept=len(stays), time=summary.time)
-        self.thread.begin_again(messages[asked:], made, stays)
+        stays = messages[tail_start:question_start]
+        self._laid_units = [*self._laid_units[question:], (None, 1), *self._laid_units[tail:question]]
+        compaction = Compaction(0, _trigger(marker), summary=summary, kept=len(stays), time=summary.time)
+        self.thread.begin_again(messages[question_start:], compaction, stays)
         self._marker, self._marked = {}, ""
 
+    def _message_place(self, unit: int) -> int:
+        """Return where a stored message begins in the buffer."""
+        return sum(count for _, count in self._laid_units[:unit])
+
     def _prune(self, until: int | None = None) -> None:
-        """Clear what had been pruned by then (ms since 1970; None = ever). O(buffer), where there is anything."""
+        """Clear what was pruned by then (ms since 1970; None = ever). O(buffer) if there is anything."""
         ids: set[str] = set()
         while self._pruned and (until is None or self._pruned[0][0] <= until):
             ids.add(heappop(self._pruned)[1])
@@ -197,6 +202,18 @@ class FirstLayer(ThreadLayer):
             return
         messages = self.thread.view().messages()
         self._gone_through += len(messages)
-        found = {n: one for n, one in enumerate(messages) if one.id in ids and one.mark != "placeholder"}
-        if found:
-            self.thread.clear({n: (one, cleared(one)) for n, one in found.items()}, "prune")
+        rewritten: dict[int, tuple[Message, Message]] = {}
+        for n, message in enumerate(messages):
+            if message.id in ids and message.mark != "placeholder":
+                rewritten[n] = (message, cleared_result(message))
+        if rewritten:
+            self.thread.clear(rewritten, "prune")
+
+
+def _trigger(marker: Mapping[str, Any]) -> str:
+    """Return why a compaction was asked for."""
+    if not marker:
+        return ""
+    if marker.get("overflow") is True:
+        return "overflow"
+    return "manual" if marker.get("auto") is False else "auto"

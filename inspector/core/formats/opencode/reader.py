@@ -49,13 +49,13 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
         elif table in ("session", "v2"):
             self._session(name).describe(row)
         elif isinstance(data := row.get("data"), dict):
-            session, told = self._session(string(row, "session_id")), {**data, "id": name}
+            session, message = self._session(string(row, "session_id")), {**data, "id": name}
             if table == "part":
-                self._take_part(line, session, told, string(row, "message_id"))
+                self._take_part(line, session, message, string(row, "message_id"))
             else:
                 self._problems.note_absurd(data.get("tokens"), line, data)
-                told["time"] = {"created": row.get("time_created")} | {**object_of(data, "time")}
-                session.take_message(told, row)
+                message["time"] = {"created": row.get("time_created")} | {**object_of(data, "time")}
+                session.take_message(message, row)
         else:
             what = f"the {table} {name[:60]!r} holds no JSON object: it was left out"
             self._problems.note(line, what, row.get("data"))
@@ -101,6 +101,6 @@ class OpencodeReader(StoredReader[FirstSession | SecondSession]):
             notes.append(f"This is the session of a sub-agent, started by {parent}.")
         if source := text_at(main.about, "fork_session_id"):
             notes.append(f"This session was forked from {source}.")
-        if pruned := sum(one.pruned_later() for one in self._sessions.values()):
+        if pruned := sum(session.pruned_later() for session in self._sessions.values()):
             notes.append(f"Results that opencode cleared later stand in the buffers as they were: {pruned:,}.")
         return f"opencode {string(main.about, 'version')}".rstrip(), notes

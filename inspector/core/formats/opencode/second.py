@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from inspector.core.dialects.openai_responses import read_arguments
 from inspector.core.formats.growing import GrowingThread, measured
-from inspector.core.formats.opencode.content import file_part, read_usage, signature_in, string, time_of
+from inspector.core.formats.opencode.content import file_part, read_step_usage, signature_in, string, time_of
 from inspector.core.formats.reading import RecordPosition, opaque_part
 from inspector.core.formats.stored import SessionRows, ThreadLayer
 from inspector.core.jsontext import dumps
@@ -72,7 +72,7 @@ class SecondLayer(ThreadLayer):
 
 
 def _tools(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [one for one in objects_of(data.get("content")) if one.get("type") == "tool"]
+    return [part for part in objects_of(data.get("content")) if part.get("type") == "tool"]
 
 
 def _take(thread: GrowingThread, kind: str, data: Mapping[str, Any], where: RecordPosition) -> None:
@@ -88,8 +88,8 @@ def _take(thread: GrowingThread, kind: str, data: Mapping[str, Any], where: Reco
         case "shell":
             ran = text_at(data, "command") or text_at(object_of(data, "shell"), "command")
             output = data.get("output")
-            told = text_of(output) or text_at(output, "output") or text_at(output, "text")
-            thread.say([where.message("user", [Text(f"Shell command: {ran}\n\n{told}")], "meta")])
+            output_text = text_of(output) or text_at(output, "output") or text_at(output, "text")
+            thread.say([where.message("user", [Text(f"Shell command: {ran}\n\n{output_text}")], "meta")])
         case "compaction" if text_at(data, "status") in ("", "completed") and "summary" in data:
             words = _CHECKPOINT.format(string(data, "summary"), string(data, "recent"))
             summary = where.message("user", [Text(words)], "meta", summary=True)
@@ -100,27 +100,27 @@ def _take(thread: GrowingThread, kind: str, data: Mapping[str, Any], where: Reco
 
 def _answer(thread: GrowingThread, data: Mapping[str, Any], where: RecordPosition) -> None:
     """A call, its answer, and what its tools gave back. Nothing but an error is none."""
-    content, usage = objects_of(data.get("content")), measured(read_usage(data))
+    content, usage = objects_of(data.get("content")), measured(read_step_usage(data))
     if usage is None and not content and data.get("error") is not None:
         return
     thread.call(usage, text_at(object_of(data, "model"), "id"), where.time, text_at(data, "finish"))
-    parts = [part for one in content if (part := _part(one)) is not None]
-    results = [result for one in content if one.get("type") == "tool" and (result := _result(one)) is not None]
+    parts = [part for block in content if (part := _part(block)) is not None]
+    results = [result for block in content if block.get("type") == "tool" and (result := _result(block)) is not None]
     thread.say([where.message("assistant", parts)] if parts else [])
-    thread.say(Message(f"{where.id}.{one.call_id}", "tool", (one,), time=where.time) for one in results)
+    thread.say(Message(f"{where.id}.{result.call_id}", "tool", (result,), time=where.time) for result in results)
 
 
-def _part(one: Mapping[str, Any]) -> Part | None:
-    words = text_at(one, "text")
-    match one.get("type"):
+def _part(block: Mapping[str, Any]) -> Part | None:
+    words = text_at(block, "text")
+    match block.get("type"):
         case "text":
             return Text(words) if words else None
         case "reasoning":
-            return Thinking(words, signature_in(object_of(one, "providerMetadata")))
+            return Thinking(words, signature_in(object_of(block, "providerMetadata")))
         case "tool":
-            given = object_of(one, "state").get("input")
-            return ToolCall(text_at(one, "id"), text_at(one, "name"), read_arguments(given))
-    return opaque_part(text_at(one, "type") or "unknown", dict(one))
+            arguments = object_of(block, "state").get("input")
+            return ToolCall(text_at(block, "id"), text_at(block, "name"), read_arguments(arguments))
+    return opaque_part(text_at(block, "type") or "unknown", dict(block))
 
 
 def _result(tool: Mapping[str, Any]) -> ToolResult | None:
@@ -128,7 +128,7 @@ def _result(tool: Mapping[str, Any]) -> ToolResult | None:
     state = object_of(tool, "state")
     if (status := state.get("status")) not in ("completed", "error"):
         return None
-    texts = [text_at(one, "text") for one in objects_of(state.get("content")) if one.get("type") == "text"]
+    texts = [text_at(block, "text") for block in objects_of(state.get("content")) if block.get("type") == "text"]
     words = "\n".join(texts) or text_at(object_of(state, "error"), "message") or text_at(state, "output")
     return ToolResult(text_at(tool, "id"), words, status == "error")
 

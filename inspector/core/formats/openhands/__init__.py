@@ -11,7 +11,7 @@ FORMATS = (
         events.NAME,
         "OpenHands event log (V0)",
         events.SIGNS,
-        partial(ManyReader, events.NAME, events.split, events.read),
+        partial(ManyReader, events.NAME, events.split_conversations, events.read),
         is_many=True,
         grows=True,
         contents=Contents(

@@ -51,34 +51,37 @@ SIGNS = FileSigns(
 )
 
 
-def split(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
-    """A list of events is one conversation, so are lines with an event each; of `output.jsonl` every line is one."""
+def split_conversations(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
+    """Return the conversations of a value.
+
+    A list of events is one, so are lines with an event each; of `output.jsonl` every line is one.
+    """
     if _is_event(value):
         return [(None, [value])]
     if isinstance(value, Mapping) and isinstance(value.get("trajectory"), list):  # as its server gives it out
         value = value["trajectory"]
     if isinstance(value, Mapping) and isinstance(value.get("history"), list):
-        named = next((str(value[key]) for key in ("instance_id", "id") if isinstance(value.get(key), int | str)), "")
+        ids = (value.get(key) for key in ("instance_id", "id"))
         issue = object_of(value, "issue")
+        name = next((str(id_) for id_ in ids if isinstance(id_, int | str)), "") or str(issue.get("number") or "")
         title = text_of(issue.get("title")) or text_of(value.get("instruction")).partition("\n")[0][:80]
-        return [(HeldSession(named or str(issue.get("number") or ""), title), value)]
+        return [(HeldSession(name, title), value)]
     return [(HeldSession(""), value)]
 
 
-def read(told: FedValues) -> Session:
-    """One conversation."""
+def read(fed: FedValues) -> Session:
+    """Read one conversation."""
     conversation, problems, name = _EventList(), ProblemList(), ""
-    for line, value, file in told:
+    for line, value, file in fed:
         history = value.get("history") if isinstance(value, Mapping) else value
         name = text_at(value, "instance_id")
-        for n, event in enumerate(list_of(history)):
-            for one in event if isinstance(event, list) else (event,):
-                if _acts(one):
-                    conversation.take(one, f"e{one.get('id', n)}", line)
+        for n, entry in enumerate(list_of(history)):
+            for event in entry if isinstance(entry, list) else (entry,):
+                if _acts(event):
+                    conversation.take(event, f"e{event.get('id', n)}", line)
                 else:
-                    problems.note(line, "not an event", one, file)
-    bare = "Some answers stand there without what the provider reported of them."
-    notes = (bare,) if conversation.is_bare else ()
+                    problems.note(line, "not an event", event, file)
+    notes = ("Of some answers the file does not hold what the provider reported.",) if conversation.is_bare else ()
     return Session(NAME, (conversation.thread.thread(),), problems, client="OpenHands", id=name, notes=notes)
 
 
@@ -108,25 +111,25 @@ class _EventList:
         if len(self.thread.view()) > before:
             self._events.append((event.get("id"), self.thread.view().tail(before)[0].id))
 
-    def _take_prompt(self, told: Mapping[str, Any]) -> None:
-        tools = told.get("tools")
-        known = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
-        self.thread.prompt = Prompt(text_of(told.get("content")) or None, known)
+    def _take_prompt(self, args: Mapping[str, Any]) -> None:
+        tools = args.get("tools")
+        definitions = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
+        self.thread.prompt = Prompt(text_of(args.get("content")) or None, definitions)
 
     def _act(self, event: Mapping[str, Any], name: str, line: int, time: str) -> None:
         args = object_of(event, "args") or event
         if event.get("source") == "user" or (not event.get("source") and not self.thread.view().length):
             self.thread.hear(CHAT, [{"role": "user", "content": _words(args)}], name, line, time)
             return
-        told = object_of(object_of(event, "tool_call_metadata"), "model_response")
-        answer = CHAT.answer(told)
-        usage = measured(CHAT.usage(told.get("usage")))
-        key = text_of(told.get("id")), usage
+        response = object_of(object_of(event, "tool_call_metadata"), "model_response")
+        answer = CHAT.answer(response)
+        usage = measured(CHAT.usage(response.get("usage")))
+        key = text_of(response.get("id")), usage
         if answer and key[0] and key in self._answers:
             return  # another call of the same answer
         if answer:
             self._answers.add(key)
-            self.thread.call(usage, text_of(told.get("model")), time, CHAT.finish(told), line)
+            self.thread.call(usage, text_of(response.get("model")), time, CHAT.finish(response), line)
             self.thread.hear(CHAT, answer, name, line, time)
             return
         self.is_bare = True
@@ -134,8 +137,8 @@ class _EventList:
         self.thread.hear(CHAT, [{"role": "assistant", "content": _said(event, args)}], name, line, time)
 
     def _observe(self, event: Mapping[str, Any], name: str, line: int, time: str) -> None:
-        told = object_of(event, "tool_call_metadata")
-        call = text_of(told.get("tool_call_id"))
+        metadata = object_of(event, "tool_call_metadata")
+        call = text_of(metadata.get("tool_call_id"))
         if event["observation"] in _SILENT and not call:
             return
         wire: dict[str, Any] = {"role": "user", "content": observed(event)}
@@ -173,8 +176,8 @@ def _said(event: Mapping[str, Any], args: Mapping[str, Any]) -> str:
 def observed(event: Mapping[str, Any]) -> str:
     """What the model reads of an observation."""
     extras, content = object_of(event, "extras"), text_of(event.get("content"))
-    if told := text_of(extras.get("formatted_output_and_error")):
-        return told
+    if formatted := text_of(extras.get("formatted_output_and_error")):
+        return formatted
     about = object_of(extras, "metadata")
     if event["observation"] == "run" and about:
         ends = [f"{text_of(about.get('prefix'))}{content}{text_of(about.get('suffix'))}"]

@@ -52,11 +52,11 @@ def _start(value: Mapping[str, Any]) -> str:
     return hash_of(messages[:2] if isinstance(messages, list) else None, 8)
 
 
-def read(told: FedValues) -> Session:
+def read(fed: FedValues) -> Session:
     """Every file is one call; they are put in the order of their times."""
     problems, calls = ProblemList(), CallList(is_one=True)
     rows: list[tuple[float, str, Mapping[str, Any]]] = []
-    for line, value, file in told:
+    for line, value, file in fed:
         if isinstance(value, Mapping):
             when = value.get("timestamp")
             rows.append((float(when) if isinstance(when, int | float) else 0.0, file, value))

@@ -10,6 +10,7 @@ several calls is several events of one `llm_response_id`.
 """
 
 from collections.abc import Mapping, Sequence
+from operator import sub
 from pathlib import PurePath
 from typing import Any
 
@@ -68,15 +69,15 @@ def is_companion(head: Head, session: Session) -> bool:
     return SIGNS(head) > 0
 
 
-def read(told: FedValues) -> Session:
-    """Lines as they come, or the files of a folder."""
-    log, states = _EventLog(), [value for _, value, _ in told if _is_state(value)]
+def read(fed: FedValues) -> Session:
+    """Read lines as they come, or the files of a folder."""
+    log, states = _EventLog(), [value for _, value, _ in fed if _is_state(value)]
     for state in states:
         log.take_state(state)
-    if states or any(file for _, _, file in told):
-        told = [one for one in told if not _is_state(one[1])]
-        told = sorted(told, key=lambda one: (text_at(one[1], "timestamp"), one[2]))
-    for line, value, file in told:
+    events = [row for row in fed if not _is_state(row[1])]
+    if states or any(file for _, _, file in fed):
+        events.sort(key=lambda row: (text_at(row[1], "timestamp"), row[2]))
+    for line, value, file in events:
         log.take(line, value, file)
     return log.session()
 
@@ -121,22 +122,22 @@ class _EventLog:
             self._events.append((name, now.tail(before.length)[0].id))
 
     def take_state(self, state: Mapping[str, Any]) -> None:
-        """What stands beside the events: the agent's model, and what each call used."""
+        """Take the file beside the events: the agent's model, and what each call used."""
         self._id = text_at(state, "id")
         llm = object_of(object_of(state, "agent"), "llm")
         self._own, self._thread.model = text_at(llm, "usage_id"), text_at(llm, "model")
-        for name, told in object_of(object_of(state, "stats"), "usage_to_metrics").items():
-            for one in objects_of(fields_of(told).get("token_usages")):
-                usage = _usage(*(count_of(one.get(key)) for key in _COUNTS))
-                if (answer := text_at(one, "response_id")) and measured(usage):
-                    self._used[answer] = name, usage, text_at(one, "model"), count_of(one.get("context_window")) or None
+        for name, metrics in object_of(object_of(state, "stats"), "usage_to_metrics").items():
+            for row in objects_of(fields_of(metrics).get("token_usages")):
+                usage = _usage(*(count_of(row.get(key)) for key in _COUNTS))
+                if (answer := text_at(row, "response_id")) and measured(usage):
+                    self._used[answer] = name, usage, text_at(row, "model"), count_of(row.get("context_window")) or None
 
     def _take_prompt(self, value: Mapping[str, Any]) -> None:
-        tools, told = value.get("tools"), value.get("system_prompt")
-        texts = text_of(told) or text_at(told, "text"), text_at(value.get("dynamic_context"), "text")
+        tools, system = value.get("tools"), value.get("system_prompt")
+        texts = text_of(system) or text_at(system, "text"), text_at(value.get("dynamic_context"), "text")
         text = "\n\n".join(filter(None, texts))
-        known = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
-        self._thread.prompt = Prompt(text or None, known)
+        definitions = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
+        self._thread.prompt = Prompt(text or None, definitions)
 
     def _take_message(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
         wire = object_of(value, "llm_message") or {
@@ -163,8 +164,8 @@ class _EventLog:
             parts += blocks or ([Thinking(thought)] if thought else [])
             parts += _texts(value.get("thought"), text_of(value.get("reasoning_content")))
         wire = {"id": value.get("tool_call_id"), "function": {"name": value.get("tool_name"), **_function(call)}}
-        for one in CHAT.read({"role": "assistant", "tool_calls": [wire]}, name, line, time):
-            parts += one.parts
+        for message in CHAT.read({"role": "assistant", "tool_calls": [wire]}, name, line, time):
+            parts += message.parts
         self._thread.say([Message(name, "assistant", tuple(parts), answer, line=line, time=time)])
 
     def _call(self, answer: str, line: int, time: str) -> None:
@@ -184,38 +185,49 @@ class _EventLog:
         self._thread.hear(CHAT, [{"role": "tool", "tool_call_id": call, "content": content}], name, line, time)
 
     def _take_sums(self, value: Mapping[str, Any], line: int, time: str) -> None:
+        """Take the sums of all calls so far, by purpose: what they grew by is of the call in between."""
         stats = object_of(value, "value")
-        if is_snapshot := value.get("key") == "full_state":
+        is_snapshot = value.get("key") == "full_state"
+        if is_snapshot:
             self._own = text_at(object_of(object_of(stats, "agent"), "llm"), "usage_id") or self._own
             stats = object_of(stats, "stats")
         elif value.get("key") != "stats":
             return
         metrics = object_of(stats, "usage_to_metrics")
-        for name, told in metrics.items():
-            sums = object_of(told, "accumulated_token_usage")
-            now = tuple(count_of(sums.get(key)) for key in _COUNTS)
-            before = self._sums.get(name, (0,) * len(_COUNTS))
-            self._sums[name] = now
-            prompt, output, read, written, reasoning = (one - other for one, other in zip(now, before, strict=True))
-            if is_snapshot or prompt <= 0 or min(output, read, written) < 0:
+        for name, purpose in metrics.items():
+            sums = object_of(purpose, "accumulated_token_usage")
+            usage = self._growth(name, sums)
+            if usage is None or is_snapshot:
                 continue
-            self._own = self._own or next((known for known in _USUAL if known in metrics), name)
-            usage = _usage(prompt, output, read, written, reasoning)
-            model = text_of(sums.get("model")) or text_at(told, "model_name")
-            if name != self._own:
+            self._own = self._own or next((usual for usual in _USUAL if usual in metrics), name)
+            model = text_of(sums.get("model")) or text_at(purpose, "model_name")
+            if name == self._own:
+                self._thread.window = count_of(sums.get("context_window")) or self._thread.window
+                self._note_usage(usage, model, line, time)
+            else:
                 self._thread.aside(name, usage, model, line, time)
-                continue
-            if self._counted is not None:
-                lost, by, when, at = self._counted
-                self._thread.aside("answer not in file", lost, by, at, when)
-            window = count_of(sums.get("context_window"))
-            self._thread.window = window or self._thread.window
-            self._counted = (usage, model, time, line) if measured(usage) else None
+
+    def _growth(self, name: str, sums: Mapping[str, Any]) -> Usage | None:
+        """Return what the sums of a purpose grew by; None if there was no call."""
+        current = tuple(count_of(sums.get(key)) for key in _COUNTS)
+        former = self._sums.get(name, (0,) * len(_COUNTS))
+        self._sums[name] = current
+        prompt, output, read, written, reasoning = map(sub, current, former)
+        if prompt <= 0 or min(output, read, written) < 0:
+            return None
+        return _usage(prompt, output, read, written, reasoning)
+
+    def _note_usage(self, usage: Usage, model: str, line: int, time: str) -> None:
+        """Keep what was reported for the next answer; one that waits still has no answer in the file."""
+        if self._counted is not None:
+            lost_usage, lost_model, lost_time, lost_line = self._counted
+            self._thread.aside("answer not in file", lost_usage, lost_model, lost_line, lost_time)
+        self._counted = (usage, model, time, line) if measured(usage) else None
 
     def _condense(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
         if used := self._used.pop(text_of(value.get("llm_response_id")), None):
             self._thread.aside(used[0], used[1], used[2], line, time)
-        forgotten = {one for one in list_of(value.get("forgotten_event_ids")) if isinstance(one, str)}
+        forgotten = {event_id for event_id in list_of(value.get("forgotten_event_ids")) if isinstance(event_id, str)}
         gone = {message for event, message in self._events if event in forgotten}
         summary, offset = text_of(value.get("summary")), value.get("summary_offset")
         self._thread.condense(gone, summary, offset, name, line, time)
@@ -236,16 +248,16 @@ def _usage(prompt: int, output: int, read: int, written: int, reasoning: int) ->
 
 def _texts(thought: Any, reasoning: str) -> list[Part]:
     """The texts of an answer; what was thought stands in them once more and counts once."""
-    found: list[Part] = []
-    for one in list_of(thought):
-        text = text_at(one, "text")
+    texts: list[Part] = []
+    for block in list_of(thought):
+        text = text_at(block, "text")
         if reasoning and reasoning.strip() in text:
             text = text.replace(reasoning, "").replace("<think>", "").replace("</think>", "").strip()
         if text:
-            found.append(Text(text))
-        elif not isinstance(one, Mapping):
-            found.append(Opaque("", one, 0))
-    return found
+            texts.append(Text(text))
+        elif not isinstance(block, Mapping):
+            texts.append(Opaque("", block, 0))
+    return texts
 
 
 def _function(call: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -134,11 +134,11 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
         return None
     fresh, output = count_of(usage.get("input")), count_of(usage.get("output"))
     read, write = count_of(usage.get("cacheRead")), count_of(usage.get("cacheWrite"))
-    told = fresh + read + write
-    if max(told, output) <= 1:
+    parts_sum = fresh + read + write
+    if max(parts_sum, output) <= 1:
         return None
     prompt = count_of(usage.get("totalTokens")) - output
-    prompt = prompt if prompt > 0 else told
+    prompt = prompt if prompt > 0 else parts_sum
     fresh, context = max(0, prompt - read - write), prompt if prompt < read + write else None
     final = message.get("stopReason") not in FAILED
     hourly = min(count_of(usage.get("cacheWrite1h")), write)
@@ -157,11 +157,11 @@ class PiSystemPrompt:
 
     def changed(self, message: Mapping[str, Any]) -> "PiSystemPrompt":
         """With what `message` says: a section of the same name is replaced, tools come and go by name."""
-        sections, given = dict(self.sections), message.get("sections")
-        if isinstance(given, dict):
-            sections |= {str(name): text_of(text) for name, text in given.items()}
-        said = "\n".join(part.text for part in read_content(message.get("content")) if isinstance(part, Text))
-        text, tools = said or self.text, self._tools(message)
+        sections, new_sections = dict(self.sections), message.get("sections")
+        if isinstance(new_sections, dict):
+            sections |= {str(name): text_of(text) for name, text in new_sections.items()}
+        new_text = "\n".join(part.text for part in read_content(message.get("content")) if isinstance(part, Text))
+        text, tools = new_text or self.text, self._tools(message)
         whole = "\n\n".join(filter(None, (text, *sections.values())))
         return PiSystemPrompt(text, tuple(sections.items()), tools, Prompt(whole, tools))
 

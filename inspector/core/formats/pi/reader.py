@@ -163,8 +163,8 @@ class PiReader:
         if (sent := self._as_sent(message, read)) is not None:
             self._put(node, sent, Record(kind, read.id, None if sent is read else read, counted), read)
         else:
-            said = None if message.get("excludeFromContext") is True else read
-            node.loose += (Record(kind, read.id, said, counted),)
+            unsent = None if message.get("excludeFromContext") is True else read
+            node.loose += (Record(kind, read.id, unsent, counted),)
             self._thread.note([read])
 
     def _as_sent(self, message: Mapping[str, Any], read: Message) -> Message | None:
@@ -207,9 +207,9 @@ class PiReader:
         node.view = mended_view(before)
         self._list(node.view.tail(min(before.length, node.view.length)))
 
-    def _list(self, told: Iterable[Message]) -> None:
+    def _list(self, messages: Iterable[Message]) -> None:
         """Answers that pi made up: each once, on whatever branches it stands."""
-        for message in told:
+        for message in messages:
             if message.id not in self._made:
                 self._made.add(message.id)
                 self._thread.note([message])
@@ -236,8 +236,8 @@ class PiReader:
         self._thread.note([summary, *copies])
         self._list(message for message in stays if not message.line)
         if (usage := read_usage(value)) is not None:
-            made = self._thread.compactions
-            self._thread.aside("compaction", usage, self._thread.model, where.line, where.time, made)
+            number = self._thread.compactions
+            self._thread.aside("compaction", usage, self._thread.model, where.line, where.time, number)
         before = value.get("tokensBefore")
         self._thread.compacted(
             Compaction(
@@ -262,13 +262,13 @@ class PiReader:
         """What stays word for word: copied into the record, or named by its first record."""
         tail = value.get("retainedTail")
         if isinstance(tail, list):
-            known = SameMessages(settle(node))
+            earlier = SameMessages(settle(node))
             copies = [
                 read_message(message, RecordPosition(f"{where.id}.{n}", where.line, where.time))
                 for n, message in enumerate(tail)
                 if isinstance(message, dict) and message.get("role") != "system"
             ]
-            return [known.take(copy) or copy for copy in copies if copy.parts]
+            return [earlier.take(copy) or copy for copy in copies if copy.parts]
         first = self._first_kept(value)
         return kept(node.parent, first) if first and node.parent else []
 

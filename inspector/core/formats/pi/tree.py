@@ -70,7 +70,7 @@ def _edited(view: View, edits: Mapping[str, Message | None]) -> View:
 
 def kept(node: EntryNode, first: EntryNode) -> list[Message]:
     """The messages from `first` to `node`, in order, edits applied; none where `first` is not an ancestor. O(kept)."""
-    found: list[Message] = []
+    backwards: list[Message] = []
     edits: dict[str, Message | None] = {}
     at: EntryNode | None = node
     while at is not None and at.depth >= first.depth:
@@ -79,9 +79,9 @@ def kept(node: EntryNode, first: EntryNode) -> list[Message]:
         if at.message is not None:
             message = edits.get(at.message.id, at.message)
             if message is not None:
-                found.append(message)
+                backwards.append(message)
         if at is first:
-            return found[::-1]
+            return backwards[::-1]
         at = at.parent
     return []
 
@@ -108,25 +108,25 @@ def mended_view(view: View) -> View:
 
 def mended(messages: Sequence[Message]) -> list[Message]:
     """A list with every answer mended but the last: its calls may still be answered."""
-    found: list[Message] = []
+    mended_messages: list[Message] = []
     at = 0
     while at < len(messages):
         end = at + 1
         while end < len(messages) and messages[end].role == "tool":
             end += 1
         whole = messages[at:end]
-        found += _mended(whole[0], whole[1:]) if end < len(messages) and whole[0].calls else whole
+        mended_messages += _mended(whole[0], whole[1:]) if end < len(messages) and whole[0].calls else whole
         at = end
-    return found
+    return mended_messages
 
 
 def _mended(answer: Message, results: Sequence[Message]) -> list[Message]:
-    known = {message.result.call_id for message in results if message.result is not None}
-    missing = [call for call in answer.calls if call.id not in known]
+    answered = {message.result.call_id for message in results if message.result is not None}
+    missing = [call for call in answer.calls if call.id not in answered]
     if not missing:
         return [answer, *results]
-    told = [
+    made_up = [
         Message(f"{answer.id}~{n}", "tool", (ToolResult(call.id, NO_RESULT, True),), mark="meta", time=answer.time)
         for n, call in enumerate(missing)
     ]
-    return [answer, *results, *told]
+    return [answer, *results, *made_up]
