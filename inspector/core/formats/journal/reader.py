@@ -65,7 +65,7 @@ def read_shape(shape: Any, before: Sequence[Message], line: int) -> tuple[int, l
 def _run(part: Any) -> tuple[int, int] | None:
     if not isinstance(part, list):
         return None
-    if len(part) != 2 or not all(type(one) is int and one >= 0 for one in part):
+    if len(part) != 2 or not all(type(place) is int and place >= 0 for place in part):
         raise InspectorError("a run of messages that is none")
     return part[0], part[1]
 
@@ -146,18 +146,21 @@ class ThreadBuilder:
         self._settle()
         before = self._stretch.view().messages()
         same, rest = read_shape(value.get("buffer"), before, line)
-        known = {id(message) for message in before}
-        dated = [replace(one, line=line, time=one.time or time) if id(one) not in known else one for one in rest]
+        known_ids = {id(message) for message in before}
+        dated = [
+            replace(message, line=line, time=message.time or time) if id(message) not in known_ids else message
+            for message in rest
+        ]
         self._standing = {message.id for message in before[:same]}
         new = [self._know(message) for message in dated]
         self._stretch = Stretch(self._stretch.view(same), new)
         if trigger:
-            told = [message for message in new if id(message) not in known]
-            kept = same + len(new) - len(told)
-            self._compactions.append(self._compaction(value, told, kept, trigger, line, time))
+            new_messages = [message for message in new if id(message) not in known_ids]
+            kept_count = same + len(new) - len(new_messages)
+            self._compactions.append(self._compaction(value, new_messages, kept_count, trigger, line, time))
 
     def _compaction(
-        self, value: Mapping[str, Any], new: Sequence[Message], kept: int, trigger: str, line: int, time: str
+        self, value: Mapping[str, Any], new: Sequence[Message], kept_count: int, trigger: str, line: int, time: str
     ) -> Compaction:
         changed = {key: fate for key, fate in object_of(value, "fates").items() if isinstance(fate, str)}
         summary = next((message for message in new if message.summary), None)
@@ -168,15 +171,17 @@ class ThreadBuilder:
             kind = "micro"
         cleared = tuple(key for key, fate in changed.items() if fate not in ("summarised", "kept"))
         before, after = (whole_of(value.get(key)) for key in ("tokens_before", "tokens_after"))
-        made = Compaction(len(self._requests), trigger, kind, None, after, summary, kept, cleared, line, time)
-        return made if before is None else replace(made, predicted=(before, before, before))
+        compaction = Compaction(
+            len(self._requests), trigger, kind, None, after, summary, kept_count, cleared, line, time
+        )
+        return compaction if before is None else replace(compaction, predicted=(before, before, before))
 
     def hear(self, value: Mapping[str, Any], line: int, tier: str) -> None:
         """The events of a tier that fired, whether or not it changed the buffer."""
         self._settle()
-        for one in objects_of(value.get("events")):
-            if isinstance(name := one.get("name"), str):
-                fields = {key: inner for key, inner in one.items() if key != "name"}
+        for event in objects_of(value.get("events")):
+            if isinstance(name := event.get("name"), str):
+                fields = {key: inner for key, inner in event.items() if key != "name"}
                 self._events.append(RecordedEvent(len(self._requests), tier, Event(name, fields), line))
 
     def run(self, value: Mapping[str, Any]) -> None:
@@ -287,10 +292,12 @@ class JournalReader:
             case "failed":
                 self._of(value).fail(value.get("failure"))
             case "tier":
-                self._of(value).change(value, line, time, text_of(value.get("tier")) or "tier")
-                self._of(value).hear(value, line, text_of(value.get("tier")))
+                tier = text_of(value.get("tier"))
+                self._of(value).change(value, line, time, tier or "tier")
+                self._of(value).hear(value, line, tier)
             case "edit":
-                self._of(value).change(value, line, time, "" if value.get("by") == "turn" else text_of(value.get("by")))
+                author = text_of(value.get("by"))
+                self._of(value).change(value, line, time, "" if author == "turn" else author)
             case "running":
                 self._of(value).run(value)
             case _:
@@ -331,8 +338,8 @@ class JournalReader:
         if plan.get("policy") != self.header.get("policy"):
             for thread in self.threads.values():
                 thread.running, thread.policy = {}, text_of(plan.get("policy"))
-        told = {key: value for key, value in plan.items() if key not in ("task", "forked_from", "program")}
-        self.header = {**self.header, **told}
+        settings = {key: value for key, value in plan.items() if key not in ("task", "forked_from", "program")}
+        self.header = {**self.header, **settings}
         self._take_window()
         for thread in self.threads.values():
             thread.window = self._window

@@ -5,13 +5,13 @@ Also: which requests are no steps of a conversation.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from inspector.core.dialects.catalogue import DIALECTS, event_of
 from inspector.core.dialects.dialect import Dialect, answer_schema
 from inspector.core.formats.proxy.exchange import unwrap_response
 from inspector.core.formats.proxy.side import SEARCH_PROMPT, offers_only_search
-from inspector.core.untyped import fields_of, object_of, text_of
+from inspector.core.untyped import fields_of, object_of, text_of, text_under
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,39 +23,50 @@ class BodyPair:
     line: int = 0
     time: str = ""
     window: int | None = None
-    """The model's window, where the file records it."""
+    """The model's window, if the file records it."""
 
     @property
     def previous(self) -> str:
-        """The response that the request continues; empty where it is complete in itself."""
+        """The response that the request continues; empty if it is complete."""
         return text_of((self.request or {}).get("previous_response_id"))
 
     @property
     def response_id(self) -> str:
-        """The name of the response; empty where the file does not hold it."""
+        """The name of the response; empty if the file does not hold it."""
         return text_of((self.response or {}).get("id"))
 
 
 def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
-    """A request body, a response, `{"request", "response"}`, or a list of messages. None for anything else."""
+    """Read a request body, a response, `{"request", "response"}`, or a list of messages. None for anything else."""
     if isinstance(value, list):
         return BodyPair({dialect.key: value}, None, line)
     if not isinstance(value, Mapping) or dialect.is_message(value):
         return None
     if request := object_of(value, "request") or object_of(value, "request_body"):
-        time = next((t for key in _TIMES if isinstance(t := value.get(key), str)), "")
-        response = unwrap_response(value.get("response") or value.get("response_body"))
-        known = response if response and (dialect.is_response(response) or _counted(response)) else None
-        return BodyPair(request, known, line, time) if _is_body(dialect, request) else None
+        return _read_pair(dialect, request, value, line)
     answer = value.get("response")
-    if isinstance(answer, Mapping) and _is_body(dialect, value) and dialect.is_response(answer):  # a log of one call
-        return BodyPair({key: told for key, told in value.items() if key != "response"}, answer, line)
-    if (inner := unwrap_response(value)) and dialect.is_response(inner):
-        return BodyPair(None, inner, line)
-    kept = value.get("history")  # a chat that Gemini CLI saved
-    if isinstance(kept, list) and kept and isinstance(kept[0], Mapping) and "parts" in kept[0]:
-        return BodyPair({dialect.key: kept}, None, line) if dialect.is_message(kept[0]) else None
-    return BodyPair(value, None, line) if _is_body(dialect, value) else None
+    is_body = _is_body(dialect, value)
+    if is_body and isinstance(answer, Mapping) and dialect.is_response(answer):  # a log of one call
+        body = {key: field for key, field in value.items() if key != "response"}
+        return BodyPair(body, answer, line)
+    if (response := unwrap_response(value)) and dialect.is_response(response):
+        return BodyPair(None, response, line)
+    history = value.get("history")  # a chat that Gemini CLI saved
+    if _is_contents(history):
+        return BodyPair({dialect.key: history}, None, line) if dialect.is_message(history[0]) else None
+    return BodyPair(value, None, line) if is_body else None
+
+
+def _read_pair(dialect: Dialect, request: Mapping[str, Any], value: Mapping[str, Any], line: int) -> BodyPair | None:
+    if not _is_body(dialect, request):
+        return None
+    response = unwrap_response(value.get("response") or value.get("response_body"))
+    is_known = bool(response) and response is not None and (dialect.is_response(response) or _is_count(response))
+    return BodyPair(request, response if is_known else None, line, text_under(value, *_TIMES))
+
+
+def _is_contents(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "parts" in value[0]
 
 
 _TIMES = ("timestamp", "time", "created_at", "ts", "request_created_at")
@@ -66,30 +77,38 @@ def _is_body(dialect: Dialect, value: Mapping[str, Any]) -> bool:
     return isinstance(value.get(dialect.key), list | str)
 
 
-def _counted(response: Mapping[str, Any]) -> bool:
-    """The answer of a `count_tokens` call."""
+def _is_count(response: Mapping[str, Any]) -> bool:
+    """Is it the answer of a `count_tokens` call?"""
     return "input_tokens" in response and len(response) <= 2
 
 
-def side_reason(dialect: Dialect, one: BodyPair) -> str:
-    """Why the exchange is no step of the conversation: title, prewarm, ...; empty where it is one."""
-    if one.response is not None and _counted(one.response):
+def side_reason(dialect: Dialect, pair: BodyPair) -> str:
+    """Return why a call is no step of the conversation: title, prewarm, ...; empty if it is one."""
+    if pair.response is not None and _is_count(pair.response):
         return "token count"
-    body = one.request or {}
+    body = pair.request or {}
+    items = dialect.conversation(body)
     if body.get("generate") is False:
         return "prewarm"
-    items = dialect.conversation(body)
     if items and fields_of(items[-1]).get("type") == "compaction_trigger":
         return "compaction"
     if answer_schema(body) is not None and not body.get("tools"):
         return "title or other answer to a schema"
     if body.get("max_tokens") == 1 and len(items) == 1:
         return "quota probe"
+    return _reason_by_words(_last_text(items), body, is_single=len(items) == 1)
+
+
+def _last_text(items: Sequence[Any]) -> str:
+    """Return the text of the last message, or of its last block."""
     content = fields_of(items[-1]).get("content") if items else ""
-    last = text_of(fields_of(content[-1]).get("text") if isinstance(content, list) and content else content)
+    return text_of(fields_of(content[-1]).get("text") if isinstance(content, list) and content else content)
+
+
+def _reason_by_words(last: str, body: Mapping[str, Any], *, is_single: bool) -> str:
     if last.startswith("CRITICAL: Respond with TEXT ONLY") and "summary of the conversation" in last:
         return "call for a summary"
-    if len(items) == 1 and last.startswith(SEARCH_PROMPT) and offers_only_search(body):
+    if is_single and last.startswith(SEARCH_PROMPT) and offers_only_search(body):
         return "web search"
     return ""
 

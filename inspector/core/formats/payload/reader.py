@@ -5,7 +5,7 @@ are put into threads by what they share. Events of a stream stand for the respon
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from inspector.core.formats.proxy.keys import key_of
 from inspector.core.formats.proxy.pool import Pool
 from inspector.core.formats.proxy.session import split_singles
 from inspector.core.jsontext import dumps
+from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Request, Session, Thread
 from inspector.core.usage import ABSURD, is_absurd
@@ -42,22 +43,22 @@ class PayloadReader:
         self._pool = Pool()
         self._threads = BodyThreads(dialect, self._pool)
         self._sides: list[tuple[int, str]] = []
+        """Line of each side call, and why it is one."""
         self._held: list[BodyPair] = []
         """Side calls of a file that has nothing else so far: should it stay like that, they are its steps."""
         self._loose = EMPTY_VIEW
-        """Single messages that stand between the bodies."""
+        """Single messages between the bodies."""
         self._problems: list[Problem] = []
-        self._named = ""
+        self._session_id = ""
         self._partial: set[str] = set()
+        """Notes about responses without requests."""
         self._stream: list[Any] = []
         """Events of a response that has not come to its end."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a body, an exchange, a list of either, or one message."""
         del file  # payloads have no companions
-        chat = self._dialect is GEMINI and isinstance(value, list) and all(map(GEMINI.is_message, value))
-        is_saved = chat and any(item.get("role") == "model" for item in value)  # each turn of the model was a call
-        if self._dialect.is_message(value) or is_saved:
+        if self._dialect.is_message(value) or self._is_saved_chat(value):
             items = value if isinstance(value, list) else [value]
             units = self._dialect.units(items, line, before=self._loose)
             self._loose = self._pool.after(self._loose, units)
@@ -68,12 +69,18 @@ class PayloadReader:
         self._end_stream(line)
         rows = value if isinstance(value, list) and _is_row(self._dialect, value) else [value]
         for row in rows:
-            one = body_pair(self._dialect, row, line)
-            if one is None:
+            pair = body_pair(self._dialect, row, line)
+            if pair is None:
                 what = "this is neither a request body nor a response nor a message; it was left out"
                 self._problems.append(Problem(line, what, dumps(row)[:120]))
             else:
-                self._take(one)
+                self._take(pair)
+
+    def _is_saved_chat(self, value: Any) -> bool:
+        """Is it a list of Gemini's contents in which the model spoke? Each of its turns was a call."""
+        if self._dialect is not GEMINI or not isinstance(value, list) or not all(map(GEMINI.is_message, value)):
+            return False
+        return any(item.get("role") == "model" for item in value)
 
     def _is_stream(self, value: Any) -> bool:
         """Events, but not the last one alone: a response stands in it."""
@@ -95,82 +102,98 @@ class PayloadReader:
 
     def _end_stream(self, line: int) -> None:
         if self._stream:
-            told, notes = self._streamed()
+            response, notes = self._read_stream()
             self._partial.update(notes)
-            self._take(BodyPair(None, told, line))
+            self._take(BodyPair(None, response, line))
             self._stream = []
 
-    def _streamed(self) -> tuple[Mapping[str, Any], list[str]]:
-        told = assemble(self._dialect, filter(None, map(event_of, self._stream)))
-        end = "" if told.finished else "; it breaks off"
-        notes = [f"{len(self._stream)} events of a stream were put together into the response that they tell{end}."]
-        if told.failure is not None:
-            notes.append(f"The stream reported an error: {dumps(told.failure)[:200]}")
-        return told.body(), notes
+    def _read_stream(self) -> tuple[Mapping[str, Any], list[str]]:
+        """Return the response of the events so far, and notes about it."""
+        assembled = assemble(self._dialect, filter(None, map(event_of, self._stream)))
+        end = "" if assembled.finished else "; it breaks off"
+        notes = [f"{len(self._stream)} events of a stream were put together into the response that they report{end}."]
+        if assembled.failure is not None:
+            notes.append(f"The stream reported an error: {dumps(assembled.failure)[:200]}")
+        return assembled.body(), notes
 
-    def _take(self, one: BodyPair) -> None:
-        self._named = self._named or key_of({}, one.request or {}).session
-        if one.request is None:
+    def _take(self, pair: BodyPair) -> None:
+        self._session_id = self._session_id or key_of({}, pair.request or {}).session
+        if pair.request is None:
             self._partial.add("A response stands alone: the request it answers is not in this file.")
-        if is_absurd((one.response or {}).get(self._dialect.counts)):
-            self._problems.append(Problem(one.line, ABSURD, dumps(one.response)[:120]))
-        reason = side_reason(self._dialect, one)
-        self._threads.add(one, step=not reason)
+        if is_absurd((pair.response or {}).get(self._dialect.counts)):
+            self._problems.append(Problem(pair.line, ABSURD, dumps(pair.response)[:120]))
+        reason = side_reason(self._dialect, pair)
+        self._threads.add(pair, step=not reason)
         if reason:
-            self._sides.append((one.line, reason))
+            self._sides.append((pair.line, reason))
         if self._threads.all:
             self._held.clear()
         elif reason:
-            self._held.append(one)
+            self._held.append(pair)
 
     def session(self) -> Session:
-        """The session so far."""
+        """Return the session so far."""
         if self._threads.all:
-            steps, singles = split_singles(self._threads.all)
-            sides = [*((one.steps[0].line, "call without tools") for one in singles), *self._sides]
-            left = [f"Side calls that are no steps of the conversation were left out: {_told(sides)}."] if sides else []
-            if self._loose:
-                left.append(f"{len(self._loose)} single messages between the request bodies were left out.")
-            return self._session(named_threads(steps), left)
+            return self._session_of_threads()
         if not self._stream and not self._held:
             return self._session((self._loose_thread(),) if self._loose else (), [])
-        pairs, notes = self._held, [f"Not a step of a conversation: {_told(self._sides)}."]
+        pairs, notes = self._held, [f"Not a step of a conversation: {_count_reasons(self._sides)}."]
         if self._stream:
-            told, notes = self._streamed()
-            pairs = [BodyPair(None, told)]
-        alone = BodyThreads(self._dialect, self._pool)
-        for one in pairs:
-            alone.add(one)
-        return self._session(named_threads(alone.all), notes)
+            response, notes = self._read_stream()
+            pairs = [BodyPair(None, response)]
+        threads = BodyThreads(self._dialect, self._pool)
+        for pair in pairs:
+            threads.add(pair)
+        return self._session(named_threads(threads.all), notes)
+
+    def _session_of_threads(self) -> Session:
+        threads, singles = split_singles(self._threads.all)
+        sides = [(single.steps[0].line, "call without tools") for single in singles] + self._sides
+        notes = []
+        if sides:
+            notes.append(f"Side calls that are no steps of the conversation were left out: {_count_reasons(sides)}.")
+        if self._loose:
+            notes.append(f"{len(self._loose)} single messages between the request bodies were left out.")
+        return self._session(named_threads(threads), notes)
 
     def _session(self, threads: tuple[Thread, ...], more: list[str]) -> Session:
         notes = sorted(self._partial)
-        if self._threads.missing:
-            lines = ", ".join(map(str, self._threads.missing[:5])) + (", ..." if len(self._threads.missing) > 5 else "")
+        missing = self._threads.missing
+        if missing:
+            lines = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
             notes.append(
-                f"Line {lines}: the body goes on from a response that is not in this file; what was before is unknown."
+                f"Line {lines}: the body continues a response that is not in this file; earlier messages are unknown."
             )
-        return Session(self._dialect.name, threads, Prefix(self._problems), id=self._named, notes=(*notes, *more))
+        return Session(self._dialect.name, threads, Prefix(self._problems), id=self._session_id, notes=(*notes, *more))
 
     def _loose_thread(self) -> Thread:
-        own = self._loose.messages()
-        ends = [len(own)]
+        messages = self._loose.messages()
+        ends = [len(messages)]
         if self._dialect is GEMINI:
-            turns = [n for n, one in enumerate(own) if one.role == "assistant"]
-            inside = [n for n in turns if n and own[n].together and own[n - 1].together == own[n].together]
-            ends = [n for n in turns if n not in inside] or ends
-        asked = ((View(self._loose.stretch, end), own[min(end, len(own) - 1)].line) for end in ends)
-        requests = tuple(Request(n, view, line=line) for n, (view, line) in enumerate(asked))
-        return Thread("main", requests=requests, messages=own, end=self._loose, prompt=Prompt())
+            ends = [n for n, message in enumerate(messages) if _begins_turn(messages, n)] or ends
+        requests: list[Request] = []
+        for n, end in enumerate(ends):
+            line = messages[min(end, len(messages) - 1)].line
+            requests.append(Request(n, View(self._loose.stretch, end), line=line))
+        return Thread("main", requests=tuple(requests), messages=messages, end=self._loose, prompt=Prompt())
+
+
+def _begins_turn(messages: Sequence[Message], n: int) -> bool:
+    """Is it the first message of a turn of the model?"""
+    message = messages[n]
+    is_inside = n > 0 and bool(message.together) and messages[n - 1].together == message.together
+    return message.role == "assistant" and not is_inside
 
 
 def _is_row(dialect: Dialect, rows: list[Any]) -> bool:
     """Is the list one of bodies or exchanges, rather than of messages?"""
-    known = [one for row in rows[:3] if not dialect.is_message(row) and (one := body_pair(dialect, row, 0))]
-    return any(one.request is not None for one in known) or (bool(known) and len(known) == len(rows[:3]))
+    first = rows[:3]
+    pairs = [body_pair(dialect, row, 0) for row in first if not dialect.is_message(row)]
+    read = [pair for pair in pairs if pair is not None]
+    return any(pair.request is not None for pair in read) or (bool(read) and len(read) == len(first))
 
 
-def _told(sides: list[tuple[int, str]]) -> str:
+def _count_reasons(sides: list[tuple[int, str]]) -> str:
     kinds = Counter(reason for _, reason in sorted(sides))
     return ", ".join(f"{count} x {reason}" for reason, count in kinds.items())
 

@@ -162,8 +162,8 @@ def _sniff_unmistakable(dialect: Dialect, head: Head) -> float:
             return 0.85
         if not all(map(dialect.is_message, document[:8])):
             rows = document[:60]
-    known = sum(_is_payload(dialect, row) for row in rows)
-    return 0.85 if known and 2 * known > len(rows) else 0.0
+    payloads = sum(_is_payload(dialect, row) for row in rows)
+    return 0.85 if payloads and 2 * payloads > len(rows) else 0.0
 
 
 def _is_payload(dialect: Dialect, row: Any) -> bool:

@@ -22,7 +22,7 @@ def named_threads(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
     """With the ids and titles that such threads get: the first is the main one."""
     main, *others = threads
     return main.thread("main", "", "", ""), *(
-        one.thread(f"thread-{n}", one.first_words, "main", "") for n, one in enumerate(others, 2)
+        thread.thread(f"thread-{n}", thread.first_words, "main", "") for n, thread in enumerate(others, 2)
     )
 
 
@@ -59,13 +59,13 @@ class BodyThreads:
         body = replace(body, prompt=self._prompt(pair, body.prompt))
         reply = reply_of(self._dialect, pair.response) if pair.response is not None else Reply()
         where = Endpoint("call", self._dialect)
-        one = Exchange(
+        exchange = Exchange(
             0, pair.line, pair.time, "", where, ClientKey(), body, window=pair.window, reply=reply, end=body.view
         )
-        thread = self._place(one, pair) if step else None
-        end = self._bodies.add(self._dialect, one.body.view, reply.wire, pair.line, pair.time)
+        thread = self._place(exchange, pair) if step else None
+        end = self._bodies.add(self._dialect, exchange.body.view, reply.wire, pair.line, pair.time)
         if thread is not None:
-            self._conversations.add_answer(thread, one, end)
+            self._conversations.add_answer(thread, exchange, end)
         if pair.response_id:
             self._ends[pair.response_id] = end
 
@@ -85,22 +85,22 @@ class BodyThreads:
             self._before = items, body
         return body
 
-    def _place(self, one: Exchange, pair: BodyPair) -> Conversation:
+    def _place(self, exchange: Exchange, pair: BodyPair) -> Conversation:
         if self._is_one and self.all:
-            self.all[0].add(one)
+            self.all[0].add(exchange)
             return self.all[0]
         if pair.request is not None or self._bare is None:
-            thread = self._conversations.add_step(one)
+            thread = self._conversations.add_step(exchange)
             self._bare = thread if pair.request is None else self._bare
             return thread
-        self._bare.add(one)
+        self._bare.add(exchange)
         return self._bare
 
-    def _prompt(self, pair: BodyPair, told: Prompt) -> Prompt:
+    def _prompt(self, pair: BodyPair, prompt: Prompt) -> Prompt:
         """A body that names a model is complete: what it does not hold was not sent. A bare list holds no prompt."""
         if pair.request is not None and "model" in pair.request:
-            return told
+            return prompt
         if pair.request is None:
-            told = self._dialect.prompt(pair.response or {})
-        told = Prompt(told.system or None, told.tools or None)
-        return self._pool.prompt(told, lambda: told)
+            prompt = self._dialect.prompt(pair.response or {})
+        prompt = Prompt(prompt.system or None, prompt.tools or None)
+        return self._pool.prompt(prompt, lambda: prompt)

@@ -34,7 +34,6 @@ from inspector.core.usage import MOST, Usage
 NAME = "pi"
 _SILENT = ("custom", "label", "session_info", "usage", "thinking_level_change")
 _PLAIN = "message"
-_TOLD = ("custom_message", "branch_summary")
 """Records that neither reach the model nor change what does."""
 
 
@@ -114,18 +113,21 @@ class PiReader:
     def _take(self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
         if kind == "message":
             self._take_message(value, where, node)
-            return
-        if kind not in ("compaction", *_TOLD):
-            node.loose += (Record("state" if kind == "custom" else kind, where.id),)
-        if kind == "compaction":
+        elif kind == "compaction":
             self._take_compaction(value, where, node)
-        elif kind == "context_edit":
-            self._take_edit(value, where, node)
         elif kind == "custom_message":
             self._put_meta(read_content(value.get("content")), where, node, Record(kind, where.id))
         elif kind == "branch_summary":
             summary = text_of(value.get("summary"))
             self._put_meta((Text(branch_text(summary)),), where, node, Record(kind, where.id, counted=u16(summary)))
+        else:
+            node.loose += (Record("state" if kind == "custom" else kind, where.id),)
+            self._take_unsent(kind, value, where, node)
+
+    def _take_unsent(self, kind: str, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
+        """Take a record that holds no message."""
+        if kind == "context_edit":
+            self._take_edit(value, where, node)
         elif kind == "thinking_level_change":
             self._level = text_of(value.get("thinkingLevel"))
         elif kind == "model_change":
@@ -273,6 +275,7 @@ class PiReader:
         return kept(node.parent, first) if first and node.parent else []
 
     def _first_kept(self, value: Mapping[str, Any]) -> EntryNode | None:
+        """Return the first record that a compaction keeps; None if it names none."""
         index, name = value.get("firstKeptEntryIndex"), value.get("firstKeptEntryId")
         if isinstance(name, str):
             return self._nodes.get(name)

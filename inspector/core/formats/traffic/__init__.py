@@ -17,8 +17,8 @@ def _format(
     *,
     grows: bool = False,
 ) -> Format:
-    told = Contents(tokens="where there is a response", system="yes", tools="yes", more=more)
-    return Format(name, title, sniff, partial(reader, name), is_many=True, grows=grows, contents=told)
+    contents = Contents(tokens="where there is a response", system="yes", tools="yes", more=more)
+    return Format(name, title, sniff, partial(reader, name), is_many=True, grows=grows, contents=contents)
 
 
 FORMATS = (

@@ -31,26 +31,26 @@ def sniff_har(head: Head) -> float:
 def _entries(value: Any) -> list[Mapping[str, Any]]:
     """In the order of their time."""
     entries = objects_of(object_of(value, "log").get("entries"))
-    return sorted(entries, key=lambda one: text_of(one.get("startedDateTime")))
+    return sorted(entries, key=lambda entry: text_of(entry.get("startedDateTime")))
 
 
 def _is_models(entry: Mapping[str, Any]) -> bool:
-    asked = _entry_asked(entry)
-    is_empty = not asked.body and not entry.get("_webSocketMessages")
-    return not (asked.method.upper() == "GET" and is_empty) and asked.is_of_model
+    request = _read_entry(entry)
+    is_empty = not request.body and not entry.get("_webSocketMessages")
+    return not (request.method.upper() == "GET" and is_empty) and request.is_of_model
 
 
-def _entry_asked(entry: Mapping[str, Any]) -> CapturedRequest:
+def _read_entry(entry: Mapping[str, Any]) -> CapturedRequest:
     request = object_of(entry, "request")
     body, time = plain_body(_content(object_of(request, "postData"))), text_of(entry.get("startedDateTime"))
     method, size = text_of(request.get("method")), request.get("bodySize")
     return CapturedRequest(method, request.get("url"), request.get("headers"), body, time, size)
 
 
-def _content(told: Mapping[str, Any]) -> Any:
+def _content(content: Mapping[str, Any]) -> Any:
     """Its text, or what stands there in base64: in one piece, or in a list of pieces (Polly.JS, of packed bodies)."""
-    text = told.get("text")
-    if told.get("encoding") != "base64":
+    text = content.get("text")
+    if content.get("encoding") != "base64":
         return text
     pieces = plain_body(text)
     return b"".join(map(bytes_of, pieces if isinstance(pieces, list) else [text]))
@@ -64,24 +64,24 @@ class HarReader(TrafficReader):
         entries = _entries(value)
         if not entries:
             self._problems.note(line, "this is no HTTP archive", value)
-        found = list(filter(_is_models, entries))
-        for entry in found:
+        of_models = list(filter(_is_models, entries))
+        for entry in of_models:
             self._entry(entry)
-        if others := len(entries) - len(found):
+        if others := len(entries) - len(of_models):
             self.note(f"Of the archive's entries {others:,} ask no model; they were left out.")
 
     def _entry(self, entry: Mapping[str, Any]) -> None:
-        asked, response = _entry_asked(entry), object_of(entry, "response")
+        request, response = _read_entry(entry), object_of(entry, "response")
         frames = objects_of(entry.get("_webSocketMessages"))
-        if any(is_create(one.get("data")) for one in frames):
-            pairs = FramePairs(self, "WEBSOCKET", asked.url, asked.headers)
-            for one in frames:
-                (pairs.up if one.get("type") == "send" else pairs.down)(one.get("data"), 0)
+        if any(is_create(frame.get("data")) for frame in frames):
+            pairs = FramePairs(self, "WEBSOCKET", request.url, request.headers)
+            for frame in frames:
+                (pairs.up if frame.get("type") == "send" else pairs.down)(frame.get("data"), 0)
             pairs.end(0)
             return
-        came = {"elapsed_ms": entry.get("time"), "size": response.get("bodySize"), "error": response.get("_error")}
+        figures = {"elapsed_ms": entry.get("time"), "size": response.get("bodySize"), "error": response.get("_error")}
         body = _content(object_of(response, "content"))
-        self.tell(asked, response.get("status") or None, body, response.get("headers"), **came)
+        self.tell(request, response.get("status") or None, body, response.get("headers"), **figures)
 
 
 # -- cassettes
@@ -90,26 +90,26 @@ class HarReader(TrafficReader):
 def sniff_cassette(head: Head) -> float:
     """Sure of a cassette in which a model is asked."""
     rows = _interactions(head.document)
-    return 0.97 if any(_interaction_asked(one).is_of_model or is_setup(one.get("data")) for one in rows) else 0.0
+    return 0.97 if any(_read_interaction(row).is_of_model or is_setup(row.get("data")) for row in rows) else 0.0
 
 
 def _interactions(value: Any) -> list[Mapping[str, Any]]:
-    told = fields_of(value)
-    return objects_of(told.get("interactions", told.get("http_interactions")))
+    fields = fields_of(value)
+    return objects_of(fields.get("interactions", fields.get("http_interactions")))
 
 
-def _interaction_asked(one: Mapping[str, Any]) -> CapturedRequest:
-    request, time = object_of(one, "request"), text_of(one.get("recorded_at"))
+def _read_interaction(row: Mapping[str, Any]) -> CapturedRequest:
+    request, time = object_of(row, "request"), text_of(row.get("recorded_at"))
     with suppress(ValueError):
         time = parsedate_to_datetime(time).isoformat()  # as HTTP has it (VCR for Ruby)
     method, url = text_of(request.get("method")) or "POST", request.get("uri", request.get("url"))
     return CapturedRequest(method, url, request.get("headers"), _body(request), time)
 
 
-def _body(told: Mapping[str, Any]) -> Any:
-    if "parsed_body" in told:
-        return told["parsed_body"]
-    body = told.get("body")
+def _body(message: Mapping[str, Any]) -> Any:
+    if "parsed_body" in message:
+        return message["parsed_body"]
+    body = message.get("body")
     if not isinstance(body, Mapping):
         return body
     return bytes_of(body["base64_string"]) if "base64_string" in body else body.get("string")
@@ -124,14 +124,14 @@ class CassetteReader(TrafficReader):
         if not rows:
             self._problems.note(line, "this is no cassette", value)
         live, others = LiveConversation(self), 0  # not kept: what holds itself is not freed with its session
-        for one in rows:
-            if one.get("kind") == "message":
-                (live.sent if one.get("direction") == "sent" else live.received)(one.get("data"))
-            elif (asked := _interaction_asked(one)).is_of_model:
-                response = object_of(one, "response")
+        for row in rows:
+            if row.get("kind") == "message":
+                (live.sent if row.get("direction") == "sent" else live.received)(row.get("data"))
+            elif (request := _read_interaction(row)).is_of_model:
+                response = object_of(row, "response")
                 status = response.get("status")
                 code = status.get("code") if isinstance(status, Mapping) else response.get("code", status)
-                self.tell(asked, code, _body(response), response.get("headers"))
+                self.tell(request, code, _body(response), response.get("headers"))
             else:
                 others += 1
         if others:

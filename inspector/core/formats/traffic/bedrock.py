@@ -38,23 +38,24 @@ def converse_request(body: Mapping[str, Any]) -> dict[str, Any]:
         if "name" in spec
     ]
     messages = [
-        {"role": one.get("role"), "content": _blocks(one.get("content"))} for one in objects_of(body.get("messages"))
+        {"role": message.get("role"), "content": _blocks(message.get("content"))}
+        for message in objects_of(body.get("messages"))
     ]
-    told: dict[str, Any] = {"system": _blocks(body.get("system")), "messages": messages}
-    return told | ({"tools": tools} if tools else {})
+    request: dict[str, Any] = {"system": _blocks(body.get("system")), "messages": messages}
+    return request | ({"tools": tools} if tools else {})
 
 
 def converse_response(body: Mapping[str, Any]) -> dict[str, Any]:
     """The answer, in Anthropic's words."""
     message = object_of(object_of(body, "output"), "message")
-    told = {"type": "message", "role": "assistant", "content": _blocks(message.get("content"))}
-    return told | {"stop_reason": body.get("stopReason"), "usage": usage_of(body.get("usage"))}
+    answer = {"type": "message", "role": "assistant", "content": _blocks(message.get("content"))}
+    return answer | {"stop_reason": body.get("stopReason"), "usage": converse_usage(body.get("usage"))}
 
 
-def usage_of(usage: Any) -> dict[str, Any] | None:
-    """Its counts; None where there are none. As in Anthropic's, what came from the cache is not in the input."""
-    told = fields_of(usage)
-    return {name: told[key] for key, name in _COUNTS.items() if type(told.get(key)) is int} or None
+def converse_usage(usage: Any) -> dict[str, Any] | None:
+    """Return Converse's counts as Anthropic's; None if there are none. What came from the cache is not in the input."""
+    counts = fields_of(usage)
+    return {name: counts[key] for key, name in _COUNTS.items() if type(counts.get(key)) is int} or None
 
 
 _COUNTS = {
@@ -66,7 +67,7 @@ _COUNTS = {
 
 
 def _blocks(value: Any) -> list[Any]:
-    return [block for one in objects_of(value) if (block := _block(one)) is not None]
+    return [block for value_block in objects_of(value) if (block := _block(value_block)) is not None]
 
 
 def _block(block: Mapping[str, Any]) -> Any:
@@ -91,7 +92,10 @@ def _block(block: Mapping[str, Any]) -> Any:
 
 
 def _result(value: Any) -> list[Any]:
-    return [{"type": "text", "text": dumps(one["json"])} if "json" in one else _block(one) for one in objects_of(value)]
+    return [
+        {"type": "text", "text": dumps(block["json"])} if "json" in block else _block(block)
+        for block in objects_of(value)
+    ]
 
 
 # -- binary streams
@@ -139,13 +143,13 @@ def _message(data: bytes, headers: int, at: int) -> StreamMessage | DamagedMessa
     (crc,) = struct.unpack_from(">I", data, len(data) - _CRC)
     if zlib.crc32(data[:-_CRC]) != crc:
         return DamagedMessage(at, "the checksum of a message is wrong")
-    told = _headers(data[_PRELUDE : _PRELUDE + headers])
-    return StreamMessage(told, data[_PRELUDE + headers : -_CRC])
+    text_headers = _headers(data[_PRELUDE : _PRELUDE + headers])
+    return StreamMessage(text_headers, data[_PRELUDE + headers : -_CRC])
 
 
 def _headers(data: bytes) -> dict[str, str]:
     """As far as they can be read."""
-    found: dict[str, str] = {}
+    text_headers: dict[str, str] = {}
     at = 0
     while at < len(data):
         name_end = at + 1 + data[at]
@@ -158,9 +162,9 @@ def _headers(data: bytes) -> dict[str, str]:
                 break
             size, at = int.from_bytes(data[at : at + 2], "big"), at + 2
         if kind == 7:
-            found[name] = data[at : at + size].decode("utf-8", "replace")
+            text_headers[name] = data[at : at + size].decode("utf-8", "replace")
         at += size
-    return found
+    return text_headers
 
 
 # -- events of streams
@@ -168,15 +172,15 @@ def _headers(data: bytes) -> dict[str, str]:
 
 def stream_events(messages: Iterable[StreamMessage]) -> list[Mapping[str, Any]]:
     """The events of either stream, in Anthropic's words."""
-    return [event for one in messages for event in _events(one)]
+    return [event for message in messages for event in _events(message)]
 
 
-def _events(one: StreamMessage) -> Iterator[Mapping[str, Any]]:
-    event = fields_of(plain_body(one.payload))
-    kind = one.headers.get(":event-type", "")
-    if one.headers.get(":message-type") in ("exception", "error"):
-        name = one.headers.get(":exception-type") or one.headers.get(":error-code") or "error"
-        text = text_of(event.get("message")) or one.headers.get(":error-message", "")
+def _events(message: StreamMessage) -> Iterator[Mapping[str, Any]]:
+    event = fields_of(plain_body(message.payload))
+    kind = message.headers.get(":event-type", "")
+    if message.headers.get(":message-type") in ("exception", "error"):
+        name = message.headers.get(":exception-type") or message.headers.get(":error-code") or "error"
+        text = text_of(event.get("message")) or message.headers.get(":error-message", "")
         yield {"type": "error", "error": {"type": name, "message": text or name}}
     elif kind == "chunk":
         yield fields_of(plain_body(bytes_of(event.get("bytes"))))
@@ -203,7 +207,7 @@ def _converse_events(kind: str, event: Mapping[str, Any], n: Any) -> Iterator[Ma
             yield {"type": "message_delta", "delta": {"stop_reason": why}, "usage": {}}
             yield {"type": "message_stop"}
         case "metadata", {"usage": usage}:
-            yield {"type": "message_delta", "delta": {}, "usage": usage_of(usage) or {}}
+            yield {"type": "message_delta", "delta": {}, "usage": converse_usage(usage) or {}}
 
 
 def _delta(n: Any, kind: str, key: str, text: str) -> Mapping[str, Any]:
@@ -226,45 +230,52 @@ class AgentCall:
 
 
 def agent_calls(messages: Iterable[StreamMessage]) -> list[AgentCall]:
-    """The calls that the traces of an answer tell, in order; calls and answers belong together by their `traceId`.
+    """Return the calls in the traces of an answer, in order; calls and answers share a `traceId`.
 
-    Where the agent did no work of its own, the calls beside it are all that there is: then they are its steps.
+    If the agent did no work of its own, the calls beside it are all that there is: then they are its steps.
     """
-    found: dict[str, AgentCall] = {}
-    for one in messages:
-        event = plain_body(one.payload)
+    calls: dict[str, AgentCall] = {}
+    for message in messages:
+        event = plain_body(message.payload)
         for part in object_of(event, "trace").values():
-            asked, said = (object_of(part, key) for key in ("modelInvocationInput", "modelInvocationOutput"))
-            if asked:
-                name = text_of(asked.get("traceId")) or str(len(found))
-                kind = text_of(asked.get("type")).lower().replace("_", "-")
-                aside = kind if kind != "orchestration" else ""
-                found[name] = AgentCall(text_of(asked.get("foundationModel")), _prompt(asked.get("text")), None, aside)
-            elif said and (call := found.get(text_of(said.get("traceId")))) is not None:
-                begun = text_of(object_of(said, "metadata").get("startTime"))
-                found[text_of(said.get("traceId"))] = replace(call, response=_said(said), time=begun)
-    calls = list(found.values())
-    return calls if any(not one.aside for one in calls) else [replace(one, aside="") for one in calls]
+            request, output = (object_of(part, key) for key in ("modelInvocationInput", "modelInvocationOutput"))
+            trace_id = text_of((request or output).get("traceId"))
+            if request:
+                calls[trace_id or str(len(calls))] = _read_request(request)
+            elif output and trace_id in calls:
+                start = text_of(object_of(output, "metadata").get("startTime"))
+                calls[trace_id] = replace(calls[trace_id], response=_read_answer(output), time=start)
+    if any(not call.aside for call in calls.values()):
+        return list(calls.values())
+    return [replace(call, aside="") for call in calls.values()]
+
+
+def _read_request(request: Mapping[str, Any]) -> AgentCall:
+    kind = text_of(request.get("type")).lower().replace("_", "-")
+    aside = kind if kind != "orchestration" else ""
+    return AgentCall(text_of(request.get("foundationModel")), _prompt(request.get("text")), None, aside)
 
 
 def _prompt(text: Any) -> dict[str, Any]:
-    """What the model was sent: a body as a text, or a plain prompt; empty where the trace does not hold it."""
-    told = plain_body(text)
-    if isinstance(told, Mapping):
-        return {"system": told.get("system", ""), "messages": told.get("messages", [])}
-    return {"messages": [{"role": "user", "content": told}] if told else []}
+    """Return what the model was sent: a body as a text, or a plain prompt; empty if the trace does not hold it."""
+    body = plain_body(text)
+    if isinstance(body, Mapping):
+        return {"system": body.get("system", ""), "messages": body.get("messages", [])}
+    return {"messages": [{"role": "user", "content": body}] if body else []}
 
 
-def _said(output: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer; fields without a value stand there for every kind of block."""
+def _read_answer(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer of a model; its blocks have fields without a value for every other kind of block."""
     raw = plain_body(object_of(output, "rawResponse").get("content"))
-    told: dict[str, Any] = {"type": "message", "role": "assistant", "content": raw}
-    if isinstance(raw, Mapping):
-        content = [
-            {key: value for key, value in one.items() if value is not None} for one in objects_of(raw.get("content"))
-        ]
-        told |= (
-            converse_response(raw) if "output" in raw else {"content": content, "stop_reason": raw.get("stop_reason")}
-        )
-    usage = usage_of(object_of(output, "metadata").get("usage"))
-    return told | ({"usage": usage} if usage else {})
+    answer: dict[str, Any] = {"type": "message", "role": "assistant", "content": raw}
+    if isinstance(raw, Mapping) and "output" in raw:
+        answer |= converse_response(raw)
+    elif isinstance(raw, Mapping):
+        content = list(map(_without_nulls, objects_of(raw.get("content"))))
+        answer |= {"content": content, "stop_reason": raw.get("stop_reason")}
+    usage = converse_usage(object_of(output, "metadata").get("usage"))
+    return answer | ({"usage": usage} if usage else {})
+
+
+def _without_nulls(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in block.items() if value is not None}

@@ -69,8 +69,8 @@ class FramePairs:
 class FrameRows(TrafficReader):
     """Of a log with a frame a line."""
 
-    def __init__(self, format_: str, wanted: str = "") -> None:
-        super().__init__(format_, wanted)
+    def __init__(self, format_: str, session: str = "") -> None:
+        super().__init__(format_, session)
         self._connections: dict[str, FramePairs] = {}
 
     def feed(self, line: int, value: Any, file: str = "") -> None:

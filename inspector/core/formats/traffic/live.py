@@ -40,7 +40,7 @@ class LiveConversation:
         self._contents += objects_of(_either(message, "clientContent", "client_content").get("turns"))
         results = objects_of(_either(message, "toolResponse", "tool_response").get("functionResponses"))
         if results:
-            self._contents.append({"role": "user", "parts": [{"functionResponse": one} for one in results]})
+            self._contents.append({"role": "user", "parts": [{"functionResponse": result} for result in results]})
         if text := text_at(_either(message, "realtimeInput", "realtime_input"), "text"):
             self._hear(text)
 
@@ -50,12 +50,12 @@ class LiveConversation:
         if heard := text_at(object_of(content, "inputTranscription"), "text"):
             self._hear(heard)
         calls = objects_of(object_of(message, "toolCall").get("functionCalls"))
-        said = [one for one in objects_of(object_of(content, "modelTurn").get("parts")) if "inlineData" not in one]
+        parts = [part for part in objects_of(object_of(content, "modelTurn").get("parts")) if "inlineData" not in part]
         if words := text_at(object_of(content, "outputTranscription"), "text"):
-            said.append({"text": words})
-        if said or calls:
+            parts.append({"text": words})
+        if parts or calls:
             self._begin()
-            self._parts += [*said, *({"functionCall": one} for one in calls)]
+            self._parts += [*parts, *({"functionCall": call} for call in calls)]
         is_over = bool(content.get("turnComplete") or content.get("interrupted"))
         if calls or is_over:
             self._end(object_of(message, "usageMetadata"), "INTERRUPTED" if content.get("interrupted") else "STOP")
@@ -83,8 +83,10 @@ class LiveConversation:
             return
         content = {"role": "model", "parts": _joined(self._parts)}
         if self._calls > 1 and usage:
-            told = ", ".join(f"{name} {usage[name]:,}" for name in _COUNTS if type(usage.get(name)) is int)
-            self._log.note(f"A turn of {self._calls} calls was counted as one: {told}. Those of each call are unknown.")
+            reported = ", ".join(f"{name} {usage[name]:,}" for name in _COUNTS if type(usage.get(name)) is int)
+            self._log.note(
+                f"A turn of {self._calls} calls was counted as one: {reported}. Those of each call are unknown."
+            )
             usage = {}
         counts = {name: usage[key] for key, name in _COUNTS.items() if key in usage}
         counts |= {key: usage[key] for key in _PASSED_ON if key in usage}
@@ -100,10 +102,10 @@ def _either(message: Any, name: str, other: str) -> Mapping[str, Any]:
 
 def _joined(parts: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Pieces of text that follow each other are one."""
-    found: list[Mapping[str, Any]] = []
+    joined: list[Mapping[str, Any]] = []
     for part in parts:
-        if found and part.keys() == found[-1].keys() == {"text"}:
-            found[-1] = {"text": text_of(found[-1]["text"]) + text_of(part["text"])}
+        if joined and part.keys() == joined[-1].keys() == {"text"}:
+            joined[-1] = {"text": text_of(joined[-1]["text"]) + text_of(part["text"])}
         else:
-            found.append(part)
-    return found
+            joined.append(part)
+    return joined

@@ -20,7 +20,7 @@ from inspector.core.formats.traffic.bedrock import (
     stream_events,
     stream_messages,
 )
-from inspector.core.formats.traffic.plain import content_of, header, header_pairs, path_of, plain_body
+from inspector.core.formats.traffic.plain import content_of, header, header_pairs, plain_body, url_path
 from inspector.core.session import HeldSession, Session
 from inspector.core.untyped import fields_of, object_of, text_of
 
@@ -30,10 +30,10 @@ def traffic_endpoint(record: Mapping[str, Any]) -> Endpoint:
     body, model = record.get("body"), text_of(record.get("model"))
     if named := DIALECTS.get(text_of(record.get("dialect"))):
         return Endpoint("call", named, model)
-    found = named_endpoint(record)
-    if found.dialect is None and isinstance(body, Mapping) and "anthropic_version" in body:  # Bedrock, Vertex
+    by_path = named_endpoint(record)
+    if by_path.dialect is None and isinstance(body, Mapping) and "anthropic_version" in body:  # Bedrock, Vertex
         return Endpoint("call", DIALECTS["anthropic"], model or _model_in(text_of(record.get("path"))))
-    return found
+    return by_path
 
 
 _MODEL = re.compile(r"/models?/([^/?]+?)(?:/|:\w*rawPredict|\?|$)", re.IGNORECASE)
@@ -41,8 +41,8 @@ _MODEL = re.compile(r"/models?/([^/?]+?)(?:/|:\w*rawPredict|\?|$)", re.IGNORECAS
 
 def _model_in(path: str) -> str:
     """The model that a path of Bedrock or Vertex names; empty where it names none."""
-    found = _MODEL.search(path)
-    return found[1].replace("%3A", ":") if found else ""
+    match = _MODEL.search(path)
+    return match[1].replace("%3A", ":") if match else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class CapturedRequest:
     @property
     def is_of_model(self) -> bool:
         """Is a model asked, or an agent that asks one?"""
-        path = path_of(self.url)
+        path = url_path(self.url)
         where = traffic_endpoint({"method": self.method, "path": path, "body": plain_body(self.body)})
         return where.dialect is not None or bool(CONVERSE.search(path) or AGENT.search(path))
 
@@ -72,10 +72,10 @@ class TrafficReader:
     name none go with the first, those in front of all with any.
     """
 
-    def __init__(self, format_: str, wanted: str = "") -> None:
+    def __init__(self, format_: str, session: str = "") -> None:
         self._format = format_
         self._reader = ProxyReader(traffic_endpoint)
-        self._wanted, self._chosen = wanted, ""
+        self._wanted, self._chosen = session, ""
         self._held: dict[str, HeldSession] = {}
         self._taken: dict[int, str] = {}
         """The session of each exchange that is read, by its number; empty where it names none."""
@@ -89,46 +89,48 @@ class TrafficReader:
         """Take a document, or a line. Never raises for what it holds."""
         raise NotImplementedError
 
-    def tell(self, asked: CapturedRequest, status: Any, body: Any, headers: Any, **came: Any) -> None:
-        """An exchange over HTTP: nothing came back where there is neither `status` nor `body`. What Amazon Bedrock says
-        in words of its own becomes Anthropic's."""
-        path, pairs = path_of(asked.url), header_pairs(headers)
-        binary = isinstance(body, bytes) and "vnd.amazon.eventstream" in header(pairs, "content-type")
-        messages = self._messages(body) if binary else []
+    def tell(self, request: CapturedRequest, status: Any, body: Any, headers: Any, **figures: Any) -> None:
+        """Add an exchange over HTTP; one with neither `status` nor `body` has no answer.
+
+        What Amazon Bedrock writes in a form of its own is turned into Anthropic's. `figures`: as in `answer`.
+        """
+        path, pairs = url_path(request.url), header_pairs(headers)
+        is_binary = isinstance(body, bytes) and "vnd.amazon.eventstream" in header(pairs, "content-type")
+        messages = self._messages(body) if is_binary else []
         if AGENT.search(path):
-            self._agent(asked, messages)
+            self._add_agent(request, messages)
             return
-        question, more = plain_body(asked.body), dict[str, Any]()
-        if binary:
+        question, more = plain_body(request.body), dict[str, Any]()
+        if is_binary:
             body = stream_events(messages)
-        if found := CONVERSE.search(path):
+        if converse := CONVERSE.search(path):
             more = {"dialect": "anthropic", "model": _model_in(path)}
             question = converse_request(fields_of(question))
-            told = plain_body(body, pairs)
-            body = converse_response(told) if not found[2] and isinstance(told, Mapping) else body
-        more |= {"size": asked.size, "line": asked.line}
-        number = self.ask(asked.method, asked.url, asked.headers, question, asked.time, **more)
+            response = plain_body(body, pairs)
+            body = converse_response(response) if not converse[2] and isinstance(response, Mapping) else body
+        more |= {"size": request.size, "line": request.line}
+        number = self.ask(request.method, request.url, request.headers, question, request.time, **more)
         if status or body:
-            self.answer(number, status, body, headers, **came)
+            self.answer(number, status, body, headers, **figures)
 
     def _messages(self, data: bytes) -> list[StreamMessage]:
-        found: list[StreamMessage] = []
-        for one in stream_messages(data):
-            if isinstance(one, DamagedMessage):
-                self._problems.note(0, f"an event stream is damaged at byte {one.at:,}: {one.why}", "")
+        messages: list[StreamMessage] = []
+        for message in stream_messages(data):
+            if isinstance(message, DamagedMessage):
+                self._problems.note(0, f"an event stream is damaged at byte {message.at:,}: {message.why}", "")
             else:
-                found.append(one)
-        return found
+                messages.append(message)
+        return messages
 
-    def _agent(self, asked: CapturedRequest, messages: list[StreamMessage]) -> None:
-        """Calls of models stand in the answer; what was asked of the agent is none."""
+    def _add_agent(self, request: CapturedRequest, messages: list[StreamMessage]) -> None:
+        """Add the calls of models that an agent's answer holds; the question to the agent is none."""
         calls = agent_calls(messages)
         if not calls:
             self.note("An agent of Bedrock was asked without traces: what its models were sent is not in this file.")
         for call in calls:
             about: dict[str, Any] = {"dialect": "anthropic", "model": call.model, "aside": call.aside}
-            time = call.time or asked.time
-            number = self.ask("POST", asked.url, asked.headers, call.request, time, **about)
+            time = call.time or request.time
+            number = self.ask("POST", request.url, request.headers, call.request, time, **about)
             if call.response is not None:
                 self.answer(number, 200, call.response)
 
@@ -146,7 +148,7 @@ class TrafficReader:
         key = key_of(read_headers(pairs), fields)
         if self._is_wanted(key):
             self._taken[number] = key.session if key.strong else ""
-            record = {"type": "request", "exchange": number, "time": time, "method": method, "path": path_of(url)}
+            record = {"type": "request", "exchange": number, "time": time, "method": method, "path": url_path(url)}
             self._reader.feed(line or number + 1, record | {"headers": pairs, "body": fields, **more})
         return number
 
@@ -160,32 +162,34 @@ class TrafficReader:
         return key.session == self._chosen
 
     def answer(self, number: int, status: Any, content: Any, headers: Any = (), *, line: int = 0, **more: Any) -> None:
-        """What came back. `more`: `time`, `elapsed_ms`, `ended`, `error`, `size`."""
-        if (session := self._taken.pop(number, None)) is None:
+        """Add what came back. `more`: `time`, `elapsed_ms`, `ended`, `error`, `size`."""
+        session = self._taken.pop(number, None)
+        if session is None:
             return
         pairs = header_pairs(headers)
-        told = content_of(plain_body(content, pairs))
-        for one in (told, *told.get("frames", ())):
-            for key in ("body", "response"):
-                if session and (name := text_of(object_of(one, key).get("id"))):
-                    self._ends[name] = session
+        fields = content_of(plain_body(content, pairs))
+        if session:
+            for value in (fields, *fields.get("frames", ())):
+                for key in ("body", "response"):
+                    if name := text_of(object_of(value, key).get("id")):
+                        self._ends[name] = session
         record = {"type": "response", "exchange": number, "status": status, "headers": pairs}
-        self._reader.feed(line or number + 1, record | told | more)
+        self._reader.feed(line or number + 1, record | fields | more)
 
     def note(self, text: str) -> None:
-        """A sentence about the file; once, however often it is said."""
+        """Add a sentence about the file, once."""
         self._notes[text] = None
 
     def session(self) -> Session:
-        """The session so far; one without threads where the wanted one is not in the file."""
-        found = self._reader.session()
+        """Return the session so far; one without threads if the one that was asked for is not in the file."""
+        session = self._reader.session()
         held = tuple(self._held.values()) if len(self._held) > 1 else ()
         if not self._chosen and self._wanted not in ("", "0"):
             return Session(self._format, held=held)
         return replace(
-            found,
+            session,
             format=self._format,
-            problems=(*found.problems, *self._problems),
-            notes=(*found.notes, *self._notes),
+            problems=(*session.problems, *self._problems),
+            notes=(*session.notes, *self._notes),
             held=held,
         )

@@ -15,7 +15,7 @@ from inspector.core.formats.reading import iso_time
 from inspector.core.formats.traffic.bedrock import CONVERSE
 from inspector.core.formats.traffic.frames import FramePairs, is_create
 from inspector.core.formats.traffic.log import CapturedRequest, TrafficReader
-from inspector.core.formats.traffic.plain import path_of
+from inspector.core.formats.traffic.plain import url_path
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import fields_of, list_of, object_of, text_of
 
@@ -29,14 +29,19 @@ def sniff(head: Head) -> float:
     """Sure where requests with an address stand beside their responses, and a model is asked in one of the first."""
     rows: Sequence[Any] = head.document if isinstance(head.document, list) else head.values
     rows = list_of(fields_of(head.document).get("packets")) or rows
-    found = [row for row in map(_plain, rows[:60]) if is_exchange(row)]
-    return 0.96 if 2 * len(found) > len(rows[:60]) and any(_asked(row).is_of_model for row in found) else 0.0
+    exchanges = [row for row in map(_plain, rows[:60]) if is_exchange(row)]
+    return (
+        0.96
+        if 2 * len(exchanges) > len(rows[:60]) and any(_read_request(row).is_of_model for row in exchanges)
+        else 0.0
+    )
 
 
-def _asked(row: Mapping[str, Any], line: int = 0) -> CapturedRequest:
+def _read_request(row: Mapping[str, Any], line: int = 0) -> CapturedRequest:
     request = row["request"]
     method = text_of(request.get("method") or row.get("method")) or "POST"
-    time = next((stamp for one in (row, request) for key in _TIMES if (stamp := _time(one.get(key)))), "")
+    stamps = (_time(source.get(key)) for source in (row, request) for key in _TIMES)
+    time = next(filter(None, stamps), "")
     return CapturedRequest(method, _address(row), request.get("headers"), _named(request, _BODIES), time, line=line)
 
 
@@ -45,26 +50,36 @@ def _address(row: Mapping[str, Any]) -> Any:
 
 
 def _plain(row: Any) -> Any:
-    """An exchange whose request and answer stand in one object under other names; any other row as it is."""
+    """Return an exchange whose request and answer are one object under other names; any other row as it is."""
     if not isinstance(row, dict):
         return row
-    if "scope" in row and "path" in row and "response" in row:  # nock
-        raw = list_of(row.get("rawHeaders"))
-        headers = dict(zip(map(text_of, raw[::2]), map(text_of, raw[1::2]), strict=False)) or row.get("rawHeaders")
-        answer = {"status": row.get("status"), "body": row["response"], "headers": headers}
-        return _pair(row, f"{text_of(row['scope'])}{text_of(row['path'])}", row.get("body"), answer)
-    if row.get("schemaType") == "ModelInvocationLog":  # Amazon Bedrock
-        how = "converse" if text_of(row.get("operation")).startswith("Converse") else "invoke"
-        host = f"https://bedrock-runtime.{text_of(row.get('region'))}.amazonaws.com"
-        failed = text_of(row.get("errorCode"))
-        answer = {"status": 400 if failed else 200, "body": object_of(row, "output").get("outputBodyJson")}
-        model = text_of(row.get("modelId")).rpartition("/")[2]  # it may be the whole name of a resource
-        url = f"{host}/model/{quote(model, safe='')}/{how}"
-        return _pair(row, url, object_of(row, "input").get("inputBodyJson"), answer | {"error": failed})
+    if "scope" in row and "path" in row and "response" in row:
+        return _plain_nock(row)
+    if row.get("schemaType") == "ModelInvocationLog":
+        return _plain_bedrock(row)
     if "custom_id" in row and ("params" in row or "url" in row):  # a line of a batch
         url = text_of(row.get("url")) or "https://api.anthropic.com/v1/messages"
         return _pair(row, url, row.get("body", row.get("params")), None)
     return row
+
+
+def _plain_nock(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    raw = list_of(row.get("rawHeaders"))
+    headers = dict(zip(map(text_of, raw[::2]), map(text_of, raw[1::2]), strict=False)) or row.get("rawHeaders")
+    answer = {"status": row.get("status"), "body": row["response"], "headers": headers}
+    return _pair(row, f"{text_of(row['scope'])}{text_of(row['path'])}", row.get("body"), answer)
+
+
+def _plain_bedrock(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read a line of Amazon Bedrock's own log."""
+    operation = "converse" if text_of(row.get("operation")).startswith("Converse") else "invoke"
+    host = f"https://bedrock-runtime.{text_of(row.get('region'))}.amazonaws.com"
+    error = text_of(row.get("errorCode"))
+    body = object_of(row, "output").get("outputBodyJson")
+    answer = {"status": 400 if error else 200, "body": body, "error": error}
+    model = text_of(row.get("modelId")).rpartition("/")[2]  # it may be the whole name of a resource
+    url = f"{host}/model/{quote(model, safe='')}/{operation}"
+    return _pair(row, url, object_of(row, "input").get("inputBodyJson"), answer)
 
 
 def _pair(row: Mapping[str, Any], url: str, body: Any, answer: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -96,27 +111,32 @@ class ExchangeRows(TrafficReader):
             self.note(f"The capture shortened texts, in {shortened:,} places: buffers weigh less than was sent.")
 
     def _exchange(self, row: Mapping[str, Any], line: int) -> None:
-        asked, response = _asked(row, line), object_of(row, "response")
-        status = next((told for one in (response, row) for key in _STATUSES if type(told := one.get(key)) is int), None)
-        came = {"elapsed_ms": row.get("duration_ms"), "error": text_of(row.get("error") or response.get("error"))}
-        frames, said = list_of(row["request"].get("ws_events")), _named(response, _STREAMS)
+        request, response = _read_request(row, line), object_of(row, "response")
+        figures = {"elapsed_ms": row.get("duration_ms"), "error": text_of(row.get("error") or response.get("error"))}
+        frames, events = list_of(row["request"].get("ws_events")), _named(response, _STREAMS)
         if any(map(is_create, frames)):
-            pairs, events = FramePairs(self, asked.method, asked.url, asked.headers), iter(list_of(said))
-            for frame in filter(is_create, frames):
-                pairs.up(frame, line, asked.time)
-                any(pairs.down(event, line) for event in events)
-            pairs.end(line)
+            self._socket(request, frames, list_of(events), line)
             return
         body = _named(response, _BODIES)
-        content = body if body not in (None, "", {}, []) else said
-        if CONVERSE.search(path_of(asked.url)):
-            self.tell(asked, status, content, response.get("headers"), line=line, **came)
+        content = body if body not in (None, "", {}, []) else events
+        status = _status(row, response)
+        headers = response.get("headers")
+        if CONVERSE.search(url_path(request.url)):
+            self.tell(request, status, content, headers, line=line, **figures)
             return
-        is_socket = asked.method.upper() == "WEBSOCKET" or row.get("transport") == "websocket"
+        is_socket = request.method.upper() == "WEBSOCKET" or row.get("transport") == "websocket"
         more = {"transport": "websocket"} if is_socket else {}
-        number = self.ask(asked.method, asked.url, asked.headers, asked.body, asked.time, line=line, **more)
+        number = self.ask(request.method, request.url, request.headers, request.body, request.time, line=line, **more)
         if response:
-            self.answer(number, status, content, response.get("headers"), line=line, **came)
+            self.answer(number, status, content, headers, line=line, **figures)
+
+    def _socket(self, request: CapturedRequest, frames: Sequence[Any], events: Sequence[Any], line: int) -> None:
+        """Add the exchanges of a WebSocket: each request gets the events up to the end of its answer."""
+        pairs, following = FramePairs(self, request.method, request.url, request.headers), iter(events)
+        for frame in filter(is_create, frames):
+            pairs.up(frame, line, request.time)
+            any(pairs.down(event, line) for event in following)
+        pairs.end(line)
 
 
 _TIMES = ("timestamp", "time", "created_at", "recorded_at")
@@ -128,5 +148,10 @@ def _time(value: Any) -> str:
     return value if isinstance(value, str) else iso_time(value, 1 if is_seconds else 1000)
 
 
-def _named(told: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((told[name] for name in names if told.get(name) is not None), None)
+def _named(fields: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def _status(row: Mapping[str, Any], response: Mapping[str, Any]) -> int | None:
+    values = (source.get(key) for source in (response, row) for key in _STATUSES)
+    return next((value for value in values if type(value) is int), None)

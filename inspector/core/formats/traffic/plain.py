@@ -14,31 +14,30 @@ _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _STREAMS = ("data:", "event:", ": ", "id:")
 
 
-def path_of(url: Any) -> str:
-    """The path of an address, with its query; a path stays what it is."""
+def url_path(url: Any) -> str:
+    """Return the path of an address, with its query; a path as it is."""
     text = text_of(url)
-    found = _HOST.match(text)
-    return (text[found.end() :] or "/") if found else text
+    host = _HOST.match(text)
+    return (text[host.end() :] or "/") if host else text
 
 
 def header_pairs(value: Any) -> list[list[str]]:
-    """Headers as a recording has them, of an object (a text or a list each), of pairs, of `{name, value}`."""
+    """Return headers as a recording has them: of an object (a text or a list each), of pairs, of `{name, value}`."""
     pairs: list[list[str]] = []
     if isinstance(value, Mapping):
-        for name, told in value.items():
-            pairs += (
-                [str(name), text] for text in (told if isinstance(told, list) else [told]) if isinstance(text, str)
-            )
-    for one in list_of(value):
-        match one:
+        for name, field in value.items():
+            texts = field if isinstance(field, list) else [field]
+            pairs += ([str(name), text] for text in texts if isinstance(text, str))
+    for row in list_of(value):
+        match row:
             case {"name": str(name), "value": str(text)} | [str(name), str(text)]:
                 pairs.append([name, text])
     return pairs
 
 
-def header(pairs: Sequence[Sequence[str]], wanted: str) -> str:
-    """The first header of that name (lower case); empty where there is none."""
-    return next((text for name, text in pairs if name.lower() == wanted), "")
+def header(pairs: Sequence[Sequence[str]], name: str) -> str:
+    """Return the first header of that name (lower case); empty if there is none."""
+    return next((text for header_name, text in pairs if header_name.lower() == name), "")
 
 
 def plain_body(data: Any, headers: Sequence[Sequence[str]] = ()) -> Any:
@@ -57,17 +56,19 @@ _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")
 
 
 def _without_chunks(data: str | bytes) -> str | bytes:
-    """A body as it went over the line, put together; most captures did that already."""
+    """Put a body together as it went over the line; most captures did that already."""
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    found, at = list[bytes](), 0
+    chunks, at = list[bytes](), 0
     while head := _CHUNK.match(raw, at):
         end = head.end() + int(head[1], 16)
-        found.append(raw[head.end() : end])
+        chunks.append(raw[head.end() : end])
         at = end + 2
         if raw[end:at] not in (b"\r\n", b""):
             return data
-    whole = b"".join(found)
-    return data if not found else whole.decode("utf-8", "replace") if isinstance(data, str) else whole
+    if not chunks:
+        return data
+    whole = b"".join(chunks)
+    return whole.decode("utf-8", "replace") if isinstance(data, str) else whole
 
 
 def bytes_of(text: Any) -> bytes:
@@ -79,12 +80,12 @@ def bytes_of(text: Any) -> bytes:
 
 
 def content_of(value: Any) -> dict[str, Any]:
-    """The fields of a recorded response that hold this body: JSON, events, an event stream, any other text."""
+    """Return the fields of a recorded response with this body: JSON, events, an event stream, any other text."""
     match value:
         case Mapping():
             return {"body": value}
         case list():
-            return {"frames": [event for one in value if (event := event_of(one)) is not None]}
+            return {"frames": [event for event in map(event_of, value) if event is not None]}
         case str() if value.lstrip().startswith(_STREAMS):
             return {"stream": value.lstrip()}
         case str():
