@@ -23,7 +23,7 @@ from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.core.words import plural
 from inspector.extensions.windows import user_windows
-from inspector.transcripts.files import path_of
+from inspector.transcripts.files import find_session_path
 from inspector.transcripts.follow import FollowNews, follow, follow_newest
 
 SOON = 0.3
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
             note(f"following the newest session of {plain(arguments.project)}; Ctrl+C ends it.")
             follow_newest(arguments.project, printer.take, printer.rest, switched=printer.switch, tell=_note_news)
         else:
-            path = path_of(path, arguments.session) if arguments.session else path
+            path = find_session_path(path, arguments.session) if arguments.session else path
             follow(path, printer.take, printer.rest, format=arguments.format, tell=_note_news)
     except KeyboardInterrupt:
         printer.rest_of_it()

@@ -20,7 +20,7 @@ from inspector.core.untyped import digits_of
 from inspector.extensions.formats import all_formats
 from inspector.extensions.policies import all_policies, find_policy, is_file
 from inspector.extensions.windows import user_windows
-from inspector.transcripts.files import open_transcript, path_of
+from inspector.transcripts.files import find_session_path, open_transcript
 
 
 class WrongSelection(InspectorError):
@@ -144,7 +144,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def select(arguments: argparse.Namespace) -> Selection:
     """Open the file and find the chosen thread and request. Raises InspectorError."""
-    path = Path(arguments.file) if arguments.session is None else path_of(Path(arguments.file), arguments.session)
+    path = (
+        Path(arguments.file)
+        if arguments.session is None
+        else find_session_path(Path(arguments.file), arguments.session)
+    )
     session = open_transcript(path, format=arguments.format, progress=progress_line())
     thread = thread_of(session, arguments.thread)
     if thread.begins_late:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from inspector.core.dialects.anthropic import read_usage
+from inspector.core.dialects.anthropic import read_anthropic_usage
 from inspector.core.dialects.neutral import read_messages
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text
@@ -187,9 +187,9 @@ def _reply(value: Any, n: int) -> Answer | Failure:
         finish = str(value.get("finish") or "")
         if "messages" in value:
             messages = read_messages(value["messages"], f"answer-{n}")
-            return Answer(messages=messages, usage=read_usage(usage), finish=finish, by="script")
+            return Answer(messages=messages, usage=read_anthropic_usage(usage), finish=finish, by="script")
         if isinstance(value.get("text"), str):
-            return Answer(text=value["text"], usage=read_usage(usage), finish=finish, by="script")
+            return Answer(text=value["text"], usage=read_anthropic_usage(usage), finish=finish, by="script")
     raise InspectorError(f'Answer {n + 1} must be a text, or an object with "text", "messages" or "error".')
 
 

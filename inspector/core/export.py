@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.anthropic import write_messages
-from inspector.core.dialects.openai_responses import write_body
+from inspector.core.dialects.openai_responses import write_responses_body
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -110,7 +110,7 @@ def _codex(buffer: Buffer, birth: Birth) -> Iterator[dict[str, Any]]:
         head["base_instructions"] = {"text": buffer.prompt.system}
     yield _codex_line("session_meta", head, birth)
     yield _codex_line("turn_context", {"cwd": birth.cwd, "model": birth.model}, birth)
-    for item in write_body(buffer, birth.model, 0)["input"]:
+    for item in write_responses_body(buffer, birth.model, 0)["input"]:
         yield _codex_line("response_item", item, birth)
 
 

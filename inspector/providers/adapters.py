@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.anthropic import ANTHROPIC, read_messages
+from inspector.core.dialects.anthropic import ANTHROPIC, read_wire_messages
 from inspector.core.dialects.dialect import Dialect
-from inspector.core.dialects.openai_chat import CHAT, read_message
+from inspector.core.dialects.openai_chat import CHAT, read_chat_message
 from inspector.core.dialects.openai_responses import RESPONSES, read_items
 from inspector.core.dialects.tool_shapes import for_anthropic, for_chat, for_responses
 from inspector.core.heavy import load
@@ -207,7 +207,7 @@ class AnthropicAdapter(ProviderAdapter):
         finish = str(response.get("stop_reason") or "")
         if finish == "model_context_window_exceeded":
             raise ContextWindowExceeded("the model stopped: model_context_window_exceeded")
-        found = read_messages("assistant", response["content"], id=fresh_id(response.get("id"), buffer))
+        found = read_wire_messages("assistant", response["content"], id=fresh_id(response.get("id"), buffer))
         said = tuple(Message(one.id, "assistant", one.parts) for one in found if one.parts)
         return self.answer(response, said, finish)
 
@@ -254,7 +254,7 @@ class ChatAdapter(ProviderAdapter):
         choices = response.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
             raise broken("the server's answer is no completion")
-        found = read_message(choices[0].get("message") or {}, fresh_id(response.get("id"), buffer))
+        found = read_chat_message(choices[0].get("message") or {}, fresh_id(response.get("id"), buffer))
         said = tuple(_named(one) for one in found if one.parts)
         return self.answer(response, said, str(choices[0].get("finish_reason") or ""))
 

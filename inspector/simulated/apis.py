@@ -13,7 +13,7 @@ from inspector.core.dialects.anthropic import ANTHROPIC
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_chat import CHAT
-from inspector.core.dialects.rewrite import read_items
+from inspector.core.dialects.rewrite import read_wire_items
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.untyped import object_of
@@ -49,7 +49,7 @@ class SimulatedApi:
 
     def read(self, body: Mapping[str, Any]) -> SimulatedCall:
         needed(body, *self.needs)
-        messages = tuple(map(unseal, read_items(self.dialect.name, self.items(body))))
+        messages = tuple(map(unseal, read_wire_items(self.dialect.name, self.items(body))))
         return SimulatedCall(
             Buffer(messages, self.prompt(body)),
             str(body.get("model") or ""),
@@ -146,7 +146,7 @@ class AnthropicApi(SimulatedApi):
         """Those that the last marker covers."""
         wire = body["messages"]
         last = max((n for n, message in enumerate(wire) if _marked(message.get("content"))), default=-1)
-        return len(read_items(self.dialect.name, wire[: last + 1]))
+        return len(read_wire_items(self.dialect.name, wire[: last + 1]))
 
     def answer(self, call: SimulatedCall, spoken: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
         content: list[dict[str, Any]] = [{"type": "text", "text": spoken.text}] if spoken.text else []

@@ -17,12 +17,12 @@ from typing import IO, Any
 from inspector.core.errors import InspectorError, NothingToRead
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Head
-from inspector.core.formats.many import place_of
+from inspector.core.formats.many import find_place
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem
 from inspector.core.untyped import digits_of, objects_of
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.database import MAGIC, SIGN, begins_with, database_of, named, session_path
+from inspector.transcripts.database import MAGIC, SIGN, begins_with, database_of, session_path, split_session_path
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
@@ -64,38 +64,45 @@ _BAD = (zipfile.BadZipFile, zlib.error, LZMAError, NotImplementedError, RuntimeE
 
 def sessions_in_folder(folder: Path) -> list[HeldSession]:
     """Its files that may be transcripts, in it or below, the one that was changed last first."""
-    found: list[tuple[float, str]] = []
+    times_and_names: list[tuple[float, str]] = []
     below = (Path(at, name) for at, folders, files in os.walk(folder) for name in (*folders, *files))
     for n, path in enumerate(below):
-        if n == _LOOKED or len(found) == _MOST:
+        if n == _LOOKED or len(times_and_names) == _MOST:
             break
         try:
             about = path.stat()
             if path.suffix in _SUFFIXES and path.is_file() and about.st_size:
-                found.append((-about.st_mtime, str(path.relative_to(folder))))
+                times_and_names.append((-about.st_mtime, str(path.relative_to(folder))))
         except OSError:  # it went away, or is not for us to see
             continue
-    return [HeldSession(name, path=str(folder / name)) for name in _sessions([name for _, name in sorted(found)])]
+    return [
+        HeldSession(name, path=str(folder / name)) for name in _sessions([name for _, name in sorted(times_and_names)])
+    ]
 
 
 def _sessions(names: Sequence[str]) -> list[str]:
-    """Those that are no mere part of a session which is a folder."""
-    main = {part: one.of_folder[0] for one in all_formats()[0] for part in one.of_folder[1:]}
+    """Return those that are no mere part of a session which is a folder."""
     listed = set(map(PurePath, names))
-    parts = {
-        str(one)
-        for one in listed
-        for part, opened in main.items()
-        if one.match(part) and one.parents[part.count("/")] / opened in listed
-    }
-    return [name for name in names if str(PurePath(name)) not in parts and not name.endswith(_NOTE)]
+    return [name for name in names if not _is_part(PurePath(name), listed) and not name.endswith(_NOTE)]
+
+
+def _is_part(path: PurePath, listed: set[PurePath]) -> bool:
+    """Is it a file of a session whose main file is listed, too?"""
+    for format_ in all_formats()[0]:
+        if not format_.of_folder:
+            continue
+        main, *parts = format_.of_folder
+        for part in parts:
+            if path.match(part) and path.parents[part.count("/")] / main in listed:
+                return True
+    return False
 
 
 def first_in_folder(folder: Path, held: Sequence[HeldSession]) -> Path:
     """The first of them that a format knows. Raises NothingToRead."""
-    for one in held[:_TRIED]:
-        if _is_known(partial(source_of, Path(one.path))):
-            return Path(one.path)
+    for session in held[:_TRIED]:
+        if _is_known(partial(open_source, Path(session.path))):
+            return Path(session.path)
     raise NothingToRead(f"{folder} is a folder without a transcript; name a file in it")
 
 
@@ -149,46 +156,43 @@ class ZippedFile(TranscriptFile):
     """A transcript in a zip file: the one that is wanted (`MEMBER`, `MEMBER#SESSION` of one that holds many), else the
     first that a format knows."""
 
-    def __init__(self, path: Path, wanted: str, progress: ReadProgress, growing: bool) -> None:
+    def __init__(self, path: Path, session: str, progress: ReadProgress, growing: bool) -> None:
         with _opened(path) as archive:
-            self._names = [one.filename for one in archive.infolist() if _may_be_transcript(one)]
+            self._names = [member.filename for member in archive.infolist() if _may_be_transcript(member)]
         held = [HeldSession(name) for name in _sessions(self._names)]
-        wanted, self.inner = self._parted(wanted)
-        place = place_of(held, wanted) if wanted else _first_known(path, held)
-        if place is None and wanted not in self._names:
+        session, self.inner = self._parted(session)
+        place = find_place(held, session) if session else _first_known(path, held)
+        if place is None and session not in self._names:
             stored = any(name.endswith(".db") for name in self._names)
             nothing = "is a zip archive without a transcript" + (": unpack it to read its databases" if stored else "")
-            raise NothingToRead(f"{path} " + (f"holds no file {wanted!r}" if wanted else nothing))
+            raise NothingToRead(f"{path} " + (f"holds no file {session!r}" if session else nothing))
         self.held = held if len(held) > 1 else []
-        self.member = wanted if place is None else held[place].id
+        self.member = session if place is None else held[place].id
         self._folder = PurePosixPath(self.member).parent
         super().__init__(path, progress, growing=growing, source=partial(MemberSource, path, self.member))
 
-    def _parted(self, wanted: str) -> tuple[str, str]:
+    def _parted(self, session: str) -> tuple[str, str]:
         """The member, and the session in it."""
-        member = wanted
+        member = session
         while member and member not in self._names:
             member = member.rpartition(SIGN)[0]
-        return (member, wanted[len(member) + 1 :]) if member else (wanted, "")
+        return (member, session[len(member) + 1 :]) if member else (session, "")
 
     def head(self) -> Head:
         if self.member.endswith(_LOG) and is_eval_log(self.path, self.member):
             return self.is_one(_document(self.path, self.member, self.inner))
-        found = super().head()
+        whole = super().head()
         for magic, what in ((MAGIC, "a database"), (ZIP, "an archive of its own")):
-            if found.data.startswith(magic):
+            if whole.data.startswith(magic):
                 raise NothingToRead(f"{self.path}: {self.member} is {what}; unpack it to open it")
-        return found
+        return whole
 
     def beside(self, patterns: Sequence[str]) -> list[tuple[Path, str]]:
-        """The other files of the archive that these patterns find: path, and name as of a file beside this one."""
-        names = [PurePosixPath(one) for one in self._names if one != self.member]
-        own = [one.relative_to(self._folder) for one in names if one.is_relative_to(self._folder)]
-        return [
-            (session_path(self.path, str(self._folder / name)), str(name))
-            for name in sorted(own)
-            if any(name.match(one) and len(name.parts) == one.count("/") + 1 for one in patterns)
-        ]
+        """Return the other files of the archive that patterns find: path, and name as of a file beside this one."""
+        others = [PurePosixPath(name) for name in self._names if name != self.member]
+        names = sorted(other.relative_to(self._folder) for other in others if other.is_relative_to(self._folder))
+        matching = [name for name in names if _matches_any(name, patterns)]
+        return [(session_path(self.path, str(self._folder / name)), str(name)) for name in matching]
 
     def companion(self, name: str) -> TranscriptFile:
         """One of them."""
@@ -196,17 +200,22 @@ class ZippedFile(TranscriptFile):
         return TranscriptFile(self.path, self._progress, name, self._growing, source)
 
 
-def _may_be_transcript(one: zipfile.ZipInfo) -> bool:
-    name = PurePosixPath(one.filename)
-    return name.suffix in _SUFFIXES and bool(one.file_size) and "__MACOSX" not in name.parts
+def _may_be_transcript(member: zipfile.ZipInfo) -> bool:
+    name = PurePosixPath(member.filename)
+    return name.suffix in _SUFFIXES and bool(member.file_size) and "__MACOSX" not in name.parts
+
+
+def _matches_any(name: PurePosixPath, patterns: Sequence[str]) -> bool:
+    """Does any of these patterns match the whole of a name?"""
+    return any(name.match(pattern) and len(name.parts) == pattern.count("/") + 1 for pattern in patterns)
 
 
 def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
-    for n, one in enumerate(held[:_TRIED]):
+    for n, session in enumerate(held[:_TRIED]):
         with suppress(NothingToRead):  # a damaged log
-            if one.id.endswith(_LOG) and is_eval_log(path, one.id):
+            if session.id.endswith(_LOG) and is_eval_log(path, session.id):
                 return n
-        if _is_known(partial(TranscriptFile, path, source=partial(MemberSource, path, one.id))):
+        if _is_known(partial(TranscriptFile, path, source=partial(MemberSource, path, session.id))):
             return n
     return None
 
@@ -224,28 +233,30 @@ def is_eval_log(path: Path, member: str = "") -> bool:
 class EvalLog(TranscriptFile):
     """An evaluation log: its head, the samples by name, and the wanted one whole. As the document of a `.json` log."""
 
-    def __init__(self, path: Path, wanted: str, progress: ReadProgress, growing: bool) -> None:
+    def __init__(self, path: Path, session: str, progress: ReadProgress, growing: bool) -> None:
         super().__init__(path, progress, growing=growing)
-        self._wanted = wanted
+        self._wanted = session
 
     def head(self) -> Head:
         return self.is_one(self._document or _document(self.path, "", self._wanted))
 
 
-def _document(path: Path, member: str, wanted: str) -> Any:
+def _document(path: Path, member: str, session: str) -> Any:
+    """Return an evaluation log as the document of a `.json` log, with only one sample whole."""
     with _opened(path, member) as archive:
         names, read = archive.namelist(), partial(_json, path, archive)
-        told = read("header.json" if "header.json" in names else "_journal/start.json")
+        header = read("header.json" if "header.json" in names else "_journal/start.json")
         samples: list[Any] = [_named(name) for name in names if name.startswith("samples/") and name.endswith(".json")]
-        samples.sort(key=lambda one: (_number(one["id"]), one["id"], one["epoch"]))
-        with suppress(NothingToRead):  # what samples are about is told once more, for lists of them
-            told_of = objects_of(read("summaries.json") if "summaries.json" in names else [])
-            inputs = {(str(one.get("id")), str(one.get("epoch"))): one.get("input") for one in told_of}
-            samples = [{**one, "input": inputs.get((one["id"], one["epoch"]))} for one in samples]
-        place = place_of([HeldSession(f"{one['id']}_epoch_{one['epoch']}") for one in samples], wanted)
+        samples.sort(key=lambda sample: (_number(sample["id"]), sample["id"], sample["epoch"]))
+        with suppress(NothingToRead):  # the inputs of samples are repeated for lists of them
+            summaries = objects_of(read("summaries.json") if "summaries.json" in names else [])
+            inputs = {(str(row.get("id")), str(row.get("epoch"))): row.get("input") for row in summaries}
+            samples = [{**sample, "input": inputs.get((sample["id"], sample["epoch"]))} for sample in samples]
+        held = [HeldSession(f"{sample['id']}_epoch_{sample['epoch']}") for sample in samples]
+        place = find_place(held, session)
         if place is not None:
             samples[place] = read(samples[place]["member"])
-    return {**(told if isinstance(told, dict) else {}), "samples": samples}
+    return {**(header if isinstance(header, dict) else {}), "samples": samples}
 
 
 def _json(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
@@ -271,14 +282,14 @@ def _number(text: str) -> int:
 # ---- whatever a path names -------------------------------------------------------------------------------------------
 
 
-def source_of(
+def open_source(
     path: Path, progress: ReadProgress | None = None, growing: bool = False
 ) -> TranscriptFile | DatabaseSession:
     """Whatever the path names, to be read; `growing` = it will be followed. Raises NothingToRead."""
     progress = progress or ReadProgress()
-    if found := database_of(path):
-        return DatabaseSession(*found, progress)
-    file, wanted = named(path)
+    if database := database_of(path):
+        return DatabaseSession(*database, progress)
+    file, session = split_session_path(path)
     if begins_with(file, ZIP):
-        return (EvalLog if is_eval_log(file) else ZippedFile)(file, wanted, progress, growing)
+        return (EvalLog if is_eval_log(file) else ZippedFile)(file, session, progress, growing)
     return TranscriptFile(file, progress, growing=growing)

@@ -19,22 +19,22 @@ _WEAK = 0.5
 """A foreign format is no surer than this by what kind of file it is alone: a database, an archive."""
 
 
-def choose_formats(main: TranscriptFile | DatabaseSession, wanted: str | None) -> tuple[list[Format], Head]:
+def choose_formats(main: TranscriptFile | DatabaseSession, format_name: str | None) -> tuple[list[Format], Head]:
     """Return the formats that may read a file, the surest first, and the head that they were chosen by.
 
     A list of records that nothing can be made of is taken as the lines that it lists.
 
     Raises UnknownFormat, NothingToRead.
     """
-    known, head = all_formats()[0], main.head()
+    formats, head = all_formats()[0], main.head()
     try:
-        return candidates(head, wanted, known), head
+        return candidates(head, format_name, formats), head
     except UnknownFormat as refusal:
         spread = main.spread() if isinstance(main, TranscriptFile) else None
         if spread is None:
             raise
         try:
-            return candidates(spread, wanted, known), spread
+            return candidates(spread, format_name, formats), spread
         except UnknownFormat as second:
             raise (second if str(refusal) == UNRECOGNISED else refusal) from None
 

@@ -2,7 +2,8 @@
 
 SQLite's own ways cannot do that: a read-only connection (`mode=ro`) to a database in WAL mode takes locks, writes into
 the `-shm` file and is in the way of the writer's checkpoint; `immutable=1` does not see the write-ahead log. So SQLite
-gets files here that are opened for reading only and whose locks do nothing, and keeps its index of the log in memory.
+gets files here that are opened for reading only and whose locks do nothing, and keeps its index of the log in
+memory.
 Whether all that was read is of one moment is checked afterwards.
 """
 
@@ -68,7 +69,7 @@ _FILES = _ReadOnlyFiles()
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[apsw.Connection]:
+def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
     """The database as it stands now, to be asked. Raises NothingToRead, and Torn, at the latest when it is left."""
     before = _moment(path)
     if 0 <= time.time_ns() - before[0].changed_ns < _SETTLED_NS:
@@ -118,7 +119,7 @@ def _log_of(path: Path) -> Path:
 # ---- the name of a session in a file of many: `opencode.db` is the newest one in it, `opencode.db#ID` that one ------
 
 
-def named(path: Path) -> tuple[Path, str]:
+def split_session_path(path: Path) -> tuple[Path, str]:
     """The file on disk, and the session in it that is wanted (empty = whichever comes first).
 
     Of a folder it is one of its files that a name means.
@@ -126,17 +127,17 @@ def named(path: Path) -> tuple[Path, str]:
     text = at = str(path)
     while SIGN in at and not os.path.exists(path):
         at = at.rpartition(SIGN)[0]
-        found, wanted = Path(at), text[len(at) + 1 :]
-        if at and wanted and os.path.isdir(found) and os.path.exists(found / wanted):
-            return found / wanted, ""
-        if at and os.path.isfile(found):
-            return found, wanted
+        file, session = Path(at), text[len(at) + 1 :]
+        if at and session and os.path.isdir(file) and os.path.exists(file / session):
+            return file / session, ""
+        if at and os.path.isfile(file):
+            return file, session
     return path, ""
 
 
 def database_of(path: Path) -> tuple[Path, str] | None:
     """The database and the session that a path names (empty = the newest one); None where it names no database."""
-    file, session = named(path)
+    file, session = split_session_path(path)
     return (file, session) if begins_with(file, MAGIC) else None
 
 
@@ -158,7 +159,7 @@ def session_path(path: Path, session: str) -> Path:
 
 def transcript_stat(path: Path) -> FileStat | None:
     """As `file_stat`, of whatever the path names: what a database's writer appends stands in its log."""
-    path = named(path)[0]
+    path = split_session_path(path)[0]
     now = file_stat(path)
     if now is None or (log := file_stat(_log_of(path))) is None:
         return now

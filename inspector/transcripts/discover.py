@@ -23,11 +23,11 @@ from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Message
 from inspector.core.untyped import fields_of, first_of, object_of, objects_of, text_at, text_of, value_in
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.archive import source_of
-from inspector.transcripts.database import named, session_path, transcript_stat
+from inspector.transcripts.archive import open_source
+from inspector.transcripts.database import session_path, split_session_path, transcript_stat
 from inspector.transcripts.stores import StoredSession, sessions_in
 from inspector.transcripts.transcript_file import TranscriptFile
-from inspector.transcripts.unpack import FileStat, found_in, is_packed
+from inspector.transcripts.unpack import FileStat, find_files, is_packed
 
 _TITLE = 120
 _STAMP = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
@@ -63,16 +63,16 @@ class FoundSession:
 
 def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSession]:
     """The sessions that were changed last, newest first; what cannot be read is left out."""
-    found: list[FoundSession] = []
+    sessions: list[FoundSession] = []
     for modified, path, size, row in sorted(_candidates(home, _main_sessions), key=itemgetter(0, 1), reverse=True):
-        if len(found) == limit:
+        if len(sessions) == limit:
             break
         when = datetime.fromtimestamp(modified, UTC)
         if row is not None:
-            found.append(FoundSession(path, row.format, size, when, row.directory, _shortened(row.title)))
-        elif (one := _look(path, size, when)) is not None:
-            found.append(one)
-    return found
+            sessions.append(FoundSession(path, row.format, size, when, row.directory, _shortened(row.title)))
+        elif (session := _look(path, size, when)) is not None:
+            sessions.append(session)
+    return sessions
 
 
 def _candidates(
@@ -96,16 +96,16 @@ def _main_sessions(path: Path) -> list[StoredSession]:
 
 def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
     """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
-    for folder in (folder for one in all_formats()[0] for folder in one.folders):
+    for folder in (folder for folder_of in all_formats()[0] for folder in folder_of.folders):
         moved = os.environ.get(folder.variable) if home is None else None
-        for path in found_in(Path(moved) if moved else (home or Path.home()) / folder.under, folder.pattern):
-            for one in _crush_databases(path) if path.name == _CRUSH_LIST else (path,):
+        for path in find_files(Path(moved) if moved else (home or Path.home()) / folder.under, folder.pattern):
+            for candidate in _crush_databases(path) if path.name == _CRUSH_LIST else (path,):
                 try:
-                    about = one.stat()
+                    about = candidate.stat()
                 except (OSError, ValueError):  # it went away, or is not for us to see
                     continue
                 if about.st_size:
-                    yield about.st_mtime, one, about.st_size
+                    yield about.st_mtime, candidate, about.st_size
 
 
 def _crush_databases(path: Path) -> Iterator[Path]:
@@ -130,7 +130,7 @@ def _look(path: Path, size: int, modified: datetime) -> FoundSession | None:
 def describe_session(path: Path) -> FoundSession | None:
     """The session at a path, or the one in a file with many that it names; None if the file is gone. What cannot be
     read has neither format nor title."""
-    file, wanted = named(path)
+    file, inner_session = split_session_path(path)
     try:
         about = file.stat()
     except OSError:
@@ -138,12 +138,12 @@ def describe_session(path: Path) -> FoundSession | None:
     changed = datetime.fromtimestamp(about.st_mtime, UTC)
     unread = FoundSession(path, "", about.st_size, changed, str(file.parent), "")
     try:
-        head = source_of(path).head()
+        head = open_source(path).head()
         chosen = detect(head, None, all_formats()[0])
     except InspectorError:
         return unread
     project = project_of(head.values) or project_beside(path) or unread.project
-    title = "" if wanted else _title(chosen, head)
+    title = "" if inner_session else _title(chosen, head)
     return replace(unread, format=chosen.name, project=project, title=title)
 
 
@@ -173,10 +173,10 @@ def project_of(values: Sequence[Any]) -> str:
     """The folder that the agent worked in, as the first values tell; empty where they do not."""
     for value in values:
         inner = [value.get(key) for key in ("payload", "row", "data")] if isinstance(value, Mapping) else []
-        inner += [one["context"] for one in inner if isinstance(one, Mapping) and "context" in one]
-        for one in (value, *inner):
+        inner += [holder["context"] for holder in inner if isinstance(holder, Mapping) and "context" in holder]
+        for place in (value, *inner):
             for name in ("cwd", "directory"):
-                if isinstance(one, Mapping) and isinstance(folder := one.get(name), str) and folder:
+                if isinstance(place, Mapping) and isinstance(folder := place.get(name), str) and folder:
                     return folder
     return _workspace(values[:5])
 
@@ -184,11 +184,11 @@ def project_of(values: Sequence[Any]) -> str:
 def _workspace(values: Sequence[Any]) -> str:
     """The first folder that Gemini CLI or Cline tells the model at the beginning of a session."""
     for value in values:
-        if isinstance(value, list) and (found := _DIRECTORY.search(dumps(value[:10]))):
-            return found[1].replace("\\\\", "\\")
+        if isinstance(value, list) and (match := _DIRECTORY.search(dumps(value[:10]))):
+            return match[1].replace("\\\\", "\\")
         patch = fields_of(fields_of(value).get("$set", value))
-        if found := _WORKSPACE.search(dumps(first_of(patch.get("messages")).get("content"))):
-            return found[1]
+        if match := _WORKSPACE.search(dumps(first_of(patch.get("messages")).get("content"))):
+            return match[1]
     return ""
 
 
@@ -220,9 +220,9 @@ class NewestSession:
     """Looks for a session of `folder`: first the one changed last, later only such as were not there before."""
 
     def __init__(self, folder: Path, home: Path | None = None) -> None:
-        given = Path(os.path.abspath(folder.expanduser()))
-        self._folder, self._home = given.resolve(), home
-        self._hashes = {sha256(str(one).encode()).hexdigest() for one in (given, self._folder)}
+        absolute = Path(os.path.abspath(folder.expanduser()))
+        self._folder, self._home = absolute.resolve(), home
+        self._hashes = {sha256(str(path).encode()).hexdigest() for path in (absolute, self._folder)}
         """By these Gemini CLI calls the folder."""
         self._known: dict[Path, int] = {}
         """Files that need no further look, and how large those were that did not tell their folder yet."""
@@ -235,15 +235,15 @@ class NewestSession:
         begun = monotonic()
         if begun < self._due:
             return None
-        found = None
+        newest_path = None
         newest = sorted(_candidates(self._home, self._rows), key=itemgetter(0, 1), reverse=True)
         for _, path, size, row in newest:
-            known = self._known.get(path)
-            if known is None or 0 <= known < size:
-                self._known[path] = size if found is None and row is None else -1
-                found = found or (self._ours(path) if row is None else path)
+            seen_size = self._known.get(path)
+            if seen_size is None or 0 <= seen_size < size:
+                self._known[path] = size if newest_path is None and row is None else -1
+                newest_path = newest_path or (self._ours(path) if row is None else path)
         self._due = monotonic() + max(_OFTEN, 10 * (monotonic() - begun))
-        return found
+        return newest_path
 
     def _rows(self, path: Path) -> list[StoredSession]:
         before, now = self._databases.get(path), transcript_stat(path)
@@ -278,7 +278,7 @@ class NewestSession:
 
 def project_folder(path: Path) -> str:
     """The folder that the agent of this transcript worked in; empty where it does not tell. Raises NothingToRead."""
-    return project_of(source_of(path).head().values) or project_beside(path)
+    return project_of(open_source(path).head().values) or project_beside(path)
 
 
 def _is_sub_agent(path: Path, first: Any) -> bool:

@@ -59,24 +59,30 @@ class Feeder:
         return [*self._problems, Problem(0, f"{self._more:,} more lines could not be read", "", self._file)]
 
     def read(self, chunk: bytes) -> list[Value]:
-        """The values of the lines that end in the next bytes; what stands after the last newline waits for more."""
-        if self._early and chunk:  # the end of a line that was read early is no line
-            end = chunk.find(b"\n") + 1
-            ends = end > 0 and not chunk[:end].strip()
-            self._early = not ends and not chunk.strip()
-            chunk = chunk[end:] if ends else b"" if self._early else chunk
-        found: list[Value] = []
+        """Return the values of the lines that end in the next bytes; what follows the last newline waits for more."""
+        if self._early and chunk:
+            chunk = self._without_early_end(chunk)
+        values: list[Value] = []
         view, start, end = memoryview(chunk), 0, chunk.find(b"\n")
         if end >= 0 and (self._rest or self._dropped):
             self._wait(view[:end])
-            found += self._end_of_line()
+            values += self._end_of_line()
             start, end = end + 1, chunk.find(b"\n", end + 1)
         while end >= 0:
-            found += self._line(view[start:end])
+            values += self._line(view[start:end])
             start, end = end + 1, chunk.find(b"\n", end + 1)
         if start < len(chunk):
             self._wait(view[start:])
-        return found
+        return values
+
+    def _without_early_end(self, chunk: bytes) -> bytes:
+        """Remove the end of a line that was read early: it is no line."""
+        end = chunk.find(b"\n") + 1
+        if end > 0 and not chunk[:end].strip():
+            self._early = False
+            return chunk[end:]
+        self._early = not chunk.strip()
+        return b"" if self._early else chunk
 
     def finish(self) -> Sequence[Value]:
         """There is no more: what stands after the last newline, a whole value or a torn one."""
@@ -98,7 +104,7 @@ class Feeder:
         """What stands after the last newline and is no whole value, as a problem: for who does not wait."""
         if self._is_text or not self._rest.strip(_BLANK):
             return []
-        return [Problem(self.line + 1, _TORN.format(len(self._rest)), excerpt(bytes(self._rest)), self._file)]
+        return [Problem(self.line + 1, _TORN.format(len(self._rest)), line_excerpt(bytes(self._rest)), self._file)]
 
     def _wait(self, piece: memoryview) -> None:
         if self._dropped or len(self._rest) + len(piece) > self.longest:
@@ -136,42 +142,47 @@ class Feeder:
         return [(self.line, value) for value in values]
 
     def _mend(self, line: bytes, why: str, last: bool) -> Sequence[Value]:
-        """A line that is not one JSON value: empty, with NUL bytes, several values, torn, or something else."""
+        """Read a line that is not one JSON value: empty, with NUL bytes, several values, torn, or something else."""
         if not line.strip():
             return ()
         if nuls := line.count(0):
-            what = f"{nuls:,} NUL bytes stand in the line (a write that was cut short); they were skipped"
-            self._problem(what, line := line.replace(b"\0", b""))
-            if not line.strip():
-                return ()
-            self.line -= 1  # the same line once more
-            return self._line(line, last)
+            return self._without_nuls(line, nuls, last)
         text = line.decode("utf-8", errors="replace")
         if "Extra data" in why and (several := values_of(text)):
-            self._problem(f"{len(several)} JSON values stand on one line; all were read", line)
+            self._problem(f"{len(several)} JSON values are on one line; all were read", line)
             return self._found(*(value for _, value in several))
         if last and "nested" not in why:
             self._problem(_TORN.format(len(line)), line)
-        else:
-            place = _PLACE.search(why)
-            goes_on = place is not None and int(place[2]) >= len(text.rstrip())
-            self.opens = self.opens or (goes_on and not self.values and not self._problems)
-            reason = _PLACE.sub(r" at column \1", why)  # without a line number that is not the file's
-            self._problem(f"not JSON: {reason}; the line was left out", line)
+            return ()
+        place = _PLACE.search(why)
+        is_cut_off = place is not None and int(place[2]) >= len(text.rstrip())
+        self.opens = self.opens or (is_cut_off and not self.values and not self._problems)
+        reason = _PLACE.sub(r" at column \1", why)  # without a line number that is not the file's
+        self._problem(f"not JSON: {reason}; the line was left out", line)
         return ()
+
+    def _without_nuls(self, line: bytes, count: int, last: bool) -> Sequence[Value]:
+        what = f"{count:,} NUL bytes are in the line (a write that was cut short); they were skipped"
+        line = line.replace(b"\0", b"")
+        self._problem(what, line)
+        if not line.strip():
+            return ()
+        self.line -= 1  # the same line once more
+        return self._line(line, last)
 
     def _problem(self, what: str, line: bytes) -> None:
         if len(self._problems) < _KEPT:
-            self._problems.append(Problem(self.line, what, excerpt(line), self._file))
+            self._problems.append(Problem(self.line, what, line_excerpt(line), self._file))
         else:
             self._more += 1
 
 
-def excerpt(line: bytes) -> str:
-    """The beginning of a line, at most 120 printable characters."""
+def line_excerpt(line: bytes) -> str:
+    """Return the beginning of a line, at most 120 printable characters."""
     text = line[: 4 * _EXCERPT].decode("utf-8", errors="replace").strip()
-    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:_EXCERPT])
-    return shown if len(text) <= _EXCERPT and len(line) <= 4 * _EXCERPT else shown[: _EXCERPT - 1] + "…"
+    printable = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:_EXCERPT])
+    is_whole = len(text) <= _EXCERPT and len(line) <= 4 * _EXCERPT
+    return printable if is_whole else printable[: _EXCERPT - 1] + "…"
 
 
 _PLACE = re.compile(r": line \d+ column (\d+) \(char (\d+)\)$")
@@ -181,19 +192,19 @@ def values_of(text: str) -> list[tuple[int, Any]]:
     """The JSON values that follow one another, with the lines (from 1) that they begin on; none where there is
     anything else."""
     decoder = json.JSONDecoder()
-    found: list[tuple[int, Any]] = []
+    values: list[tuple[int, Any]] = []
     at, line = 0, 1
     while (start := _NOT_BLANK.search(text, at)) is not None:
         line += text.count("\n", at, start.start())
         at = start.start()
         try:
             _, end = decoder.raw_decode(text, at)
-            found.append((line, loads(text[at:end].encode("utf-8", errors="replace"))))
+            values.append((line, loads(text[at:end].encode("utf-8", errors="replace"))))
         except (ValueError, RecursionError):
             return []
         line += text.count("\n", at, end)
         at = end
-    return found
+    return values
 
 
 _NOT_BLANK = re.compile(r"\S")
@@ -216,10 +227,10 @@ class RepeatedList:
         self._written = b""
         """The items of the last such list, and how they were written."""
 
-    def parse(self, line: Line, told: list[str]) -> Any:
+    def parse(self, line: Line, odd_words: list[str]) -> Any:
         """As `jsontext.loads`."""
         if len(line) not in self._SIZES or (at := (text := bytes(line)).find(self._mark)) < 0:
-            return loads(line, told)
+            return loads(line, odd_words)
         start = at + len(self._mark)
         if self._items and text.startswith(self._written, start):
             rest, odd = text[start + len(self._written) :], list[str]()
@@ -230,7 +241,7 @@ class RepeatedList:
                     items[:1] = self._items
                     self._keep(items, text, start)
                     return value
-        value = loads(text, told)
+        value = loads(text, odd_words)
         self._items, self._written = [], b""
         self._keep(self._list(value), text, start)
         return value

@@ -14,20 +14,20 @@ from pathlib import Path, PurePath
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format
-from inspector.core.formats.many import place_of
+from inspector.core.formats.many import find_place
 from inspector.core.formats.proxy.whole import WholeExchange, WholeExchanges
 from inspector.core.message import Opaque
-from inspector.core.session import Problem, Session
+from inspector.core.session import HeldSession, Problem, Session
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.archive import ZippedFile, first_in_folder, sessions_in_folder, source_of
+from inspector.transcripts.archive import ZippedFile, first_in_folder, open_source, sessions_in_folder
 from inspector.transcripts.choosing import choose_formats, is_read, refuse_unread
-from inspector.transcripts.database import named, session_path
+from inspector.transcripts.database import session_path, split_session_path
 from inspector.transcripts.feeder import Feeder
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
-from inspector.transcripts.unpack import FileStat, Source, file_stat, found_in
+from inspector.transcripts.unpack import FileStat, Source, file_stat, find_files
 
-_TOLD = 10
+_MOST_IDS = 10
 """Sessions that a sentence names."""
 
 
@@ -47,12 +47,12 @@ class TranscriptReading:
         self._folder = sessions_in_folder(path) if is_folder else []
         self.path = first_in_folder(path, self._folder) if is_folder else path
         self._opened, self.progress, self._growing = path, progress, growing
-        main = source_of(self.path, progress, growing)
+        main = open_source(self.path, progress, growing)
         self.choices, self.head = choose_formats(main, format)
         """The formats that may read the file, the surest first, and what they were chosen by."""
         self.format = chosen or self.choices[0]
         self.reader = self.format.start()
-        self._file, self._wanted = named(self.path)
+        self._file, self._wanted = split_session_path(self.path)
         if isinstance(main, TranscriptFile):
             if self.format.is_text:
                 main.read_as_text()
@@ -81,31 +81,38 @@ class TranscriptReading:
         """Feed the main file. Raises NothingToRead, Cancelled."""
         self.files[0].feed(self.reader, first)
         if self._wanted and not (session := self.reader.session()).threads:
-            known = ", ".join(one.id for one in session.held[:_TOLD]) + (", ..." if len(session.held) > _TOLD else "")
-            raise NothingToRead(f"{self._file} holds no session {self._wanted!r}; it has {known or 'one only'}")
+            ids = [held.id for held in session.held]
+            names = ", ".join(ids[:_MOST_IDS]) + (", ..." if len(ids) > _MOST_IDS else "")
+            raise NothingToRead(f"{self._file} holds no session {self._wanted!r}; it has {names or 'one only'}")
 
     def read_more(self) -> bool:
         """Feed what was appended to the files; was there anything? Raises Rewritten."""
-        fed = [one.read_more() for one in self.files]
+        fed = [file.read_more() for file in self.files]
         return any(fed)
 
     def new_companions(self) -> list[tuple[Path, str]]:
-        """Path and name of the files that may belong to the session and were not looked at yet."""
+        """Return path and name of the files that may belong to the session and were not looked at yet."""
         session_id = self.reader.session().id if self._growing else ""
         if session_id != self._session_id:  # what was no companion may be one of this session
-            self._session_id, self._passed = session_id, {one.path: None for one in self.files}
-        if isinstance(main := self.files[0], ZippedFile):
-            told = main.beside(self.format.companions(PurePath(main.member)))
-            return [(path, name) for path, name in told if self._is_new(path)]
-        patterns = self.format.companions(self._file)
-        new = [path for one in patterns for path in sorted(found_in(self._file.parent, one)) if self._is_new(path)]
-        known = {one.path.resolve() for one in self.files} if new else set()
-        found: list[tuple[Path, str]] = []
-        for path in new:
-            if path.is_file() and (real := path.resolve()) not in known:
-                known.add(real)
-                found.append((path, path.relative_to(self._file.parent).as_posix()))
-        return found
+            self._session_id, self._passed = session_id, {file.path: None for file in self.files}
+        main = self.files[0]
+        if isinstance(main, ZippedFile):
+            beside = main.beside(self.format.companions(PurePath(main.member)))
+            return [(path, name) for path, name in beside if self._is_new(path)]
+        return self._new_files_beside()
+
+    def _new_files_beside(self) -> list[tuple[Path, str]]:
+        folder = self._file.parent
+        matching: list[Path] = []
+        for pattern in self.format.companions(self._file):
+            matching += [path for path in sorted(find_files(folder, pattern)) if self._is_new(path)]
+        known_paths = {file.path.resolve() for file in self.files} if matching else set()
+        companions: list[tuple[Path, str]] = []
+        for path in matching:
+            if path.is_file() and (real := path.resolve()) not in known_paths:
+                known_paths.add(real)
+                companions.append((path, path.relative_to(folder).as_posix()))
+        return companions
 
     def _is_new(self, path: Path) -> bool:
         if path not in self._passed:
@@ -118,32 +125,37 @@ class TranscriptReading:
         self._passed[path] = file_stat(path) if self._growing else None
         main = self.files[0]
         zipped = main.companion(name) if isinstance(main, ZippedFile) else None
-        one = zipped or TranscriptFile(path, self.progress, name, self._growing)
-        head = one.head()
+        companion = zipped or TranscriptFile(path, self.progress, name, self._growing)
+        head = companion.head()
         if not head.values or not self.format.is_companion(head, session):
             self._passed[path] = None if head.values else self._passed[path]
-            self.progress.done += one.size
+            self.progress.done += companion.size
             return False
-        one.feed(self.reader)
+        companion.feed(self.reader)
         self._passed[path] = None
-        self.files.append(one)
+        self.files.append(companion)
         return True
 
     def session(self, *more: Problem) -> Session:
-        """The session so far, with the problems of its files."""
+        """Return the session so far, with the problems of its files."""
         session, notes = self.reader.session(), list(all_formats()[1])
+        held = self._held_sessions(session)
+        if held:
+            notes.append(f"One of {len(held):,} sessions there: choose another in Sessions, or with --session.")
+        problems = [*session.problems, *more]
+        for file in self.files:
+            problems += file.problems
+        problems.sort(key=lambda problem: (problem.file, problem.line))
+        all_notes = (*session.notes, *notes)
+        return replace(session, path=str(self.path), problems=tuple(problems), notes=all_notes, held=tuple(held))
+
+    def _held_sessions(self, session: Session) -> list[HeldSession]:
+        """Return the sessions of the folder, archive or file, with their paths; none if it holds one."""
         main, file, listed = self.files[0], self._file, self._folder or self.files[0].held
         if isinstance(main, ZippedFile) and session.held and (self._wanted or not listed):
             file, listed = session_path(file, main.member), []
-        listed = listed or list(session.held)
-        held = [replace(one, path=one.path or str(session_path(file, one.id))) for one in listed]
-        held = held if len(held) > 1 else []
-        if held:
-            notes.append(f"One of {len(held):,} sessions there: choose another in Sessions, or with --session.")
-        problems = [*more, *(problem for one in self.files for problem in one.problems)]
-        merged = sorted([*session.problems, *problems], key=lambda problem: (problem.file, problem.line))
-        all_notes = (*session.notes, *notes)
-        return replace(session, path=str(self.path), problems=tuple(merged), notes=all_notes, held=tuple(held))
+        held = [replace(one, path=one.path or str(session_path(file, one.id))) for one in listed or session.held]
+        return held if len(held) > 1 else []
 
 
 def open_transcript(
@@ -174,7 +186,7 @@ def open_transcript(
             transcript, lost = read_otherwise(transcript, lost)
         if keep is not None:
             keep(transcript)
-    return transcript.session(*lost, *(problem for one in transcript.files for problem in one.torn()))
+    return transcript.session(*lost, *(problem for file in transcript.files for problem in file.torn()))
 
 
 def whole_exchanges(path: Path | str) -> Iterator[WholeExchange]:
@@ -192,17 +204,17 @@ def whole_exchanges(path: Path | str) -> Iterator[WholeExchange]:
 
 def find_exchange(path: Path | str, line: int) -> WholeExchange | None:
     """The exchange whose request stands in that line. O(file)."""
-    return next((one for one in whole_exchanges(path) if one.line == line), None)
+    return next((exchange for exchange in whole_exchanges(path) if exchange.line == line), None)
 
 
-def path_of(path: Path, wanted: str) -> Path:
-    """The name of a session in a file or folder of many, by its id or its number. Raises NothingToRead."""
+def find_session_path(path: Path, session: str) -> Path:
+    """Return the name of a session in a file or folder of many, by its id or its number. Raises NothingToRead."""
     if not os.path.isdir(path):
-        return session_path(path, wanted)
+        return session_path(path, session)
     held = sessions_in_folder(path)
-    place = place_of(held, wanted)
+    place = find_place(held, session)
     if place is None:
-        raise NothingToRead(f"{path} holds no file {wanted!r}")
+        raise NothingToRead(f"{path} holds no file {session!r}")
     return Path(held[place].path)
 
 
@@ -250,7 +262,7 @@ def refuse_nothing(transcript: TranscriptReading) -> None:
     messages = (message for thread in transcript.reader.session().threads for message in thread.messages)
     if any(not isinstance(part, Opaque) for message in messages for part in message.parts):
         return
-    chosen, head = transcript.format, source_of(transcript.path).head()
+    chosen, head = transcript.format, open_source(transcript.path).head()
     if chosen.sniff(head) > 0:
         return
     try:

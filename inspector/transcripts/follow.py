@@ -237,9 +237,9 @@ class Follower:
 
     def _read_companions(self, transcript: TranscriptReading) -> bool:
         """Feed the companions that have come since; were there any? A tenth of the time at most."""
-        begun, found, session = monotonic(), False, transcript.reader.session()
+        begun, has_found, session = monotonic(), False, transcript.reader.session()
         for path, name in transcript.new_companions():
             with suppress(NothingToRead):  # it is looked at again when it has changed
-                found = transcript.read_companion(path, name, session) or found
+                has_found = transcript.read_companion(path, name, session) or has_found
         self._due = monotonic() + max(_COMPANIONS, 10 * (monotonic() - begun))
-        return found
+        return has_found

@@ -15,13 +15,13 @@ from uuid import uuid4
 from inspector import __version__
 from inspector.core.buffer import Buffer
 from inspector.core.dialects import anthropic, openai_chat
-from inspector.core.dialects.openai_responses import write_body as write_responses
+from inspector.core.dialects.openai_responses import write_responses_body as write_responses
 from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, Birth, transcript
 from inspector.core.formats.proxy.whole import har_text
 from inspector.core.jsontext import dumps
 from inspector.core.session import Session
-from inspector.transcripts.database import named
+from inspector.transcripts.database import split_session_path
 from inspector.transcripts.files import whole_exchanges
 
 MAX_TOKENS = 32_000
@@ -29,8 +29,8 @@ NATIVE = "native"
 """The shape that means: a transcript in the session's own format."""
 _PAYLOADS: Mapping[str, Callable[[Buffer, str, int], dict[str, Any]]] = MappingProxyType(
     {
-        "anthropic": anthropic.write_body,
-        "openai-chat": openai_chat.write_body,
+        "anthropic": anthropic.write_anthropic_body,
+        "openai-chat": openai_chat.write_chat_body,
         "openai-responses": write_responses,
     }
 )
@@ -89,8 +89,8 @@ def _write(text: str | Iterable[str], target: Path) -> None:
         raise
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(path: Path, other: Path) -> bool:
     try:
-        return one.samefile(named(other)[0])
+        return path.samefile(split_session_path(other)[0])
     except OSError:  # one of them is not there
         return False

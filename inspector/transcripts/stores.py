@@ -16,11 +16,11 @@ import apsw
 from inspector.core.errors import NothingToRead
 from inspector.core.formats.foreign import foreign_database
 from inspector.core.formats.format import Head, Reader
-from inspector.core.formats.many import place_of
+from inspector.core.formats.many import find_place
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
 from inspector.core.untyped import text_of
-from inspector.transcripts.database import MAGIC, DamagedDatabase, Torn, reading, transcript_stat
+from inspector.transcripts.database import MAGIC, DamagedDatabase, Torn, open_snapshot, transcript_stat
 from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat
 
@@ -170,7 +170,7 @@ def _read(path: Path, read: Callable[[apsw.Connection, StoreLayout], T], tries: 
     while True:
         tries -= 1
         try:
-            with reading(path) as database:
+            with open_snapshot(path) as database:
                 return read(database, _layout_of(path, database))
         except Torn as why:
             is_damaged = isinstance(why, DamagedDatabase)
@@ -192,15 +192,15 @@ def _layout_of(path: Path, database: apsw.Connection) -> StoreLayout:
         return held[0]
     if foreign := foreign_database(tables):
         raise NothingToRead(f"{path}: {foreign.sentence}")
-    known = ", ".join(dict.fromkeys(layout.agent for layout in LAYOUTS))
-    raise NothingToRead(f"{path} is an SQLite database of an unknown program. Databases of these can be read: {known}")
+    agents = ", ".join(dict.fromkeys(layout.agent for layout in LAYOUTS))
+    raise NothingToRead(f"{path} is an SQLite database of an unknown program. Databases of these can be read: {agents}")
 
 
 def _columns(database: apsw.Connection, layout: StoreLayout, table: str) -> tuple[list[str], str]:
     """The columns of a table, and how they are selected: JSON as bytes, whatever text it is."""
     names = [name for (name,) in database.execute("select name from pragma_table_info(?)", (table,))]
-    wanted = (*layout.about, *layout.times, layout.archived)
-    names = [name for name in names if table != layout.sessions or name in wanted]
+    columns = (*layout.about, *layout.times, layout.archived)
+    names = [name for name in names if table != layout.sessions or name in columns]
     if (layout.id if table == layout.sessions else layout.row) not in names:
         raise NothingToRead(f"the table {table} is none of {layout.agent}'s: it has no ids")
     return names, ", ".join(f'cast("{name}" as blob)' if name in layout.json else f'"{name}"' for name in names)
@@ -211,7 +211,7 @@ def _sessions(path: Path, database: apsw.Connection, layout: StoreLayout) -> lis
     query = f"select {selected} from {layout.sessions}"
     rows = [_parsed(layout, names, values) for values in database.execute(query)]
     found = [_stored_session(path, layout, row) for row in rows]
-    return sorted(found, key=lambda one: (one.updated, one.id), reverse=True)
+    return sorted(found, key=lambda session: (session.updated, session.id), reverse=True)
 
 
 def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
@@ -258,8 +258,8 @@ class DatabaseSession:
     held: Sequence[HeldSession] = ()
     """Told by the reader."""
 
-    def __init__(self, path: Path, wanted: str, progress: ReadProgress) -> None:
-        self.path, self._wanted, self._progress = path, wanted, progress
+    def __init__(self, path: Path, session: str, progress: ReadProgress) -> None:
+        self.path, self._wanted, self._progress = path, session, progress
         self._stat: FileStat | None = None
         self._due = 0.0
         self._rows: list[Row] = []
@@ -324,52 +324,52 @@ class DatabaseSession:
             self._feed(0, row)
         return bool(rows)
 
-    def _take(self, found: "_Changes") -> list[Row]:
+    def _take(self, changes: "_Changes") -> list[Row]:
         """Only now, when all of it was of one moment, is it known."""
         if self._chosen is None:
-            self._begun = found.newest
-        self._chosen, self._known = found.chosen, found.known
-        return found.rows
+            self._begun = changes.newest
+        self._chosen, self._known = changes.chosen, changes.known
+        return changes.rows
 
     def _changes(self, database: apsw.Connection, layout: StoreLayout) -> "_Changes":
         sessions = _sessions(self.path, database, layout)
         chosen = self._choose(sessions)
         rows: list[Row] = []
         if self._chosen is None:
-            held = [{"id": one.id, "title": one.title} for one in sessions if not one.parent]
+            held = [{"id": session.id, "title": session.title} for session in sessions if not session.parent]
             rows.append({"table": f"{layout.prefix}database", "row": {"session": chosen.id, "held": held}})
         elif chosen.id != self._chosen:
             raise Rewritten
         tree = _tree(sessions, chosen)
         table = layout.sessions
-        known = {table: {one.id: hash(repr(one.row)) for one in tree}}
+        known_rows = {table: {one.id: hash(repr(one.row)) for one in tree}}
         before = self._known.get(table, {})
-        changed = [one.row for one in tree if before.get(one.id) != known[table][one.id]]
+        changed = [member.row for member in tree if before.get(member.id) != known_rows[table][member.id]]
         rows += [{"table": f"{layout.prefix}{table}", "row": row} for row in changed]
         for table in layout.tables:
-            known[table] = self._changed_rows(database, layout, table, [one.id for one in tree], rows)
-        return _Changes(chosen.id, max(one.created for one in sessions), known, rows)
+            known_rows[table] = self._changed_rows(database, layout, table, [one.id for one in tree], rows)
+        return _Changes(chosen.id, max(one.created for one in sessions), known_rows, rows)
 
     def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:
         """The one that was asked for; else the main one that was changed last, and any that was begun since."""
         if self._wanted:
-            listed = sorted(sessions, key=lambda one: bool(one.parent))
-            place = place_of([HeldSession(one.id) for one in listed], self._wanted)
+            listed = sorted(sessions, key=lambda session: bool(session.parent))
+            place = find_place([HeldSession(session.id) for session in listed], self._wanted)
             if place is None:
                 raise NothingToRead(f"{self.path} holds no session {self._wanted!r}")
             return listed[place]
-        main = [one for one in sessions if not one.parent]
+        main = [session for session in sessions if not session.parent]
         if not main:
             raise NothingToRead(f"{self.path} holds no session yet")
-        newest = max(main, key=lambda one: (one.created, one.id))
+        newest = max(main, key=lambda session: (session.created, session.id))
         if self._chosen is None:
-            return next((one for one in main if not one.archived), main[0])
+            return next((session for session in main if not session.archived), main[0])
         if newest.id != self._chosen and newest.created > self._begun:
             raise Rewritten
-        return next((one for one in main if one.id == self._chosen), newest)
+        return next((session for session in main if session.id == self._chosen), newest)
 
     def _changed_rows(
-        self, database: apsw.Connection, layout: StoreLayout, table: str, sessions: Sequence[str], found: list[Row]
+        self, database: apsw.Connection, layout: StoreLayout, table: str, sessions: Sequence[str], rows: list[Row]
     ) -> dict[Any, int]:
         """Adds the rows that are new or hold something else. Returns all that there are now."""
         names, selected = _columns(database, layout, table)
@@ -384,7 +384,7 @@ class DatabaseSession:
                     raise Rewritten
                 changed.append((values[0], _parsed(layout, names, values[1:])))
         name = f"{layout.prefix}{table}"
-        found += [{"table": name, "row": row} for _, row in sorted(changed, key=_storage_order)]
+        rows += [{"table": name, "row": row} for _, row in sorted(changed, key=_storage_order)]
         if not before.keys() <= now.keys():
             raise Rewritten
         return now
@@ -421,11 +421,11 @@ class _Changes:
 def _tree(sessions: Iterable[StoredSession], chosen: StoredSession) -> list[StoredSession]:
     """The session and all that it started, and they in turn."""
     below: dict[str, list[StoredSession]] = {}
-    for one in sessions:
-        below.setdefault(one.parent, []).append(one)
+    for member in sessions:
+        below.setdefault(member.parent, []).append(member)
     tree, seen = [chosen], {chosen.id, ""}
-    for one in tree:
-        more = [child for child in below.get(one.id, ()) if child.id not in seen]
+    for member in tree:
+        more = [child for child in below.get(member.id, ()) if child.id not in seen]
         seen |= {child.id for child in more}
         tree += sorted(more, key=lambda child: (child.created, child.id))
     return tree

@@ -141,7 +141,7 @@ class TranscriptFile:
     def spread(self) -> Head | None:
         """The objects of the one list that the file is, as if each stood on a line; None where it is no such list."""
         items = self._document
-        if not isinstance(items, list) or not items or not all(isinstance(one, Mapping) for one in items):
+        if not isinstance(items, list) or not items or not all(isinstance(item, Mapping) for item in items):
             return None
         self._document, self._kept, self._feeder.values = None, list(enumerate(items, 1)), len(items)
         return Head(items[:_HEAD_VALUES], None, self._data)
@@ -167,13 +167,13 @@ class TranscriptFile:
         except NotJson as why:
             if str(why).startswith("nested"):
                 raise NothingToRead(f"{self.path} is one JSON value, {why}") from None
-            kept = values_of(data.decode("utf-8", "replace")) if "xtra data" in str(why) else []
-            if not kept:
+            values = values_of(data.decode("utf-8", "replace")) if "xtra data" in str(why) else []
+            if not values:
                 return False
         else:
-            self._document, kept = document, [(1, document)]
+            self._document, values = document, [(1, document)]
         source.problems += [Problem(0, what) for what in odd]
-        self._is_read(source, kept)
+        self._is_read(source, values)
         return True
 
     def _read_as(self, what: str, parse: Callable[[bytes], Any]) -> None:
@@ -195,12 +195,12 @@ class TranscriptFile:
                 raise NothingToRead(f"{self.path} is one JSON value of more than {source.longest >> 20:,} MB")
         return source, data
 
-    def _is_read(self, source: Source, kept: list[tuple[int, Any]]) -> None:
+    def _is_read(self, source: Source, values: list[tuple[int, Any]]) -> None:
         self._chunks.close()
         self._source, self._read_all, self._is_document = source, True, True
-        self._kept = kept
+        self._kept = values
         self._feeder = Feeder(self._file)
-        self._feeder.values = len(kept)
+        self._feeder.values = len(values)
 
     def expect_repeated(self, path: Sequence[str]) -> None:
         """A list stands under these names in many lines, and is written whole each time that it has grown."""
@@ -251,7 +251,7 @@ class TranscriptFile:
     @property
     def problems(self) -> list[Problem]:
         """What the file itself made difficult, under its name."""
-        return [*(replace(one, file=self._file) for one in self._source.problems), *self._feeder.problems]
+        return [*(replace(problem, file=self._file) for problem in self._source.problems), *self._feeder.problems]
 
     # ---- what is appended ------------------------------------------------------------------------------------------
 
@@ -279,8 +279,8 @@ class TranscriptFile:
 
         A transcript of one value may be such a document; it costs little to read it once more.
         """
-        one = not self._file and self._feeder.values <= 1
-        return one or self._is_document or self._first.startswith((*_UTF16, *PACKED, ZIP))
+        is_single = not self._file and self._feeder.values <= 1
+        return is_single or self._is_document or self._first.startswith((*_UTF16, *PACKED, ZIP))
 
     def read_more(self) -> bool:
         """Feed what was appended; was there anything? O(what was appended). Raises Rewritten."""
@@ -327,11 +327,11 @@ class TranscriptFile:
 def _yaml(data: bytes) -> Any:
     from inspector.transcripts import yamltext  # few files are YAML, and its library would be loaded at every start
 
-    return yamltext.loads(data)
+    return yamltext.parse_yaml(data)
 
 
 def _table(data: bytes) -> Any:
     """The rows of a table (CSV): an object each, of texts."""
     csv.field_size_limit(LONGEST)
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""))
-    return [{key: told for key, told in row.items() if key and told} for row in rows]
+    return [{key: field for key, field in row.items() if key and field} for row in rows]

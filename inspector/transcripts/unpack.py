@@ -58,7 +58,7 @@ def file_stat(path: Path) -> FileStat | None:
     return FileStat(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
 
 
-def found_in(folder: Path, pattern: str) -> Iterator[Path]:
+def find_files(folder: Path, pattern: str) -> Iterator[Path]:
     """What a pattern finds, until a folder goes away under it."""
     with suppress(OSError):
         yield from folder.glob(pattern)

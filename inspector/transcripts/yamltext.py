@@ -107,7 +107,7 @@ class _Composer:
         return without_surrogates(event.value)
 
 
-def loads(data: bytes) -> Any:
+def parse_yaml(data: bytes) -> Any:
     """Parse one document. Raises NotYaml."""
     loader = _BASE(data.decode("utf-8", "replace").removeprefix("\ufeff"))
     try:

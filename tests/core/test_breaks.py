@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from inspector.core.buffer import Prompt, Stretch, Tool
-from inspector.core.dialects.anthropic import read_usage
+from inspector.core.dialects.anthropic import read_anthropic_usage
 from inspector.core.findings.answers import describe_cost
 from inspector.core.findings.breaks import Rebilling, cache_breaks, last_written_ttl
 from inspector.core.findings.spending import session_cost, subtotal_words, sum_bills, thread_bills, what_ifs
@@ -107,7 +107,7 @@ def test_five_minute_writes_when_other_sessions_keep_the_head_bill_only_the_rest
 
 
 def test_advisor_when_named_in_an_iteration_is_billed_at_its_own_model() -> None:
-    usage = read_usage(
+    usage = read_anthropic_usage(
         {
             "input_tokens": 100,
             "output_tokens": 10,

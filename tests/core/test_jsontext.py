@@ -100,10 +100,10 @@ def test_absurd_counts_are_found_wherever_they_stand(number: float, where: str) 
 
 def test_a_call_that_tells_absurd_counts_has_told_none() -> None:
     wires = [
-        (anthropic.read_usage, "input_tokens"),
-        (openai_chat.read_usage, "prompt_tokens"),
-        (openai_responses.read_usage, "input_tokens"),
-        (gemini.read_usage, "promptTokenCount"),
+        (anthropic.read_anthropic_usage, "input_tokens"),
+        (openai_chat.read_chat_usage, "prompt_tokens"),
+        (openai_responses.read_responses_usage, "input_tokens"),
+        (gemini.read_gemini_usage, "promptTokenCount"),
     ]
     for read, name in wires:
         assert read({name: MOST}) == Usage(input=MOST)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from inspector.core.errors import NothingToRead
 from inspector.transcripts import database
-from inspector.transcripts.database import Torn, reading
+from inspector.transcripts.database import Torn, open_snapshot
 
 VALUES = (
     st.none()
@@ -56,7 +56,7 @@ def begin(writer: sqlite3.Connection, mode: str = "wal", page: int = 4096) -> No
 
 
 def read(path: Path, *names: str) -> list[tuple[Any, ...]]:
-    with reading(path) as connection:
+    with open_snapshot(path) as connection:
         return asked(connection, *names)
 
 
@@ -118,7 +118,7 @@ def test_nothing_is_written(path: Path, writer: sqlite3.Connection, left: bool) 
     before = files_in(path.parent)
     assert len(before) == (3 if left else 1)
     assert read(path) == [(1, "a", "x", 1)]
-    with pytest.raises(Torn), reading(path) as connection:
+    with pytest.raises(Torn), open_snapshot(path) as connection:
         connection.execute("insert into thing values ('b', 'y', 2)")
     assert files_in(path.parent) == before
 
@@ -131,7 +131,7 @@ def test_nobody_is_in_the_way_of_the_writer(path: Path, writer: sqlite3.Connecti
 
     def checkpoint_meanwhile() -> None:
         nonlocal rows
-        with reading(path) as connection:
+        with open_snapshot(path) as connection:
             for _ in connection.execute("select * from thing"):
                 if not rows:
                     busy, *_ = writer.execute("pragma wal_checkpoint(truncate)").fetchone()

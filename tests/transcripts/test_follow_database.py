@@ -14,7 +14,7 @@ from inspector.core.errors import InspectorError, NothingToRead
 from inspector.core.session import Session
 from inspector.transcripts import database, discover, stores
 from inspector.transcripts import follow as following
-from inspector.transcripts.database import database_of, named, session_path
+from inspector.transcripts.database import database_of, session_path, split_session_path
 from inspector.transcripts.discover import NewestSession, found_sessions, project_folder
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower, follow
@@ -161,7 +161,7 @@ def test_no_database_of_opencode(tmp_path: Path) -> None:
     ):
         open_transcript(tmp_path / "logs.db")
     assert database_of(tmp_path / "nothing.db#x") is None
-    assert named(tmp_path / "logs.db#x") == (tmp_path / "logs.db", "x")
+    assert split_session_path(tmp_path / "logs.db#x") == (tmp_path / "logs.db", "x")
 
 
 def test_a_file_whose_name_looks_like_a_session(tmp_path: Path) -> None:

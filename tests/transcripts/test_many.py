@@ -11,8 +11,8 @@ import pytest
 from inspector.cli.main import main
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.resources import resource
-from inspector.transcripts.files import open_transcript, path_of
-from inspector.transcripts.unpack import found_in
+from inspector.transcripts.files import find_session_path, open_transcript
+from inspector.transcripts.unpack import find_files
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
@@ -50,10 +50,10 @@ def test_a_folder_opens_one_and_names_the_others(folder: Path) -> None:
         "first",
         "second",
     }
-    assert open_transcript(path_of(folder, "sub/b.jsonl")).path == str(folder / "sub" / "b.jsonl")
+    assert open_transcript(find_session_path(folder, "sub/b.jsonl")).path == str(folder / "sub" / "b.jsonl")
     assert open_transcript(f"{folder}#sub/b.jsonl").main.messages[0].text == "second"
     with pytest.raises(NothingToRead, match="holds no file"):
-        path_of(folder, "c.jsonl")
+        find_session_path(folder, "c.jsonl")
 
 
 def test_folders_that_go_away_while_they_are_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +68,8 @@ def test_folders_that_go_away_while_they_are_listed(folder: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "scandir", scan)
     assert {one.id for one in open_transcript(folder).held} == {"a.jsonl", "sub/b.jsonl", "notes.json"}
-    assert list(found_in(folder, "gone/*")) == []
-    assert [one.name for one in found_in(folder, "*.jsonl")] == ["a.jsonl"]
+    assert list(find_files(folder, "gone/*")) == []
+    assert [one.name for one in find_files(folder, "*.jsonl")] == ["a.jsonl"]
 
 
 def test_a_folder_without_any(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_a_zipped_folder_opens_the_same_way(archive: Path) -> None:
     assert [one.id for one in opened.held] == ["logs/notes.json", "logs/a.jsonl", "logs/sub/b.jsonl"]
     assert opened.main.messages[0].text == "first"
     assert open_transcript(opened.held[2].path).main.messages[0].text == "second"
-    assert open_transcript(path_of(archive, "2")).main.messages[0].text == "second"
+    assert open_transcript(find_session_path(archive, "2")).main.messages[0].text == "second"
     with pytest.raises(NothingToRead, match="'9'"):
-        open_transcript(path_of(archive, "9"))
+        open_transcript(find_session_path(archive, "9"))
 
 
 def test_records_in_a_list_are_read_as_lines(folder: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_damaged_archive_is_a_sentence(archive: Path, tmp_path: Path) -> None:
 
 def test_a_file_with_one_session_has_no_other(folder: Path) -> None:
     with pytest.raises(NothingToRead, match="one session"):
-        open_transcript(path_of(folder / "a.jsonl", "1"))
+        open_transcript(find_session_path(folder / "a.jsonl", "1"))
 
 
 def test_info_lists_them_and_chooses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

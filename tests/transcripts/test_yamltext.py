@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.transcripts.yamltext import NotYaml, loads
+from inspector.transcripts.yamltext import NotYaml, parse_yaml
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from inspector.transcripts.yamltext import NotYaml, loads
     ],
 )  # fmt: skip
 def test_values(text: str, value: Any) -> None:
-    assert loads(text.encode()) == value
+    assert parse_yaml(text.encode()) == value
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_values(text: str, value: Any) -> None:
 )
 def test_what_is_not_understood_is_said(text: str) -> None:
     with pytest.raises(NotYaml):
-        loads(text.encode())
+        parse_yaml(text.encode())
 
 
 def test_bounds() -> None:
@@ -53,10 +53,10 @@ def test_bounds() -> None:
     levels = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n}\n- *a{n - 1}\n" for n in range(1, 300))
     for text in (deep, laughs, levels, "[" * 5_000, "- " * 5_000):
         with pytest.raises(NotYaml):
-            loads(text.encode())
+            parse_yaml(text.encode())
 
 
 @given(st.binary(max_size=200) | st.text("-:|>[]{}'\"&*! \n#ab\\", max_size=80).map(str.encode))
 def test_anything_is_a_value_or_refused(data: bytes) -> None:
     with suppress(NotYaml):
-        loads(data)
+        parse_yaml(data)

@@ -1,10 +1,10 @@
 """Anthropic Messages: JSON to messages, usage and prompt, and back; its streams put together.
 
 One wire message may become several messages: a tool result is a message of its own. Those that travelled together
-share `together`, and `write_body` puts them back. A block that is not understood is kept unchanged as Opaque.
+share `together`, and `write_anthropic_body` puts them back. A block that is not understood is kept unchanged as Opaque.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
@@ -19,7 +19,7 @@ _LISTS = (list, tuple)
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 
 
-def read_messages(
+def read_wire_messages(
     role: str,
     content: Any,
     *,
@@ -36,10 +36,10 @@ def read_messages(
     neutral = _ROLES.get(role, "user")
     if isinstance(content, str):
         return (Message(id, neutral, (Text(content),), "", summary, mark, line, time),)
-    runs = read_parts(content)
+    runs = read_blocks(content)
     if len(runs) == 1 and isinstance(runs[0][0], ToolResult):  # by far the most frequent
         return (Message(id, "tool", runs[0], "", summary, mark, line, time),)
-    groups = grouped(neutral, runs) or [(neutral, ())]
+    groups = group_results(neutral, runs) or [(neutral, ())]
     if len(groups) == 1:
         role_of, parts = groups[0]
         return (Message(id, role_of, parts, "", summary or is_summary(parts), mark, line, time),)
@@ -56,9 +56,11 @@ def _name(id: str, n: int, parts: tuple[Part, ...]) -> str:  # noqa: A002
     return f"{id}.{first.call_id}.{n}" if isinstance(first, ToolResult) and first.call_id else f"{id}.{n}"
 
 
-def grouped(role: Role, runs: Iterable[tuple[Part, ...]]) -> list[tuple[Role, tuple[Part, ...]]]:
-    """Each tool result with its images by itself, the blocks between them as messages of `role`; a summary that the
-    provider made inside a call, too, by itself."""
+def group_results(role: Role, runs: Iterable[tuple[Part, ...]]) -> list[tuple[Role, tuple[Part, ...]]]:
+    """Group the parts of a wire message by message: each tool result with its images, and the blocks between them.
+
+    A summary that the provider made inside a call is a message, too.
+    """
     groups: list[tuple[Role, tuple[Part, ...]]] = []
     loose: list[Part] = []
     for parts in runs:
@@ -80,7 +82,7 @@ def is_summary(parts: Sequence[Part]) -> bool:
     return len(parts) == 1 and isinstance(parts[0], Opaque) and bool(parts[0].text)
 
 
-def read_parts(content: Any) -> list[tuple[Part, ...]]:
+def read_blocks(content: Any) -> list[tuple[Part, ...]]:
     """One tuple of parts for each block: a tool result brings its images along, all others are alone."""
     if isinstance(content, str):
         return [(Text(content),)]
@@ -89,41 +91,56 @@ def read_parts(content: Any) -> list[tuple[Part, ...]]:
     if not isinstance(content, _LISTS):
         return []
     return [
-        _result(block) if isinstance(block, dict) and block.get("type") == "tool_result" else (read_part(block),)
+        _result(block) if isinstance(block, dict) and block.get("type") == "tool_result" else (read_block(block),)
         for block in content
     ]
 
 
-def read_part(block: Any) -> Part:
-    """One block that is no tool result."""
+def read_block(block: Any) -> Part:
+    """Read one block that is no tool result."""
     if not isinstance(block, dict):
         return Text(block) if isinstance(block, str) else Opaque("", block, len(dumps(block)))
     kind = block.get("type")
-    part: Part | None = None
-    if kind == "text":
-        part = Text(block["text"]) if isinstance(block.get("text"), str) else None
-    elif kind == "tool_use":
-        arguments = block.get("input")
-        part = ToolCall(text_of(block.get("id")), text_of(block.get("name")), {} if arguments is None else arguments)
-    elif kind == "thinking" and isinstance(block.get("thinking"), str):
-        part = Thinking(block["thinking"], text_of(block.get("signature")))
-    elif kind == "image":
-        part = _image(block.get("source"))
-    if part is not None:
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    if reader is not None and (part := reader(block)) is not None:
         return part
     data = block.get("data") if kind == "redacted_thinking" else None
     size = len(data) * 3 // 4 if isinstance(data, str) else len(dumps(block).encode())  # of what the provider reads
     return Opaque(text_of(kind), block, size)
 
 
-def _image(source: Any) -> Image | None:
-    match source:
-        case {"type": "base64", "data": str(data)}:
-            return Image(text_of(source.get("media_type")), data)
+def _read_text(block: Mapping[str, Any]) -> Part | None:
+    text = block.get("text")
+    return Text(text) if isinstance(text, str) else None
+
+
+def _read_call(block: Mapping[str, Any]) -> Part:
+    arguments = block.get("input")
+    return ToolCall(text_of(block.get("id")), text_of(block.get("name")), {} if arguments is None else arguments)
+
+
+def _read_thinking(block: Mapping[str, Any]) -> Part | None:
+    text = block.get("thinking")
+    return Thinking(text, text_of(block.get("signature"))) if isinstance(text, str) else None
+
+
+def _read_image(block: Mapping[str, Any]) -> Part | None:
+    match block.get("source"):
+        case {"type": "base64", "data": str(data), **rest}:
+            return Image(text_of(rest.get("media_type")), data)
         case {"type": "url", "url": str(url)}:
             return Image("", "", url)
         case _:
             return None
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Part | None]] = {
+    "text": _read_text,
+    "tool_use": _read_call,
+    "thinking": _read_thinking,
+    "image": _read_image,
+}
+"""How a block of each type is read; None for one that is not as it should be."""
 
 
 def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
@@ -131,7 +148,7 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     call_id, is_error = text_of(block.get("tool_use_id")), block.get("is_error") is True
     if isinstance(content, str):
         return (ToolResult(call_id, content, is_error),)
-    inner = [read_part(one) for one in content] if isinstance(content, _LISTS) else []
+    inner = [read_block(block) for block in content] if isinstance(content, _LISTS) else []
     if isinstance(content, dict):
         inner = [Text(dumps(content))]  # iFlow keeps an object here
     texts = tuple(part.text for part in inner if isinstance(part, Text))
@@ -139,22 +156,22 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     return (result, *(part for part in inner if not isinstance(part, Text)))
 
 
-def read_prompt(body: Mapping[str, Any]) -> Prompt:
+def read_anthropic_prompt(body: Mapping[str, Any]) -> Prompt:
     """System prompt (its blocks joined by an empty line) and tools of a request body. Absent there = empty."""
     system = body.get("system")
-    texts = [part.text for parts in read_parts(system) for part in parts if isinstance(part, Text)]
+    texts = [part.text for parts in read_blocks(system) for part in parts if isinstance(part, Text)]
     tools = body.get("tools")
-    return Prompt("\n\n".join(texts), read_tools(tools))
+    return Prompt("\n\n".join(texts), read_tool_definitions(tools))
 
 
-def read_tools(tools: Any) -> tuple[Tool, ...]:
+def read_tool_definitions(tools: Any) -> tuple[Tool, ...]:
     """The tools of a list of definitions; what is not an object is left out."""
     if not isinstance(tools, _LISTS):
         return ()
-    return tuple(Tool(text_of(one.get("name")), one) for one in tools if isinstance(one, dict))
+    return tuple(Tool(text_of(tool.get("name")), tool) for tool in tools if isinstance(tool, dict))
 
 
-def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
+def write_anthropic_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
     """A Messages request body: what travelled together, and neighbouring tool results, share one user message."""
     body: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
     if buffer.prompt.system:
@@ -179,13 +196,13 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 def wire_groups(messages: Iterable[Message]) -> list[tuple[Message, ...]]:
     """Neighbours that share a wire message together, all in order."""
-    found: list[list[Message]] = []
+    groups: list[list[Message]] = []
     for message in messages:
-        if found and same_wire_message(found[-1][-1], message):
-            found[-1].append(message)
+        if groups and same_wire_message(groups[-1][-1], message):
+            groups[-1].append(message)
         else:
-            found.append([message])
-    return [tuple(one) for one in found]
+            groups.append([message])
+    return [tuple(group) for group in groups]
 
 
 def same_wire_message(before: Message, message: Message) -> bool:
@@ -212,7 +229,7 @@ def result_content(message: Message) -> str | list[dict[str, Any]]:
     rest = [_block(part) for part in message.parts if not isinstance(part, ToolResult)]
     if not rest and not texts:
         return text
-    return [{"type": "text", "text": one} for one in texts or (text,) * bool(text)] + rest
+    return [{"type": "text", "text": block_text} for block_text in texts or (text,) * bool(text)] + rest
 
 
 def _block(part: Part) -> dict[str, Any]:
@@ -223,8 +240,13 @@ def _block(part: Part) -> dict[str, Any]:
             return {"type": "thinking", "thinking": text, "signature": signature}
         case ToolCall(id_, name, arguments):
             # Free-text arguments come from another provider; Anthropic demands an object.
-            known = isinstance(arguments, Mapping)
-            return {"type": "tool_use", "id": id_, "name": name, "input": arguments if known else {"input": arguments}}
+            is_object = isinstance(arguments, Mapping)
+            return {
+                "type": "tool_use",
+                "id": id_,
+                "name": name,
+                "input": arguments if is_object else {"input": arguments},
+            }
         case ToolResult(call_id, content, is_error):
             error = {"is_error": True} if is_error else {}
             return {"type": "tool_result", "tool_use_id": call_id, "content": content, **error}
@@ -238,7 +260,7 @@ def _block(part: Part) -> dict[str, Any]:
 # -- usage
 
 
-def read_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
+def read_anthropic_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
     """What one call reported; None where `usage` holds no counts.
 
     With several iterations the cost is their sum and the context is that of the last one that made a message.
@@ -252,7 +274,7 @@ def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
     """The same of an object that is known to hold counts, none of them absurd."""
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and rounds:
-        counted = [one for one in rounds if isinstance(one, dict)]
+        counted = [round_ for round_ in rounds if isinstance(round_, dict)]
         if len(counted) > 1 or (counted and counted[0].get("type") == "compaction"):  # not in the sum above them
             return _summed(usage, counted, output_is_final=output_is_final)
     fresh, read, output = (count_of(usage.get(key)) for key in ("input_tokens", _READ, "output_tokens"))
@@ -273,30 +295,40 @@ _COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
 
 
 def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool) -> Usage:
-    input_, read, output = (
-        sum(count_of(one.get(key)) for one in rounds) for key in ("input_tokens", _READ, "output_tokens")
-    )
-    write = sum(map(_written, rounds))
-    if any(_LIVES in one for one in rounds):
-        hourly = sum(map(_hourly, rounds))
-    else:  # reported of one round, or of all together: where there is one kind only, all rounds wrote that
-        hourly = write if _hourly(usage) and not _life(usage, "5m") else _hourly(usage)
-    own = [one for one in rounds if one.get("type") != _ADVISOR]
-    last = next((one for one in reversed(own) if "message" in str(one.get("type"))), rounds[-1])
-    made = [one for one in rounds if one.get("type") == "compaction"]
+    """Sum up the rounds of a call; the context is that of the last one that made a message."""
+    written = sum(map(_written, rounds))
+    own = [round_ for round_ in rounds if round_.get("type") != _ADVISOR]
+    with_message = [round_ for round_ in own if "message" in str(round_.get("type"))]
+    summaries = [round_ for round_ in rounds if round_.get("type") == "compaction"]
+    advice = [round_ for round_ in rounds if round_.get("type") == _ADVISOR and round_.get("model")]
     return Usage(
-        input_,
-        read,
-        write,
-        output,
+        _sum("input_tokens", rounds),
+        _sum(_READ, rounds),
+        written,
+        _sum("output_tokens", rounds),
         _reasoning(usage),
         output_is_final,
-        _context(last),
-        min(hourly, write),
-        compacted=_context(made[0]) if made else 0,
-        summary_output=sum(count_of(one.get("output_tokens")) for one in made),
-        by_others=tuple(_read_advice(one) for one in rounds if one.get("type") == _ADVISOR and one.get("model")),
+        _context(with_message[-1] if with_message else rounds[-1]),
+        min(_summed_hourly(usage, rounds, written), written),
+        compacted=_context(summaries[0]) if summaries else 0,
+        summary_output=_sum("output_tokens", summaries),
+        by_others=tuple(map(_read_advice, advice)),
     )
+
+
+def _sum(key: str, rounds: Sequence[Mapping[str, Any]]) -> int:
+    return sum(count_of(round_.get(key)) for round_ in rounds)
+
+
+def _summed_hourly(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], written: int) -> int:
+    """Return what was written to the cache for an hour.
+
+    It may be reported of one round, or of all together: if there is one kind only, all rounds wrote that.
+    """
+    if any(_LIVES in round_ for round_ in rounds):
+        return sum(map(_hourly, rounds))
+    is_only_hourly = _hourly(usage) > 0 and not _life(usage, "5m")
+    return written if is_only_hourly else _hourly(usage)
 
 
 _ADVISOR = "advisor_message"
@@ -308,9 +340,9 @@ def _read_advice(iteration: Mapping[str, Any]) -> tuple[str, Usage]:
     return str(iteration["model"]), read_counts(iteration, output_is_final=True)
 
 
-def _context(one: Mapping[str, Any]) -> int:
+def _context(round_: Mapping[str, Any]) -> int:
     """The prompt of one iteration."""
-    return count_of(one.get("input_tokens")) + count_of(one.get(_READ)) + _written(one)
+    return count_of(round_.get("input_tokens")) + count_of(round_.get(_READ)) + _written(round_)
 
 
 def _written(usage: Mapping[str, Any]) -> int:
@@ -407,7 +439,7 @@ def _read_item(item: Any, id: str, line: int, time: str) -> Sequence[Message]:  
     if not isinstance(item, Mapping):
         return ()
     role = item.get("role")
-    return read_messages(role if isinstance(role, str) else "", item.get("content"), id=id, line=line, time=time)
+    return read_wire_messages(role if isinstance(role, str) else "", item.get("content"), id=id, line=line, time=time)
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:
@@ -441,10 +473,10 @@ ANTHROPIC = Dialect(
     read=_read_item,
     write=lambda messages, calls: write_messages(messages),
     shares=same_wire_message,
-    prompt=read_prompt,
-    write_body=write_body,
+    prompt=read_anthropic_prompt,
+    write_body=write_anthropic_body,
     answer=lambda response: (response,) if "content" in response else (),
-    usage=read_usage,
+    usage=read_anthropic_usage,
     finish=lambda response: text_of(response.get("stop_reason")),
     is_response=_is_response,
     is_message=_is_message,

@@ -75,8 +75,8 @@ def event_of(row: Any) -> Mapping[str, Any] | None:
     if not isinstance(row, Mapping):
         return object_in(row) or None
     inner = row.get("data")
-    told = object_in(inner) if isinstance(inner, str) else inner
-    return told if told and isinstance(told, Mapping) and ("event" in row or "type" not in row) else row
+    event = object_in(inner) if isinstance(inner, str) else inner
+    return event if event and isinstance(event, Mapping) and ("event" in row or "type" not in row) else row
 
 
 def assemble(dialect: Dialect, stream: Iterable[Any]) -> StreamAssembler:

@@ -26,10 +26,10 @@ class BufferCut:
 
     def fits(self, items: Sequence[Any]) -> bool:
         """Do the items begin with those that it replaces?"""
-        return len(items) >= len(self.before) and all(
-            _print(self.dialect, item, n in self.inside) == known
-            for n, (item, known) in enumerate(zip(items, self.before, strict=False))
-        )
+        if len(items) < len(self.before):
+            return False
+        pairs = zip(items, self.before, strict=False)
+        return all(_print(self.dialect, item, n in self.inside) == print_ for n, (item, print_) in enumerate(pairs))
 
     def apply(self, items: Sequence[Any]) -> list[Any]:
         """The items with the cut made. Only for items that it `fits`."""
@@ -38,7 +38,9 @@ class BufferCut:
 
 
 def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> BufferCut | None:
-    """The cut that turns `items` into what `plan` (of `rewrite.plan`) makes of them. None: it changes nothing."""
+    """Return the cut that turns `items` into what `plan` (of `rewrite.plan`) makes of them; None if it changes
+    nothing.
+    """
     same = 0
     while same < min(len(items), len(plan)) and plan[-1 - same] == Ref((len(items) - 1 - same,)):
         same += 1
@@ -55,8 +57,8 @@ def _opened(dialect: str, item: Any) -> Any:
     """With its content as a list: the same text may come as a string one time and as a block another."""
     match item:
         case {"content": str(text)}:
-            said = "output_text" if item.get("role") == "assistant" else "input_text"
-            kind = said if dialect == "openai-responses" else "text"
+            text_type = "output_text" if item.get("role") == "assistant" else "input_text"
+            kind = text_type if dialect == "openai-responses" else "text"
             return {**item, "content": [{"type": kind, "text": text}]}
     return item
 

@@ -169,7 +169,7 @@ class Dialect:
         return inner if isinstance(inner, Mapping) else body
 
 
-def calls_of(messages: Iterable[Message]) -> Mapping[str, ToolCall]:
+def calls_by_id(messages: Iterable[Message]) -> Mapping[str, ToolCall]:
     """All calls of a buffer by id."""
     return {call.id: call for message in messages for call in message.calls}
 
@@ -191,11 +191,11 @@ def answer_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if _SCHEMA_FIELDS.isdisjoint(body):
         return None
     for *path, last in _SCHEMAS:
-        found = body
+        place = body
         for name in path:
-            found = object_of(found, name)
-        if isinstance(schema := found.get(last), Mapping):
+            place = object_of(place, name)
+        if isinstance(schema := place.get(last), Mapping):
             return schema
-        if found.get("type") == "json_schema":
+        if place.get("type") == "json_schema":
             return {}
     return None

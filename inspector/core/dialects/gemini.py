@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.anthropic import grouped, same_wire_message, wire_groups
+from inspector.core.dialects.anthropic import group_results, same_wire_message, wire_groups
 from inspector.core.dialects.dialect import Dialect, PayloadSigns, Purpose, StreamAssembler
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -24,23 +24,23 @@ NAMED = "?"
 """Begins the id of a call or result that has none on the wire: the function's name follows."""
 
 
-def read_content(content: Any, *, id: str, line: int = 0, time: str = "") -> tuple[Message, ...]:  # noqa: A002
+def read_gemini_content(content: Any, *, id: str, line: int = 0, time: str = "") -> tuple[Message, ...]:  # noqa: A002
     """The messages of one content, at least one. Never raises."""
     if not isinstance(content, Mapping):
         part: Part = Text(content) if isinstance(content, str) else Opaque("", content, len(dumps(content)))
         return (Message(id, "user", (part,), line=line, time=time),)
     role: Role = "assistant" if content.get("role") == "model" else "user"
     parts = content.get("parts")
-    told = [parts] if isinstance(parts, str | Mapping) else _list(parts)
-    groups = grouped(role, map(read_part, told)) or [(role, ())]
+    parts_list = [parts] if isinstance(parts, str | Mapping) else _list(parts)
+    groups = group_results(role, map(read_gemini_part, parts_list)) or [(role, ())]
     together = id if len(groups) > 1 else ""
     return tuple(
-        Message(f"{id}.{n}" if n else id, kind, found, together, line=line, time=time)
-        for n, (kind, found) in enumerate(groups)
+        Message(f"{id}.{n}" if n else id, kind, group, together, line=line, time=time)
+        for n, (kind, group) in enumerate(groups)
     )
 
 
-def read_part(part: Any) -> tuple[Part, ...]:
+def read_gemini_part(part: Any) -> tuple[Part, ...]:
     """One part; a function response brings its images along."""
     if isinstance(part, str):
         return (Text(part),)
@@ -64,15 +64,18 @@ def read_part(part: Any) -> tuple[Part, ...]:
 
 
 def _result(result: Mapping[str, Any]) -> tuple[Part, ...]:
-    told = result.get("response")
-    failed, said = False, told
-    if isinstance(told, Mapping) and len(told) == 1:  # else the model reads all of it
-        ((key, inside),) = told.items()
-        failed = key == "error"
-        said = inside if key in ("output", "result", "error") else told
-    text = said if isinstance(said, str) else "" if said is None else dumps(said)
-    inner = [part for one in _list(result.get("parts")) for part in read_part(one)]
-    return (ToolResult(text_of(result.get("id")) or NAMED + text_of(result.get("name")), text, failed), *inner)
+    response = result.get("response")
+    content, is_failed = response, False
+    if isinstance(response, Mapping) and len(response) == 1:  # else the model reads all of it
+        ((key, inside),) = response.items()
+        is_failed = key == "error"
+        content = inside if key in ("output", "result", "error") else response
+    if content is None:
+        content = ""
+    text = content if isinstance(content, str) else dumps(content)
+    inner = [part for item in _list(result.get("parts")) for part in read_gemini_part(item)]
+    call_id = text_of(result.get("id")) or NAMED + text_of(result.get("name"))
+    return (ToolResult(call_id, text, is_failed), *inner)
 
 
 def _data(part: Mapping[str, Any]) -> Part:
@@ -93,7 +96,7 @@ def paired(units: Iterable[Sequence[Message]], before: Iterable[Message] = ()) -
     `before`: the messages that stand in front. A call is named after what it says, so that it is called the same
     wherever it is read; one that is made again word for word is counted.
     """
-    taken: set[str] = set()
+    ids: set[str] = set()
     waiting: dict[str, list[str]] = {}
     named = False
     for unit in units:
@@ -102,8 +105,8 @@ def paired(units: Iterable[Sequence[Message]], before: Iterable[Message] = ()) -
             continue
         if not named:
             named = True
-            _open_calls(before, taken, waiting)
-        yield [_named(message, taken, waiting) for message in unit]
+            _open_calls(before, ids, waiting)
+        yield [_named(message, ids, waiting) for message in unit]
 
 
 def _nameless(part: Part) -> bool:
@@ -113,13 +116,13 @@ def _nameless(part: Part) -> bool:
     return False
 
 
-def _open_calls(before: Iterable[Message], taken: set[str], waiting: dict[str, list[str]]) -> None:
+def _open_calls(before: Iterable[Message], ids: set[str], waiting: dict[str, list[str]]) -> None:
     """What stands in front: the ids that are given, and the calls that nobody has answered."""
     for message in before:
         for part in message.parts:
             match part:
                 case ToolCall(id_, name):
-                    taken.add(id_)
+                    ids.add(id_)
                     waiting.setdefault(name, []).append(id_)
                 case ToolResult(id_):
                     for open_ in waiting.values():
@@ -127,19 +130,19 @@ def _open_calls(before: Iterable[Message], taken: set[str], waiting: dict[str, l
                             open_.remove(id_)
 
 
-def _named(message: Message, taken: set[str], waiting: dict[str, list[str]]) -> Message:
+def _named(message: Message, ids: set[str], waiting: dict[str, list[str]]) -> Message:
     parts: list[Part] = []
     for part in message.parts:
         match part:
             case ToolCall(id_, name, arguments) if id_.startswith(NAMED):
                 base = f"{name}-{blake2b(dumps(arguments).encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
-                made, n = base, 1
-                while made in taken:
+                id_here, n = base, 1
+                while id_here in ids:
                     n += 1
-                    made = f"{base}-{n}"
-                taken.add(made)
-                waiting.setdefault(name, []).append(made)
-                parts.append(replace(part, id=made))
+                    id_here = f"{base}-{n}"
+                ids.add(id_here)
+                waiting.setdefault(name, []).append(id_here)
+                parts.append(replace(part, id=id_here))
             case ToolResult(id_) if id_.startswith(NAMED):
                 open_ = waiting.get(id_[len(NAMED) :])
                 parts.append(replace(part, call_id=open_.pop(0) if open_ else id_[len(NAMED) :]))
@@ -148,7 +151,7 @@ def _named(message: Message, taken: set[str], waiting: dict[str, list[str]]) -> 
     return replace(message, parts=tuple(parts))
 
 
-def read_usage(usage: Any) -> Usage | None:
+def read_gemini_usage(usage: Any) -> Usage | None:
     """`usageMetadata`; None where there is none. The prompt includes what was cached and what tools used."""
     if not isinstance(usage, Mapping) or not any(type(_of(usage, key)) is int for key in _COUNTED) or is_absurd(usage):
         return None
@@ -164,17 +167,17 @@ def _count(usage: Mapping[str, Any], key: str) -> int:
     return count_of(_of(usage, key))
 
 
-def read_prompt(body: Mapping[str, Any]) -> Prompt:
+def read_gemini_prompt(body: Mapping[str, Any]) -> Prompt:
     """System instruction and function declarations of a request body: absent there means none."""
-    system = read_content(_of(body, "systemInstruction") or "", id="")
+    system = read_gemini_content(_of(body, "systemInstruction") or "", id="")
     texts = [part.text for message in system for part in message.parts if isinstance(part, Text)]
     tools: list[Tool] = []
-    for one in _list(body.get("tools")):
-        told = _of(one, "functionDeclarations") if isinstance(one, Mapping) else None
-        if isinstance(told, list):
-            tools += [Tool(text_of(tool.get("name")), tool) for tool in told if isinstance(tool, Mapping)]
-        elif isinstance(one, Mapping):  # the provider's own: a search, a code runner
-            tools.append(Tool(next(iter(one), ""), one))
+    for tool_list in _list(body.get("tools")):
+        functions = _of(tool_list, "functionDeclarations") if isinstance(tool_list, Mapping) else None
+        if isinstance(functions, list):
+            tools += [Tool(text_of(tool.get("name")), tool) for tool in functions if isinstance(tool, Mapping)]
+        elif isinstance(tool_list, Mapping):  # the provider's own: a search, a code runner
+            tools.append(Tool(next(iter(tool_list), ""), tool_list))
     return Prompt("\n\n".join(text for text in texts if text), tuple(tools))
 
 
@@ -189,7 +192,7 @@ def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def write_body(buffer: Buffer, max_tokens: int) -> dict[str, Any]:
+def write_gemini_body(buffer: Buffer, max_tokens: int) -> dict[str, Any]:
     """A `generateContent` body; the model stands in the path."""
     body: dict[str, Any] = {"contents": write_contents(buffer.messages)}
     if buffer.prompt.system:
@@ -200,19 +203,17 @@ def write_body(buffer: Buffer, max_tokens: int) -> dict[str, Any]:
 
 
 def write_contents(messages: Sequence[Message], calls: Mapping[str, ToolCall] = MappingProxyType({})) -> list[Any]:
-    """The contents of messages: what travelled together, and neighbouring results, share one.
+    """Return the contents of messages: what travelled together, and neighbouring results, share one.
 
-    A result bears its function's name: that of its call, one of `calls` where it is not among the messages.
+    A result bears its function's name: that of its call, one of `calls` if it is not among the messages.
     """
     names = {name: call.name for name, call in calls.items()}
     names |= {call.id: call.name for message in messages for call in message.calls}
-    return [
-        {
-            "role": "model" if group[0].role == "assistant" else "user",
-            "parts": [part for message in group for part in _parts(message, names)],
-        }
-        for group in wire_groups(messages)
-    ]
+    contents: list[Any] = []
+    for group in wire_groups(messages):
+        role = "model" if group[0].role == "assistant" else "user"
+        contents.append({"role": role, "parts": [part for message in group for part in _parts(message, names)]})
+    return contents
 
 
 def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -225,8 +226,8 @@ def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
         if isinstance(part, Image) and parts and "functionResponse" in parts[-1]:
             parts[-1]["functionResponse"].setdefault("parts", []).append(_part(part, names))
             continue
-        one = _part(part, names)
-        parts.append(one | {"thoughtSignature": signature} if signature else one)
+        written = _part(part, names)
+        parts.append(written | {"thoughtSignature": signature} if signature else written)
         signature = ""
     return parts
 
@@ -267,13 +268,15 @@ def _declared(tool: Tool) -> Any:
     """As it was sent where it is in Gemini's shape; other providers' shapes are turned into it."""
     wire = tool.definition
     inner = wire.get("function") if isinstance(wire, Mapping) else None
-    told = inner if isinstance(inner, Mapping) else wire
-    if not isinstance(told, Mapping):
+    definition = inner if isinstance(inner, Mapping) else wire
+    if not isinstance(definition, Mapping):
         return {"name": tool.name}
-    if not {"input_schema", "function", "type"} & (told.keys() | (wire.keys() if isinstance(wire, Mapping) else set())):
-        return told
-    schema = told.get("input_schema") or told.get("parameters")
-    shaped = {"name": tool.name, "description": told.get("description") or ""}
+    if not {"input_schema", "function", "type"} & (
+        definition.keys() | (wire.keys() if isinstance(wire, Mapping) else set())
+    ):
+        return definition
+    schema = definition.get("input_schema") or definition.get("parameters")
+    shaped = {"name": tool.name, "description": definition.get("description") or ""}
     return shaped | ({"parametersJsonSchema": schema} if schema else {})
 
 
@@ -351,7 +354,7 @@ _ROLES = ("user", "model", "function")
 def _write_items(messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> Sequence[Any]:
     """Most calls have no id on the wire; the one that was made up for them stays with us."""
     written = write_contents(messages, calls)
-    for part in (part for one in written for part in one["parts"]):
+    for part in (part for written_item in written for part in written_item["parts"]):
         for kind in ("functionCall", "functionResponse"):
             inner = part.get(kind, {})
             if (call := calls.get(inner.get("id"))) is not None and not call.id:
@@ -384,15 +387,15 @@ GEMINI = Dialect(
     content="parts",
     counts="usageMetadata",
     wrapper="request",
-    read=lambda content, name, line, time: read_content(content, id=name, line=line, time=time),
+    read=lambda content, name, line, time: read_gemini_content(content, id=name, line=line, time=time),
     write=_write_items,
     bare=lambda content: content,
     shares=same_wire_message,
     pair=paired,
-    prompt=read_prompt,
-    write_body=lambda buffer, model, max_tokens: write_body(buffer, max_tokens),
+    prompt=read_gemini_prompt,
+    write_body=lambda buffer, model, max_tokens: write_gemini_body(buffer, max_tokens),
     answer=_answer,
-    usage=read_usage,
+    usage=read_gemini_usage,
     finish=lambda response: text_of(_candidate(response).get("finishReason")),
     is_response=lambda value: isinstance(value.get("candidates"), list),
     is_message=_is_message,

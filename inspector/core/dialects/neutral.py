@@ -36,7 +36,7 @@ def write_part(part: Part) -> dict[str, Json]:
 
 def write_message(message: Message) -> dict[str, Json]:
     """A message with all there is in it; `read_messages` gives an equal one back."""
-    told: dict[str, Json] = {
+    document: dict[str, Json] = {
         "id": message.id,
         "role": message.role,
         "parts": [_write_whole(part) for part in message.parts],
@@ -46,7 +46,7 @@ def write_message(message: Message) -> dict[str, Json]:
         "line": message.line,
         "time": message.time,
     }
-    return {key: value for key, value in told.items() if value or key in ("id", "role", "parts")}
+    return {key: value for key, value in document.items() if value or key in ("id", "role", "parts")}
 
 
 def _write_whole(part: Part) -> dict[str, Json]:
@@ -99,12 +99,12 @@ def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
     """
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise InspectorError('"messages" must be a list of messages.')
-    found: list[Message] = []
+    messages: list[Message] = []
     for n, value in enumerate(values):
         if not isinstance(value, Mapping):
             raise InspectorError(f"Message {n + 1} of the list is not a JSON object.")
-        found += _read_one(value, f"{prefix}-{n}")
-    return tuple(found)
+        messages += _read_one(value, f"{prefix}-{n}")
+    return tuple(messages)
 
 
 def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa: A002
@@ -124,12 +124,12 @@ def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa
         )
     wire_role = value.get("role")
     if value.get("tool_calls") or wire_role in ("tool", "function"):
-        return openai_chat.read_message(value, id=id)
+        return openai_chat.read_chat_message(value, id=id)
     if value.get("type") is not None or wire_role == "developer":
         return (openai_responses.read_item(value, id=id),)
     if not isinstance(wire_role, str):
         raise InspectorError("A message needs a role (user, assistant, ...) or a type.")
-    return anthropic.read_messages(wire_role, value.get("content"), id=id)
+    return anthropic.read_wire_messages(wire_role, value.get("content"), id=id)
 
 
 def _read_part(part: Mapping[str, Any]) -> Part:

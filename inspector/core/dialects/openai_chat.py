@@ -29,7 +29,7 @@ _SENDABLE = ("input_audio", "file")
 """Opaque parts that a Chat body may carry."""
 
 
-def read_message(message: Any, id: str, line: int = 0, time: str = "") -> tuple[Message, ...]:  # noqa: A002
+def read_chat_message(message: Any, id: str, line: int = 0, time: str = "") -> tuple[Message, ...]:  # noqa: A002
     """One wire message -> one message; nothing for what is not an object. An unknown role reads as user. Never raises.
 
     A legacy `function_call` and the `function` message that answers it carry no id: see `_name_legacy_calls`.
@@ -39,10 +39,10 @@ def read_message(message: Any, id: str, line: int = 0, time: str = "") -> tuple[
     role = _ROLES.get(text_of(message.get("role")), "user")
     parts: list[Part] = []
     if role == "tool":
-        said = _content(message.get("content"))
-        text = "\n".join(part.text for part in said if isinstance(part, Text))
+        blocks = _content(message.get("content"))
+        text = "\n".join(part.text for part in blocks if isinstance(part, Text))
         parts.append(ToolResult(text_of(message.get("tool_call_id")), text))
-        parts += (part for part in said if not isinstance(part, Text))
+        parts += (part for part in blocks if not isinstance(part, Text))
     else:
         if thinking := text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")):
             parts.append(Thinking(thinking))
@@ -80,11 +80,11 @@ def _part(part: Any) -> Part:
 
 
 def _calls(message: Mapping[str, Any]) -> list[Part]:
-    found: list[Part] = [_call(call) for call in objects_of(message.get("tool_calls"))]
+    calls: list[Part] = [_call(call) for call in objects_of(message.get("tool_calls"))]
     legacy = message.get("function_call")
     if legacy is not None and isinstance(legacy, Mapping):
-        found.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments") or None)))
-    return found
+        calls.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments") or None)))
+    return calls
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
@@ -96,7 +96,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
     return ToolCall(text_of(call.get("id")), text_of(inner.get("name")), read_arguments(inner.get("arguments") or None))
 
 
-def read_usage(usage: Any) -> Usage | None:
+def read_chat_usage(usage: Any) -> Usage | None:
     """`usage` of a response; None where there is none. `prompt_tokens` includes what was read from the cache."""
     if not isinstance(usage, Mapping) or not any(isinstance(usage.get(k), int) for k in _COUNTED) or is_absurd(usage):
         return None
@@ -117,23 +117,23 @@ def read_usage(usage: Any) -> Usage | None:
 _COUNTED = ("prompt_tokens", "completion_tokens")
 
 
-def read_prompt(body: Mapping[str, Any]) -> Prompt:
+def read_chat_prompt(body: Mapping[str, Any]) -> Prompt:
     """The leading system messages and the tools of a request body: a body is complete, so absent means none."""
     messages = body.get("messages")
     lead = leading(messages)
-    system = "\n\n".join(m.text for wire in lead for m in read_message(wire, id=""))
+    system = "\n\n".join(m.text for wire in lead for m in read_chat_message(wire, id=""))
     tools = body.get("tools") or body.get("functions")
     return Prompt(system, tuple(_tools(list_of(tools))))
 
 
 def leading(messages: Any) -> Sequence[Any]:
     """The wire messages at the head that are the system prompt."""
-    found: list[Any] = []
+    lead: list[Any] = []
     for message in messages if isinstance(messages, list | tuple) else ():
         if not isinstance(message, Mapping) or message.get("role") not in ("system", "developer"):
             break
-        found.append(message)
-    return found
+        lead.append(message)
+    return lead
 
 
 def _tools(tools: Iterable[Any]) -> Iterable[Tool]:
@@ -144,7 +144,7 @@ def _tools(tools: Iterable[Any]) -> Iterable[Tool]:
             yield Tool(text_of(named.get("name")) or text_of(tool.get("type")), tool)
 
 
-def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
+def write_chat_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
     """A Chat Completions request of the buffer. What only another provider can read (Opaque) is left out."""
     messages: list[dict[str, Any]] = []
     if buffer.prompt.system:
@@ -158,19 +158,23 @@ def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
 
 def _write(message: Message) -> dict[str, Any]:
     if message.role == "tool":
-        result = message.result
-        content = [Text(result.content)] if result and result.content else []
-        rest = tuple(part for part in message.parts if isinstance(part, Image))
-        call_id = result.call_id if result else ""
-        return {"role": "tool", "tool_call_id": call_id, "content": _write_content((*content, *rest)) or ""}
+        return _write_result(message)
     wire: dict[str, Any] = {"role": message.role, "content": _write_content(message.parts)}
-    if thinking := "\n".join(p.text for p in message.parts if isinstance(p, Thinking) and p.text):
+    if thinking := "\n".join(part.text for part in message.parts if isinstance(part, Thinking) and part.text):
         wire["reasoning_content"] = thinking
     if message.calls:
         wire["tool_calls"] = [_write_call(call) for call in message.calls]
     elif wire["content"] is None:
         wire["content"] = ""
     return wire
+
+
+def _write_result(message: Message) -> dict[str, Any]:
+    result = message.result
+    content = [Text(result.content)] if result and result.content else []
+    images = tuple(part for part in message.parts if isinstance(part, Image))
+    call_id = result.call_id if result else ""
+    return {"role": "tool", "tool_call_id": call_id, "content": _write_content((*content, *images)) or ""}
 
 
 def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]] | None:
@@ -205,34 +209,29 @@ class ChatAssembler(StreamAssembler):
         self._calls: dict[int, dict[str, Any]] = {}
 
     def feed(self, event: Mapping[str, Any]) -> str:
-        chunk = event
-        if isinstance(error := chunk.get("error"), Mapping):
+        if isinstance(error := event.get("error"), Mapping):
             self.failure = error
-        self._head = self._head or {key: chunk[key] for key in ("id", "model") if chunk.get(key)}
-        self._usage = chunk.get("usage") or self._usage
-        choice = first_object(chunk.get("choices"))
+        self._head = self._head or {key: event[key] for key in ("id", "model") if event.get(key)}
+        self._usage = event.get("usage") or self._usage
+        choice = first_object(event.get("choices"))
         if choice.get("finish_reason"):
             self._finish, self.finished = str(choice["finish_reason"]), True
-        delta = choice.get("delta")
-        if not isinstance(delta, Mapping):
-            return ""
+        delta = object_of(choice, "delta")
         for field in ("content", "reasoning_content", "reasoning", "refusal"):
-            if isinstance(text := delta.get(field), str) and text:
+            if text := text_of(delta.get(field)):
                 self._said.setdefault(field, []).append(text)
-        pieces = delta.get("tool_calls")
-        for n, piece in enumerate(pieces if isinstance(pieces, list) else ()):
+        for n, piece in enumerate(list_of(delta.get("tool_calls"))):
             if isinstance(piece, Mapping):
                 self._call(n, piece)
-        content = delta.get("content")
-        return content if isinstance(content, str) else ""
+        return text_of(delta.get("content"))
 
     def _call(self, n: int, piece: Mapping[str, Any]) -> None:
         at = piece.get("index")
         call = self._calls.setdefault(at if isinstance(at, int) else n, {"id": "", "name": "", "arguments": []})
-        told = object_of(piece, "function")
+        function = object_of(piece, "function")
         call["id"] = piece.get("id") or call["id"]
-        call["name"] = told.get("name") or call["name"]
-        if isinstance(arguments := told.get("arguments"), str):
+        call["name"] = function.get("name") or call["name"]
+        if isinstance(arguments := function.get("arguments"), str):
             call["arguments"].append(arguments)
 
     def body(self) -> dict[str, Any]:
@@ -308,14 +307,14 @@ CHAT = Dialect(
     provider="openai",
     host="https://api.openai.com",
     key="messages",
-    read=read_message,
+    read=read_chat_message,
     write=lambda messages, calls: [_write(message) for message in messages],
     head=lambda items: len(leading(items)),
     join=_name_legacy_calls,
-    prompt=read_prompt,
-    write_body=write_body,
+    prompt=read_chat_prompt,
+    write_body=write_chat_body,
     answer=_answer,
-    usage=read_usage,
+    usage=read_chat_usage,
     finish=lambda response: text_of(_choice(response).get("finish_reason")),
     is_response=lambda value: isinstance(value.get("choices"), list),
     is_message=_is_message,

@@ -55,7 +55,7 @@ def join(messages: Sequence[Message]) -> Message:
 
 def read_item(item: Any, *, id: str, line: int = 0, time: str = "") -> Message:  # noqa: A002
     """The message of one item. A compaction item is a message of its own with `summary` set."""
-    role, parts = read_parts(item)
+    role, parts = read_item_parts(item)
     return Message(id, role, parts, "", is_compaction(parts), "", line, time)
 
 
@@ -68,7 +68,7 @@ def is_compaction(parts: Sequence[Part]) -> bool:
 _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
 
 
-def read_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
+def read_item_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
     """Who wrote an item, and what it holds. Never raises."""
     if not isinstance(item, dict):
         return "user", (Opaque("", item, _size(item)),)
@@ -206,7 +206,7 @@ def _size(value: Any) -> int:
     return len(dumps(value).encode("utf-8", errors="replace"))
 
 
-def read_usage(usage: Any) -> Usage | None:
+def read_responses_usage(usage: Any) -> Usage | None:
     """What one call reported; None where `usage` holds no counts. Takes the API's and Codex's spelling.
 
     `input_tokens` includes what was read from the cache, `output_tokens` includes the reasoning.
@@ -226,7 +226,7 @@ def read_usage(usage: Any) -> Usage | None:
     return Usage(total - read - write, read, write, count_of(output), reasoning)
 
 
-def read_prompt(body: Mapping[str, Any]) -> Prompt:
+def read_responses_prompt(body: Mapping[str, Any]) -> Prompt:
     """Instructions and tools of a request body. One that names none had none."""
     instructions, tools = body.get("instructions"), body.get("tools")
     offered = tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ()
@@ -237,7 +237,7 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
 _WRITTEN_ROLES: Mapping[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
 
 
-def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
+def write_responses_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
     """A complete request body that carries its whole input (nothing is stored at the provider)."""
     body: dict[str, Any] = {"model": model, "max_output_tokens": max_tokens, "store": False}
     if buffer.prompt.system:
@@ -250,10 +250,10 @@ def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
 
 def write_items(messages: Iterable[Message], calls: Mapping[str, ToolCall]) -> list[Any]:
     """The items of messages. Which kind a result is depends on its call, one of `calls` where it is not among them."""
-    said = tuple(messages)
-    known = {**calls, **{call.id: call for message in said for call in message.calls}}
-    kinds = {name: _call_kind(call) for name, call in known.items()}
-    return [item for message in said for item in _message_items(message, kinds)]
+    sequence = tuple(messages)
+    calls_by_id = {**calls, **{call.id: call for message in sequence for call in message.calls}}
+    kinds = {name: _call_kind(call) for name, call in calls_by_id.items()}
+    return [item for message in sequence for item in _message_items(message, kinds)]
 
 
 def _call_kind(call: ToolCall) -> str:
@@ -379,12 +379,12 @@ class ResponsesAssembler(StreamAssembler):
 
     def _part(self, place: int) -> Mapping[str, Any]:
         item = self._begun.get(place, {"type": "message", "role": "assistant"})
-        told = {field: "".join(bits) for (at, field), bits in self._pieces.items() if at == place}
-        if "text" in told:
-            return item | {"content": [{"type": "output_text", "text": told["text"]}]}
-        if "summary" in told:
-            return item | {"summary": [{"type": "summary_text", "text": told["summary"]}]}
-        return item | told
+        texts = {field: "".join(bits) for (at, field), bits in self._pieces.items() if at == place}
+        if "text" in texts:
+            return item | {"content": [{"type": "output_text", "text": texts["text"]}]}
+        if "summary" in texts:
+            return item | {"summary": [{"type": "summary_text", "text": texts["summary"]}]}
+        return item | texts
 
 
 _DELTAS = {
@@ -459,10 +459,10 @@ RESPONSES = Dialect(
     write=write_items,
     bare=lambda text: {"type": "message", "role": "user", "content": text},
     join=lambda units: ((join(one),) for one in responses(message for unit in units for message in unit)),
-    prompt=read_prompt,
-    write_body=write_body,
+    prompt=read_responses_prompt,
+    write_body=write_responses_body,
     answer=lambda response: list_of(response.get("output")),
-    usage=read_usage,
+    usage=read_responses_usage,
     finish=lambda response: text_of(response.get("status")),
     is_response=_is_response,
     is_message=_is_message,

@@ -57,11 +57,11 @@ def carry_out(recipe: Recipe, items: Sequence[Any]) -> Any:
         case NewValue(value):
             return value
         case Many(of):
-            return [carry_out(one, items) for one in of]
+            return [carry_out(element, items) for element in of]
         case Patch(base, fields, without):
             changed = dict(carry_out(base, items))
-            for name, one in fields:
-                changed[name] = carry_out(one, items)
+            for name, field in fields:
+                changed[name] = carry_out(field, items)
             for name in without:
                 changed.pop(name, None)
             return changed
@@ -74,32 +74,39 @@ def looks_into(recipe: Recipe) -> Iterator[int]:
             if len(path) > 1:
                 yield int(path[0])
         case Many(of):
-            for one in of:
-                yield from looks_into(one)
+            for inner in of:
+                yield from looks_into(inner)
         case Patch(base, fields, _):
             yield int(base.path[0])
-            for _, one in fields:
-                yield from looks_into(one)
+            for _, inner in fields:
+                yield from looks_into(inner)
 
 
-def changes(path: tuple[int | str, ...], wire: Any, old: Any, new: Any) -> Recipe:
-    """What turns `wire` (at `path`) into `new`, where the adapter would have written it as `old`.
+def describe_change(path: tuple[int | str, ...], wire: Any, old: Any, new: Any) -> Recipe:
+    """Return what turns `wire` (at `path`) into `new`, if the adapter would have written it as `old`.
 
     What the adapter writes alike for both is left as it came: fields that the adapter does not know survive.
     """
     if old == new:
         return Ref(path)
     if isinstance(wire, Mapping) and isinstance(old, Mapping) and isinstance(new, Mapping):
-        known = wire.keys() & old.keys()
-        fields = tuple(
-            (name, changes((*path, name), wire[name], old[name], value) if name in known else NewValue(value))
-            for name, value in new.items()
-            if old.get(name, _NONE) != value
-        )
-        return Patch(Ref(path), fields, tuple(name for name in old if name not in new))
+        return _patch(path, wire, old, new)
     if isinstance(wire, list) and isinstance(old, list) and isinstance(new, list) and len(wire) == len(old):
         return _listed(path, wire, old, new)
     return NewValue(new)
+
+
+def _patch(
+    path: tuple[int | str, ...], wire: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Recipe:
+    fields: list[tuple[str, Recipe]] = []
+    for name, value in new.items():
+        if old.get(name, _NONE) == value:
+            continue
+        is_known = name in wire and name in old
+        change = describe_change((*path, name), wire[name], old[name], value) if is_known else NewValue(value)
+        fields.append((name, change))
+    return Patch(Ref(path), tuple(fields), tuple(name for name in old if name not in new))
 
 
 _NONE = object()
@@ -109,22 +116,22 @@ def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: l
     """Each new element is the old one that equals it, else a change of the one with its id, else a value of its own."""
     same, named = _places(old, dumps), _places(old, _identity)
     of: list[Recipe] = []
-    for one in new:
-        name = _identity(one)
-        if places := same.get(dumps(one)):
+    for element in new:
+        name = _identity(element)
+        if places := same.get(dumps(element)):
             of.append(Ref((*path, places.pop(0) if len(places) > 1 else places[0])))
         elif name and (places := named.get(name)):
-            of.append(changes((*path, places[0]), wire[places[0]], old[places[0]], one))
+            of.append(describe_change((*path, places[0]), wire[places[0]], old[places[0]], element))
         else:
-            of.append(NewValue(one))
+            of.append(NewValue(element))
     return Many(tuple(of))
 
 
 def _places(values: Sequence[Any], name: Any) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for n, value in enumerate(values):
-        found.setdefault(name(value), []).append(n)
-    return found
+        places.setdefault(name(value), []).append(n)
+    return places
 
 
 def _identity(value: Any) -> str:

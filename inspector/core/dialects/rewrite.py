@@ -9,16 +9,16 @@ buffer; and a list of *items* (Responses), where reasoning, text and calls of on
 one message of the buffer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import is_
 from typing import Any, TypeAlias
 
 from inspector.core.dialects.catalogue import DIALECTS
-from inspector.core.dialects.dialect import Dialect, calls_of
+from inspector.core.dialects.dialect import Dialect, calls_by_id
 from inspector.core.dialects.openai_responses import RESPONSES, join, read_item, responses
-from inspector.core.dialects.recipe import Many, NewValue, Patch, Recipe, Ref, changes
+from inspector.core.dialects.recipe import Many, NewValue, Patch, Recipe, Ref, describe_change
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Part, ToolCall, ToolResult
 
@@ -32,7 +32,7 @@ def items_of(dialect: str, body: Mapping[str, Any]) -> list[Any]:
     return DIALECTS[dialect].items(body)
 
 
-def read_items(dialect: str, items: Sequence[Any]) -> tuple[Message, ...]:
+def read_wire_items(dialect: str, items: Sequence[Any]) -> tuple[Message, ...]:
     """The messages of wire items as the payload readers see them; the system prompt is none of them.
 
     Ids are numbers of wire items; nobody else gives the same, so a buffer is compared by content.
@@ -43,72 +43,74 @@ def read_items(dialect: str, items: Sequence[Any]) -> tuple[Message, ...]:
 
 
 def plan(dialect: str, items: Sequence[Any], original: Sequence[Message], new: Sequence[Message]) -> tuple[Recipe, ...]:
-    """How the items of the new buffer are made from those that came: a recipe an item.
+    """Return how the items of the new buffer are made from those that came: a recipe for each item.
 
     `original` are the messages that `items` were read into, by whatever reader: ids are taken from them. Raises
-    CannotRewrite where they are not.
+    CannotRewrite if they are not.
     """
-    read = read_items(dialect, items)
-    if len(read) != len(original) or any(not _alike(one, other) for one, other in zip(read, original, strict=True)):
+    read = read_wire_items(dialect, items)
+    if len(read) != len(original) or not all(map(_are_alike, read, original)):
         raise CannotRewrite("The buffer does not belong to this request: it was read from another one.")
     place = {message.id: n for n, message in enumerate(original)}
     sources = [place.get(message.id) for message in new]
-    wanted = list(new)
+    target = list(new)
     for at, n in enumerate(sources):  # what we read ourselves, for a message in which nothing was changed
         if n is not None and new[at].role == original[n].role and new[at].parts == original[n].parts:
-            wanted[at] = read[n]
-    if len(wanted) == len(read) and all(map(is_, wanted, read)):
+            target[at] = read[n]
+    if len(target) == len(read) and all(map(is_, target, read)):
         return tuple(Ref((n,)) for n in range(len(items)))
     if dialect == RESPONSES.name:
-        return _plan_items(items, wanted, sources)
-    return _plan_messages(DIALECTS[dialect], items, wanted, sources)
+        return _plan_items(items, target, sources)
+    return _plan_messages(DIALECTS[dialect], items, target, sources)
 
 
-def _alike(one: Message, other: Message) -> bool:
-    """The same message, whatever the ids: legacy calls have none, and readers make some up."""
-    return one.role == other.role and len(one.parts) == len(other.parts) and _said(one) == _said(other)
+def _are_alike(message: Message, other: Message) -> bool:
+    """Do two messages say the same, whatever their ids? Legacy calls have none, and readers make some up."""
+    if message.role != other.role or len(message.parts) != len(other.parts):
+        return False
+    return _content(message) == _content(other)
 
 
-def _said(message: Message) -> list[Any]:
-    said: list[Any] = []
+def _content(message: Message) -> list[Any]:
+    content: list[Any] = []
     for part in message.parts:
         match part:
             case ToolCall(_, name, arguments):
-                said.append((name, arguments))
-            case ToolResult(_, content, is_error):
-                said.append((content, is_error))
+                content.append((name, arguments))
+            case ToolResult(_, text, is_error):
+                content.append((text, is_error))
             case _:
-                said.append(part)
-    return said
+                content.append(part)
+    return content
 
 
 def with_items(dialect: str, body: Mapping[str, Any], items: Sequence[Any]) -> dict[str, Any]:
-    """The body with other items; keys in their order. With its own items it is as it came."""
-    one = DIALECTS[dialect]
-    if one.items(body) == list(items):
+    """Return the body with other items; keys in their order. With its own items it is as it came."""
+    speech = DIALECTS[dialect]
+    if speech.items(body) == list(items):
         return dict(body)
-    inner = one.unwrapped(body)
-    changed = {**inner, one.key: list(items)}
-    return changed if inner is body else {**body, one.wrapper: changed}
+    inner = speech.unwrapped(body)
+    changed = {**inner, speech.key: list(items)}
+    return changed if inner is body else {**body, speech.wrapper: changed}
 
 
 PREVIOUS = "previous_response_id"
 
 
-def with_whole(body: Mapping[str, Any], held: Sequence[Any] | None, wanted: Sequence[Any]) -> dict[str, Any]:
-    """A Responses body that continues what its provider holds (`held`), so that the model reads `wanted`.
+def with_whole(body: Mapping[str, Any], held: Sequence[Any] | None, items: Sequence[Any]) -> dict[str, Any]:
+    """Return a Responses body that continues what its provider holds (`held`), so that the model reads `items`.
 
-    As long as `wanted` begins with it, only the rest is sent; else all of it, without `previous_response_id`. Raises
-    CannotRewrite where something is wanted that only the provider has.
+    If `items` begins with it, only the rest is sent; else all of it, without `previous_response_id`. Raises
+    CannotRewrite if the provider's items are not known.
     """
     if held is None:
         raise CannotRewrite(
-            "The request goes on from a response that did not pass through here: what the provider holds is unknown."
+            "The request continues a response that did not pass through here: what the provider holds is unknown."
         )
-    if len(wanted) >= len(held) and all(one is other or one == other for one, other in zip(held, wanted, strict=False)):
-        return {**body, "input": list(wanted[len(held) :])}
+    if len(items) >= len(held) and list(items[: len(held)]) == list(held):
+        return {**body, "input": list(items[len(held) :])}
     whole = {name: value for name, value in body.items() if name != PREVIOUS}
-    whole["input"] = [item for item in wanted if _is_sendable(item)]
+    whole["input"] = [item for item in items if _is_sendable(item)]
     return whole
 
 
@@ -134,39 +136,45 @@ def _units(dialect: Dialect, items: Sequence[Any]) -> list[Sequence[Message]]:
 def _plan_messages(
     dialect: Dialect, items: Sequence[Any], new: Sequence[Message], sources: Sequence[int | None]
 ) -> tuple[Recipe, ...]:
-    """A recipe a wire message. `sources`: for each new message its number in the buffer that came.
+    """Return a recipe for each wire message. `sources`: for each new message its number in the buffer that came.
 
     A message that was not changed is the very object that `_units` gives.
     """
     units = _units(dialect, items)
     owner = [n for n, unit in enumerate(units) for _ in unit]
     recipes: list[Recipe] = [Ref((n,)) for n in range(dialect.head(items))]
-    calls = {**calls_of(new), **_calls(dialect, items, units)}
-    for group in _grouped(dialect, _in_call_order(tuple(zip(new, sources, strict=True)), calls), owner):
+    calls = {**calls_by_id(new), **_calls(dialect, items, units)}
+    sourced = tuple(zip(new, sources, strict=True))
+    for group in _grouped(dialect, _in_call_order(sourced, calls), owner):
         if group.unit is None:
-            recipes += [NewValue(one) for one in dialect.write(group.messages, calls)]
+            recipes += [NewValue(written) for written in dialect.write(group.messages, calls)]
         else:
-            n, item, unit = group.unit, items[group.unit], units[group.unit]
-            if len(group.messages) == len(unit) and all(map(is_, group.messages, unit)):
-                recipes.append(Ref((n,)))
-                continue
-            old, changed = _one(dialect, unit, calls), _one(dialect, group.messages, calls)
-            if isinstance(item, dict) and isinstance(item.get("content"), list):
-                old, changed = _as_list(old), _as_list(changed)
-            recipes.append(changes((n,), item, old, changed))
+            recipes.append(_change_unit(dialect, group.unit, items[group.unit], units[group.unit], group, calls))
     return tuple(recipes)
 
 
+def _change_unit(
+    dialect: Dialect, n: int, item: Any, unit: Sequence[Message], group: _Group, calls: Mapping[str, ToolCall]
+) -> Recipe:
+    """Return the recipe of wire message `n` with the messages of a group in it."""
+    if len(group.messages) == len(unit) and all(map(is_, group.messages, unit)):
+        return Ref((n,))
+    old, changed = _as_single(dialect, unit, calls), _as_single(dialect, group.messages, calls)
+    if isinstance(item, dict) and isinstance(item.get("content"), list):
+        old, changed = _as_list(old), _as_list(changed)
+    return describe_change((n,), item, old, changed)
+
+
 def _calls(dialect: Dialect, items: Sequence[Any], units: Sequence[Sequence[Message]]) -> Mapping[str, ToolCall]:
-    """The calls that came, by id; those that have none on the wire by the one that we gave them."""
-    found: dict[str, ToolCall] = {}
+    """Return the calls that came, by id; those that have none on the wire by the one that we gave them."""
+    calls: dict[str, ToolCall] = {}
     for item, unit in zip(items, units, strict=True):
         if any(message.calls for message in unit):
-            came = [call for message in dialect.read(item, "", 0, "") for call in message.calls]
-            ours = [call for message in unit for call in message.calls]
-            for call, one in zip(came, ours, strict=True):
-                found[one.id] = one if call.id == one.id else replace(one, id="")
-    return found
+            on_wire = [call for message in dialect.read(item, "", 0, "") for call in message.calls]
+            named = [call for message in unit for call in message.calls]
+            for wire_call, call in zip(on_wire, named, strict=True):
+                calls[call.id] = call if wire_call.id == call.id else replace(call, id="")
+    return calls
 
 
 _Sourced: TypeAlias = tuple[Message, int | None]
@@ -174,21 +182,33 @@ _Sourced: TypeAlias = tuple[Message, int | None]
 
 
 def _in_call_order(messages: Sequence[_Sourced], calls: Mapping[str, ToolCall]) -> Sequence[_Sourced]:
-    """The same; of neighbouring results without an id on the wire those of one function in the order of their calls:
-    each is read as the answer to the oldest open one."""
-    made = {call.id: n for n, call in enumerate(call for message, _ in messages for call in message.calls)}
+    """Put neighbouring results without an id on the wire in the order of their calls, for each function.
+
+    Each is read as the answer to the oldest open call.
+    """
+    made_calls = [call for message, _ in messages for call in message.calls]
+    call_places = {call.id: n for n, call in enumerate(made_calls)}
     ordered = list(messages)
     for is_result, run in groupby(range(len(messages)), lambda n: messages[n][0].result is not None):
-        places: dict[str, dict[int, int]] = {}
-        for n in run if is_result else ():
-            result = messages[n][0].result
-            call = calls.get(result.call_id) if result is not None else None
-            if call is not None and not call.id and result is not None:
-                places.setdefault(call.name, {})[n] = made.get(result.call_id, -1)
-        for some in places.values():
-            for n, first in zip(some, sorted(some, key=some.__getitem__), strict=True):
-                ordered[n] = messages[first]
+        if is_result:
+            for places in _nameless_results(messages, run, calls, call_places):
+                by_call = sorted(places, key=places.__getitem__)
+                for n, source in zip(places, by_call, strict=True):
+                    ordered[n] = messages[source]
     return ordered
+
+
+def _nameless_results(
+    messages: Sequence[_Sourced], run: Iterable[int], calls: Mapping[str, ToolCall], call_places: Mapping[str, int]
+) -> Iterable[dict[int, int]]:
+    """Return for each function the results without an id on the wire: the place of their call, by their own place."""
+    by_function: dict[str, dict[int, int]] = {}
+    for n in run:
+        result = messages[n][0].result
+        call = calls.get(result.call_id) if result is not None else None
+        if result is not None and call is not None and not call.id:
+            by_function.setdefault(call.name, {})[n] = call_places.get(result.call_id, -1)
+    return by_function.values()
 
 
 def _grouped(dialect: Dialect, new: Sequence[_Sourced], owner: Sequence[int]) -> Sequence[_Group]:
@@ -208,8 +228,8 @@ def _grouped(dialect: Dialect, new: Sequence[_Sourced], owner: Sequence[int]) ->
     return groups
 
 
-def _one(dialect: Dialect, messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> Any:
-    """Messages as one wire message."""
+def _as_single(dialect: Dialect, messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> Any:
+    """Return messages as one wire message."""
     written = dialect.write([replace(message, together="one") for message in messages], calls)
     return written[0] if written else {}
 
@@ -242,13 +262,13 @@ class _Leaf:
 
 
 def _spans(items: Sequence[Any]) -> list[_ItemSpan]:
-    """The messages of an `input`, as `openai_responses.read_items` joins them."""
-    found: list[_ItemSpan] = []
+    """Return the messages of an `input`, as `openai_responses.read_items` joins them."""
+    spans: list[_ItemSpan] = []
     start = 0
-    for one in responses(read_item(item, id=str(n)) for n, item in enumerate(items)):
-        found.append(_ItemSpan(start, join(one), tuple(len(message.parts) for message in one)))
-        start += len(one)
-    return found
+    for messages in responses(read_item(item, id=str(n)) for n, item in enumerate(items)):
+        spans.append(_ItemSpan(start, join(messages), tuple(len(message.parts) for message in messages)))
+        start += len(messages)
+    return spans
 
 
 def _plan_items(items: Sequence[Any], new: Sequence[Message], sources: Sequence[int | None]) -> tuple[Recipe, ...]:
@@ -256,12 +276,12 @@ def _plan_items(items: Sequence[Any], new: Sequence[Message], sources: Sequence[
 
     A message that was not changed equals the one that `_spans` gives.
     """
-    came, recipes = _spans(items), list[Recipe]()
-    calls = calls_of((*(span.message for span in came), *new))
+    former_spans, recipes = _spans(items), list[Recipe]()
+    calls = calls_by_id((*(span.message for span in former_spans), *new))
     for message, source in zip(new, sources, strict=True):
-        span = None if source is None else came[source]
+        span = None if source is None else former_spans[source]
         if span is None:
-            recipes += [NewValue(one) for one in RESPONSES.write((message,), calls)]
+            recipes += [NewValue(written) for written in RESPONSES.write((message,), calls)]
         elif message.role == span.message.role and message.parts == span.message.parts:
             recipes += [Ref((n,)) for n in range(span.start, span.start + len(span.parts))]
         else:
@@ -278,7 +298,7 @@ def _changed(
             item, before, after = items[span.start], old[0], new[0]
             if isinstance(item, Mapping) and isinstance(item.get("content"), str):  # it goes back as one, where it can
                 before, after = _as_text(before), _as_text(after)
-            yield changes((span.start,), item, before, after)
+            yield describe_change((span.start,), item, before, after)
             return
     yield from _rebuilt(items, span, message, calls)
 
@@ -294,7 +314,7 @@ def _rebuilt(
     items: Sequence[Any], span: _ItemSpan, message: Message, calls: Mapping[str, ToolCall]
 ) -> Iterator[Recipe]:
     """Part by part: runs of parts that came in one item are that item again, or what is left of it."""
-    for item, run in groupby(_matched(span, message.parts), lambda one: None if one[1] is None else one[1].item):
+    for item, run in groupby(_matched(span, message.parts), lambda pair: None if pair[1] is None else pair[1].item):
         if item is None:
             yield from (recipe for part, _ in run for recipe in _new_part(items, span, message, part, calls))
         else:
@@ -334,10 +354,10 @@ def _new_part(
     written = RESPONSES.write((Message("", message.role, (part,)),), calls)
     id_ = part.id if isinstance(part, ToolCall) else ""
     same = (leaf for leaf in _leaves(span) if id_ and isinstance(leaf.part, ToolCall) and leaf.part.id == id_)
-    came = next(same, None)
-    if came is not None and len(written) == 1:
-        old = RESPONSES.write((Message("", message.role, (came.part,)),), calls)
-        yield changes((came.item,), items[came.item], old[0], written[0])
+    former_leaf = next(same, None)
+    if former_leaf is not None and len(written) == 1:
+        old = RESPONSES.write((Message("", message.role, (former_leaf.part,)),), calls)
+        yield describe_change((former_leaf.item,), items[former_leaf.item], old[0], written[0])
     else:
         yield from map(NewValue, written)
 

@@ -15,7 +15,7 @@ Split: TypeAlias = Callable[[Any], Sequence[tuple[HeldSession | None, Any]]]
 """The conversations in a value, each as it is read; without a name: what belongs to the one before."""
 
 
-def place_of(held: Sequence[HeldSession], name: str) -> int | None:
+def find_place(held: Sequence[HeldSession], name: str) -> int | None:
     """Which one is meant, by its id or its number (from 0); empty = the first. None where there is no such one."""
     if not name:
         return 0 if held else None
@@ -46,7 +46,7 @@ class ManyReader(BuiltReader):
 
     def _build(self) -> Session:
         """The wanted session; one without threads where there is none such."""
-        place = place_of(self._held, self._wanted)
+        place = find_place(self._held, self._wanted)
         several = tuple(self._held) if len(self._held) > 1 else ()
         if place is None:
             return Session(self._format, held=several)

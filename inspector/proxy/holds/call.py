@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.dialects.catalogue import DIALECTS, endpoint
-from inspector.core.dialects.rewrite import PREVIOUS, items_of, read_items
+from inspector.core.dialects.rewrite import PREVIOUS, items_of, read_wire_items
 from inspector.core.formats.proxy.keys import ClientKey, key_of
 from inspector.core.formats.proxy.side import read_signs, side_kind
 from inspector.core.identity import fingerprint
@@ -84,7 +84,7 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
     model_name = model if isinstance(model, str) else where.model
     side = "compaction"
     if where.purpose != "compact":
-        messages = read_items(dialect, own)
+        messages = read_wire_items(dialect, own)
         side = side_kind(read_signs(body, headers, prompt, messages, messages[::-1], len(messages)))
     content = dumps([model, body.get(PREVIOUS), own])
     digest = blake2b(content.encode("utf-8", "replace")).hexdigest()
@@ -110,4 +110,4 @@ def _thread(key: ClientKey, dialect: str, items: Sequence[Any]) -> ThreadKey:
 
 def buffer_of(call: ModelCall, items: Sequence[Any]) -> Buffer:
     """What the model would read."""
-    return Buffer(read_items(call.dialect, items), call.prompt)
+    return Buffer(read_wire_items(call.dialect, items), call.prompt)

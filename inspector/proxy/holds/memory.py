@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from inspector.core.buffer import EMPTY_VIEW, Buffer, Prompt
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.cuts import BufferCut
-from inspector.core.dialects.rewrite import read_items
+from inspector.core.dialects.rewrite import read_wire_items
 from inspector.core.formats.proxy.exchange import Reply, read_response
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.session import Request, Session, Thread
@@ -338,7 +338,7 @@ class Memory:
 
         def read() -> tuple[Reply, TokenCount]:
             reply = read_response(DIALECTS[under.call.dialect], response_document(answer))
-            return reply, self.counts(Buffer(read_items(under.call.dialect, reply.wire)))
+            return reply, self.counts(Buffer(read_wire_items(under.call.dialect, reply.wire)))
 
         async with self._in_order:
             reply, items = await asyncio.to_thread(read)

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects import neutral
-from inspector.core.dialects.anthropic import read_messages, read_prompt, read_usage, write_body, write_messages
+from inspector.core.dialects.anthropic import (
+    read_anthropic_prompt,
+    read_anthropic_usage,
+    read_wire_messages,
+    write_anthropic_body,
+    write_messages,
+)
 from inspector.core.jsontext import loads
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
@@ -38,13 +44,13 @@ BLOCKS: list[dict[str, Any]] = [
 
 
 def read_all(wire: list[dict[str, Any]]) -> tuple[Message, ...]:
-    return tuple(m for n, one in enumerate(wire) for m in read_messages(one["role"], one["content"], id=f"m{n}"))
+    return tuple(m for n, one in enumerate(wire) for m in read_wire_messages(one["role"], one["content"], id=f"m{n}"))
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: str(block["type"]))
 def test_a_block_goes_out_as_it_came_in(block: dict[str, Any]) -> None:
     role = "assistant" if block["type"] in ("thinking", "tool_use", "redacted_thinking") else "user"
-    (message,) = read_messages(role, [block, {"type": "image", "source": {"type": "url", "url": "u"}}], id="m")[:1]
+    (message,) = read_wire_messages(role, [block, {"type": "image", "source": {"type": "url", "url": "u"}}], id="m")[:1]
     (wire,) = write_messages([message])
     content = wire["content"]
     found = {"type": "text", "text": content} if isinstance(content, str) else content[0]
@@ -52,7 +58,7 @@ def test_a_block_goes_out_as_it_came_in(block: dict[str, Any]) -> None:
 
 
 def test_the_table_of_neutral_parts() -> None:
-    (message,) = read_messages("assistant", BLOCKS[0:1] + BLOCKS[2:3] + BLOCKS[4:6], id="m", line=3, time="t")
+    (message,) = read_wire_messages("assistant", BLOCKS[0:1] + BLOCKS[2:3] + BLOCKS[4:6], id="m", line=3, time="t")
     assert message == Message(
         "m",
         "assistant",
@@ -75,7 +81,7 @@ def test_results_are_messages_of_their_own_and_go_back_into_one() -> None:
         {"type": "text", "text": "after"},
         {"type": "text", "text": "and on"},
     ]
-    messages = read_messages("user", content, id="m")
+    messages = read_wire_messages("user", content, id="m")
     assert [(message.role, message.together) for message in messages] == [
         ("user", "m"),
         ("tool", "m"),
@@ -93,11 +99,11 @@ def test_a_result_keeps_its_shape() -> None:
     texts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b\nc"}]
     for content in ("plain", "", texts, texts[:1], [*texts, IMAGE], [IMAGE]):
         wire = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": content}]}
-        (message,) = read_messages("user", wire["content"], id="m")
+        (message,) = read_wire_messages("user", wire["content"], id="m")
         assert write_messages([message]) == [wire]
         (again,) = neutral.read_messages([neutral.write_message(message)], "m")
         assert again == message
-    (message,) = read_messages("user", [{"type": "tool_result", "tool_use_id": "t", "content": texts}], id="m")
+    (message,) = read_wire_messages("user", [{"type": "tool_result", "tool_use_id": "t", "content": texts}], id="m")
     assert message.result is not None
     assert message.result.content == "a\nb\nc"
     cut = replace(message, parts=(replace(message.result, content="cut"),))
@@ -118,7 +124,7 @@ def test_neighbours_that_travelled_apart_stay_apart() -> None:
 
 @pytest.mark.parametrize("content", [None, [], {}, 7, True, [None], [[]], [{"type": "text"}], [{"type": ["x"]}]])
 def test_odd_content_is_a_message_all_the_same(content: Any) -> None:
-    messages = read_messages("user", content, id="m")
+    messages = read_wire_messages("user", content, id="m")
     assert [message.id for message in messages] == ["m"]
     assert write_messages(messages)[0]["role"] == "user"
 
@@ -131,15 +137,15 @@ def test_free_text_arguments_become_an_object() -> None:
 
 def test_a_body_holds_prompt_and_tools() -> None:
     tool = {"name": "Bash", "input_schema": {"type": "object"}}
-    buffer = Buffer(read_messages("user", "Go", id="m"), Prompt("Be good.", (Tool("Bash", tool),)))
-    assert write_body(buffer, "claude-opus-5", 1024) == {
+    buffer = Buffer(read_wire_messages("user", "Go", id="m"), Prompt("Be good.", (Tool("Bash", tool),)))
+    assert write_anthropic_body(buffer, "claude-opus-5", 1024) == {
         "model": "claude-opus-5",
         "max_tokens": 1024,
         "system": "Be good.",
         "tools": [tool],
         "messages": [{"role": "user", "content": "Go"}],
     }
-    assert read_prompt(write_body(buffer, "claude-opus-5", 1024)) == buffer.prompt
+    assert read_anthropic_prompt(write_anthropic_body(buffer, "claude-opus-5", 1024)) == buffer.prompt
 
 
 @pytest.mark.parametrize(
@@ -223,11 +229,11 @@ def test_a_body_holds_prompt_and_tools() -> None:
     ],
 )
 def test_usage(usage: Any, expected: Usage | None) -> None:
-    assert read_usage(usage) == expected
+    assert read_anthropic_usage(usage) == expected
 
 
 def test_the_true_size_is_the_sum() -> None:
-    usage = read_usage({"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7})
+    usage = read_anthropic_usage({"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7})
     assert usage is not None
     assert usage.prompt == 15
 
@@ -270,10 +276,10 @@ def test_messages_round_trip(wire: list[dict[str, Any]]) -> None:
 
 @given(st.sampled_from(["user", "assistant", "system", "tool", ""]), st.one_of(JSON, st.lists(JSON)))
 def test_no_content_is_refused(role: str, content: Any) -> None:
-    messages = read_messages(role, content, id="m")
+    messages = read_wire_messages(role, content, id="m")
     assert messages
     assert len(write_messages(messages)) == 1
-    read_usage(content)
+    read_anthropic_usage(content)
 
 
 @pytest.mark.parametrize("path", [*transcripts("derived-payloads/anthropic/*.request.json")], ids=lambda p: p.stem)
@@ -281,7 +287,7 @@ def test_real_bodies_round_trip(path: Path) -> None:
     body = loads(path.read_bytes())
     written = write_messages(read_all(body["messages"]))
     assert [bare(one) for one in written] == [bare(one) for one in body["messages"]]
-    assert len(read_prompt(body).tools or ()) == len(body.get("tools", []))
+    assert len(read_anthropic_prompt(body).tools or ()) == len(body.get("tools", []))
 
 
 def bare(message: dict[str, Any]) -> Any:

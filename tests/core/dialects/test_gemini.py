@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.gemini import GEMINI, read_prompt, read_usage, write_body, write_contents
-from inspector.core.dialects.rewrite import read_items
+from inspector.core.dialects.gemini import (
+    GEMINI,
+    read_gemini_prompt,
+    read_gemini_usage,
+    write_contents,
+    write_gemini_body,
+)
+from inspector.core.dialects.rewrite import read_wire_items
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Head
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
@@ -17,7 +23,7 @@ from tests.core.formats.heads import read
 
 
 def read_contents(contents: list[Any]) -> tuple[Message, ...]:
-    return read_items(GEMINI.name, GEMINI.items({"contents": contents}))
+    return read_wire_items(GEMINI.name, GEMINI.items({"contents": contents}))
 
 
 def content(role: str, *parts: Any) -> dict[str, Any]:
@@ -105,17 +111,17 @@ def test_prompt_and_usage() -> None:
         "systemInstruction": {"parts": [{"text": "a"}, {"text": "b"}]},
         "tools": [{"functionDeclarations": [tool]}, {"googleSearch": {}}],
     }
-    assert read_prompt(body) == Prompt("a\n\nb", (Tool("f", tool), Tool("googleSearch", {"googleSearch": {}})))
-    assert read_prompt({"system_instruction": "s"}) == Prompt("s", ())
+    assert read_gemini_prompt(body) == Prompt("a\n\nb", (Tool("f", tool), Tool("googleSearch", {"googleSearch": {}})))
+    assert read_gemini_prompt({"system_instruction": "s"}) == Prompt("s", ())
     told = {"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 5, "thoughtsTokenCount": 7}
-    assert read_usage(told) == Usage(40, 60, 0, 12, 7)
-    assert read_usage({}) is None
-    assert read_usage(None) is None
-    written = write_body(Buffer((), read_prompt(body)), 9)
+    assert read_gemini_usage(told) == Usage(40, 60, 0, 12, 7)
+    assert read_gemini_usage({}) is None
+    assert read_gemini_usage(None) is None
+    written = write_gemini_body(Buffer((), read_gemini_prompt(body)), 9)
     assert written["tools"] == body["tools"]
     assert written["systemInstruction"]["parts"] == [{"text": "a\n\nb"}]
     anthropic = Tool("g", {"name": "g", "description": "d", "input_schema": {"type": "object"}})
-    (told_tools,) = write_body(Buffer((), Prompt("", (anthropic,))), 9)["tools"]
+    (told_tools,) = write_gemini_body(Buffer((), Prompt("", (anthropic,))), 9)["tools"]
     declared = {"name": "g", "description": "d", "parametersJsonSchema": {"type": "object"}}
     assert told_tools == {"functionDeclarations": [declared]}
 
@@ -156,5 +162,5 @@ def test_anything_is_read_and_written(contents: Any) -> None:
     messages = read_contents(contents)
     assert len({message.id for message in messages}) == len(messages)
     write_contents(messages)
-    read_prompt({"tools": contents, "systemInstruction": contents})
-    read_usage(contents)
+    read_gemini_prompt({"tools": contents, "systemInstruction": contents})
+    read_gemini_usage(contents)

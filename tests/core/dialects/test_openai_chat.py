@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.openai_chat import CHAT, leading, read_message, read_prompt, read_usage, write_body
+from inspector.core.dialects.openai_chat import (
+    CHAT,
+    leading,
+    read_chat_message,
+    read_chat_prompt,
+    read_chat_usage,
+    write_chat_body,
+)
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
 
@@ -93,7 +100,7 @@ SHAPES: list[tuple[str, dict[str, Any], str, tuple[Part, ...]]] = [
 
 @pytest.mark.parametrize(("wire", "role", "parts"), [row[1:] for row in SHAPES], ids=[row[0] for row in SHAPES])
 def test_shape(wire: dict[str, Any], role: str, parts: tuple[Part, ...]) -> None:
-    (message,) = read_message(wire, id="m1", line=7)
+    (message,) = read_chat_message(wire, id="m1", line=7)
     assert (message.id, message.role, message.line) == ("m1", role, 7)
     if parts and isinstance(parts[0], Opaque):
         assert isinstance(message.parts[0], Opaque)
@@ -113,7 +120,7 @@ def test_a_legacy_call_and_its_answer_are_named_alike() -> None:
 
 
 def test_what_is_no_object_is_no_message() -> None:
-    assert read_message("hello", id="m") == ()
+    assert read_chat_message("hello", id="m") == ()
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,7 @@ def test_what_is_no_object_is_no_message() -> None:
     ],
 )
 def test_usage(usage: Any, expected: Usage | None) -> None:
-    assert read_usage(usage) == expected
+    assert read_chat_usage(usage) == expected
 
 
 def test_prompt_is_what_stands_first() -> None:
@@ -149,7 +156,7 @@ def test_prompt_is_what_stands_first() -> None:
         ],
         "tools": [{"type": "function", "function": {"name": "read"}}, {"type": "web_search"}],
     }
-    prompt = read_prompt(body)
+    prompt = read_chat_prompt(body)
     assert prompt.system == "one\n\ntwo"
     assert [tool.name for tool in prompt.tools or ()] == ["read", "web_search"]
     assert len(leading(body["messages"])) == 2
@@ -159,18 +166,20 @@ def test_body_comes_back() -> None:
     wire = [row[1] for row in SHAPES if row[0] in ("plain", "parts", "image bytes", "audio", "reasoning", "call")]
     wire += [{"role": "tool", "tool_call_id": "c1", "content": "done"}]
     body = {"messages": [{"role": "system", "content": "sys"}, *wire], "tools": [{"type": "function", "function": {}}]}
-    buffer = Buffer(tuple(m for n, w in enumerate(wire) for m in read_message(w, id=str(n))), read_prompt(body))
-    written = write_body(buffer, "gpt", 500)
+    buffer = Buffer(
+        tuple(m for n, w in enumerate(wire) for m in read_chat_message(w, id=str(n))), read_chat_prompt(body)
+    )
+    written = write_chat_body(buffer, "gpt", 500)
     assert (written["model"], written["max_completion_tokens"]) == ("gpt", 500)
     assert written["messages"][0] == {"role": "system", "content": "sys"}
-    again = tuple(m for n, w in enumerate(written["messages"][1:]) for m in read_message(w, id=str(n)))
-    assert Buffer(again, read_prompt(written)) == buffer
+    again = tuple(m for n, w in enumerate(written["messages"][1:]) for m in read_chat_message(w, id=str(n)))
+    assert Buffer(again, read_chat_prompt(written)) == buffer
 
 
 def test_another_providers_tool_is_turned_into_chats() -> None:
     schema = {"type": "object", "properties": {"p": {"type": "string"}}}
     tool = Tool("read", {"name": "read", "description": "reads", "input_schema": schema})
-    (written,) = write_body(Buffer((), Prompt("", (tool,))), "m", 1)["tools"]
+    (written,) = write_chat_body(Buffer((), Prompt("", (tool,))), "m", 1)["tools"]
     assert written == {"type": "function", "function": {"name": "read", "description": "reads", "parameters": schema}}
 
 
@@ -185,8 +194,8 @@ KEYS = st.sampled_from(("role", "content", "tool_calls", "function_call", "tool_
 
 @given(st.dictionaries(KEYS, JSON | st.lists(st.dictionaries(KEYS, JSON), max_size=2)))
 def test_nothing_breaks_it(wire: dict[str, Any]) -> None:
-    messages = read_message(wire, id="m")
+    messages = read_chat_message(wire, id="m")
     assert all(isinstance(message, Message) for message in messages)
-    write_body(Buffer(messages), "m", 1)
-    read_usage(wire)
-    read_prompt(wire)
+    write_chat_body(Buffer(messages), "m", 1)
+    read_chat_usage(wire)
+    read_chat_prompt(wire)

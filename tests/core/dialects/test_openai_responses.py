@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.openai_responses import (
     read_item,
+    read_item_parts,
     read_items,
-    read_parts,
-    read_prompt,
-    read_usage,
-    write_body,
+    read_responses_prompt,
+    read_responses_usage,
+    write_responses_body,
 )
 from inspector.core.jsontext import loads
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
@@ -103,7 +103,7 @@ PNG = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
     ],
 )
 def test_every_kind_of_item_is_read(item: Any, role: str, parts: tuple[Any, ...]) -> None:
-    assert read_parts(item) == (role, parts)
+    assert read_item_parts(item) == (role, parts)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_every_kind_of_item_is_read(item: Any, role: str, parts: tuple[Any, ...]
     ],
 )
 def test_what_only_the_provider_reads_is_kept_unchanged_with_its_size(item: Any, role: str, size: int) -> None:
-    found, parts = read_parts(item)
+    found, parts = read_item_parts(item)
     (part,) = parts
     assert isinstance(part, Opaque)
     assert (found, part.value, part.size) == (role, item, size)
@@ -192,15 +192,15 @@ def test_an_input_may_be_a_string_or_nothing(items: Any, count: int) -> None:
     ],
 )
 def test_usage_is_read_in_both_spellings(usage: Any, expected: Usage | None) -> None:
-    assert read_usage(usage) == expected
+    assert read_responses_usage(usage) == expected
 
 
 def test_a_prompt_without_a_name_for_a_tool_takes_its_type() -> None:
     body = {"instructions": "Be brief.", "tools": [{"type": "function", "name": "f"}, {"type": "web_search"}]}
-    prompt = read_prompt(body)
+    prompt = read_responses_prompt(body)
     assert prompt.system == "Be brief."
     assert [tool.name for tool in prompt.tools or ()] == ["f", "web_search"]
-    assert read_prompt({}) == Prompt("", ())
+    assert read_responses_prompt({}) == Prompt("", ())
 
 
 def test_a_body_carries_everything_and_stores_nothing() -> None:
@@ -222,7 +222,7 @@ def test_a_body_carries_everything_and_stores_nothing() -> None:
         Message("d", "tool", (ToolResult("1", "out"), Image("image/png", "aGk="))),
         Message("e", "tool", (ToolResult("2", "done"),)),
     )
-    assert write_body(Buffer(messages, Prompt("Be brief.", (Tool("f", tool),))), "gpt-x", 99) == {
+    assert write_responses_body(Buffer(messages, Prompt("Be brief.", (Tool("f", tool),))), "gpt-x", 99) == {
         "model": "gpt-x",
         "max_output_tokens": 99,
         "store": False,
@@ -249,9 +249,9 @@ def same(one: tuple[Message, ...], other: tuple[Message, ...]) -> bool:
 def test_a_real_body_written_back_reads_the_same(path: Path) -> None:
     body = loads(path.read_bytes())
     messages = read_items(body["input"], prefix="i")
-    written = write_body(Buffer(messages, read_prompt(body)), body["model"], 1)
+    written = write_responses_body(Buffer(messages, read_responses_prompt(body)), body["model"], 1)
     assert same(read_items(written["input"], prefix="i"), messages)
-    assert read_prompt(written) == read_prompt(body)
+    assert read_responses_prompt(written) == read_responses_prompt(body)
 
 
 KINDS = st.sampled_from(
@@ -280,10 +280,10 @@ VALUES = st.recursive(
 @given(st.builds(lambda kind, rest: {**rest, "type": kind}, KINDS, st.dictionaries(KEYS, VALUES, max_size=6)) | VALUES)
 def test_nothing_raises_whatever_the_item(item: Any) -> None:
     messages = read_items([item, item], prefix="i")
-    write_body(Buffer(messages), "m", 1)
-    read_usage(item)
+    write_responses_body(Buffer(messages), "m", 1)
+    read_responses_usage(item)
     if isinstance(item, dict):
-        read_prompt(item)
+        read_responses_prompt(item)
 
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=5)
@@ -315,4 +315,4 @@ def test_what_is_written_reads_the_same(messages: list[Message]) -> None:
         for n, message in enumerate(messages)
         if not n or message.role != "assistant" or messages[n - 1].role != "assistant"
     )
-    assert same(read_items(write_body(Buffer(alone), "m", 1)["input"], prefix="i"), alone)
+    assert same(read_items(write_responses_body(Buffer(alone), "m", 1)["input"], prefix="i"), alone)

@@ -70,9 +70,9 @@ MESSAGES = st.builds(Message, WORDS, ROLES, st.lists(PARTS, max_size=5).map(tupl
 @given(st.lists(MESSAGES, max_size=4).map(tuple))
 def test_every_part_at_every_place_can_be_written(messages: tuple[Message, ...]) -> None:
     """A damaged transcript may hold any."""
-    for write in (anthropic.write_body, openai_chat.write_body, openai_responses.write_body):
+    for write in (anthropic.write_anthropic_body, openai_chat.write_chat_body, openai_responses.write_responses_body):
         loads(dumps(write(Buffer(messages), "m", 1)).encode())
-    loads(dumps(gemini.write_body(Buffer(messages), 1)).encode())
+    loads(dumps(gemini.write_gemini_body(Buffer(messages), 1)).encode())
     loads(dumps(neutral.write_buffer(Buffer(messages))).encode())
     for format in WRITERS:  # noqa: A001
         transcript(format, Buffer(messages), BIRTH)

@@ -81,7 +81,7 @@ def _values(path: Path) -> list[tuple[int, Any]]:
         case ".jsonl" | ".ndjson":
             return records(path)
         case ".yaml":
-            return [(1, yamltext.loads(path.read_bytes()))]
+            return [(1, yamltext.parse_yaml(path.read_bytes()))]
         case ".history":
             return list(enumerate(path.read_text(encoding="utf-8").splitlines(), 1))
         case _:

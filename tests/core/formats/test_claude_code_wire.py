@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Stretch
-from inspector.core.dialects.anthropic import read_messages, same_wire_message
+from inspector.core.dialects.anthropic import read_wire_messages, same_wire_message
 from inspector.core.message import Message, Part, Role
 from inspector.core.session import Session
 from tests.core.formats.claude_lines import read_values, values
@@ -38,7 +38,7 @@ def wire(messages: tuple[Message, ...]) -> Said:
 
 
 def body(messages: Lines) -> Said:
-    return [piece for one in messages for piece in wire(read_messages(one["role"], one["content"], id="w"))]
+    return [piece for one in messages for piece in wire(read_wire_messages(one["role"], one["content"], id="w"))]
 
 
 def rebuilt(session: Session) -> list[Said]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.dialects.openai_responses import read_usage
+from inspector.core.dialects.openai_responses import read_responses_usage
 from inspector.core.formats.codex import FORMAT
 from inspector.core.formats.format import Head
 from inspector.core.tokens.estimators import buffer_tokens, estimator
@@ -152,7 +152,7 @@ def test_all_counts_of_a_real_rollout_are_found(path: Path) -> None:
         info = value["payload"].get("info")
         if info and info["last_token_usage"]["input_tokens"] and info["total_token_usage"] not in totals:
             totals.append(info["total_token_usage"])
-            reported.append(read_usage(info["last_token_usage"]))
+            reported.append(read_responses_usage(info["last_token_usage"]))
     assert [request.usage for request in told(FORMAT, records(path)).main.requests] == reported
 
 

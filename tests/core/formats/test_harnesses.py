@@ -12,7 +12,7 @@ from inspector.core.formats.detect import FORMATS, detect
 from inspector.core.formats.format import Head
 from inspector.core.message import Thinking
 from inspector.core.session import Session, Thread
-from inspector.transcripts.files import open_transcript, path_of
+from inspector.transcripts.files import find_session_path, open_transcript
 from inspector.transcripts.follow import Follower
 from tests.core.formats.feeding import DATA, check, deep, laid_out, records, spoilt, told
 
@@ -33,7 +33,7 @@ SAMPLES = {
 
 
 def opened(name: str, wanted: str = "") -> Session:
-    return open_transcript(path_of(HERE / name, wanted) if wanted else HERE / name)
+    return open_transcript(find_session_path(HERE / name, wanted) if wanted else HERE / name)
 
 
 def buffers(thread: Thread) -> list[list[str]]:
@@ -181,11 +181,11 @@ def eval_log(tmp_path: Path) -> Path:
 
 def test_an_eval_log_is_the_same_log(eval_log: Path) -> None:
     for number in ("0", "1"):
-        same = open_transcript(path_of(eval_log, number))
+        same = open_transcript(find_session_path(eval_log, number))
         assert laid_out(same) == laid_out(opened("inspect.json", number))
         assert [one.id for one in same.held] == ["1_epoch_1", "2_epoch_1"]
     with pytest.raises(NothingToRead, match="1_epoch_1, 2_epoch_1"):
-        open_transcript(path_of(eval_log, "9"))
+        open_transcript(find_session_path(eval_log, "9"))
 
 
 def test_an_eval_log_names_all_its_samples(eval_log: Path) -> None:
@@ -226,7 +226,7 @@ def test_names_in_a_log_may_be_any_number(eval_log: Path) -> None:
             made.writestr(f"samples/{name}_epoch_1.json", json.dumps({"id": 3, "epoch": 1, "events": []}))
     assert len(open_transcript(eval_log).held) == 5
     with pytest.raises(NothingToRead):
-        open_transcript(path_of(eval_log, "8" * 5_000))
+        open_transcript(find_session_path(eval_log, "8" * 5_000))
 
 
 def test_an_eval_log_is_read_again_when_it_was_written_again(eval_log: Path) -> None:

@@ -11,7 +11,7 @@ from inspector.core.session import Session
 from inspector.transcripts import database, stores
 from inspector.transcripts.database import session_path
 from inspector.transcripts.discover import found_sessions
-from inspector.transcripts.files import open_transcript, path_of
+from inspector.transcripts.files import find_session_path, open_transcript
 from inspector.transcripts.follow import Follower
 from tests.core.formats.feeding import laid_out
 from tests.core.formats.test_openclaw import HEAD, LINES, answered, entry, usage
@@ -67,8 +67,8 @@ def test_its_rows_are_the_lines_of_a_session(path: Path, writer: sqlite3.Connect
     assert (session.format, session.client, session.id) == ("openclaw", "OpenClaw", "5f5e")
     assert laid_out(session) == laid_out(open_transcript(lines))
     assert [one.id for one in session.held] == ["5f5e", "0a0b"]
-    assert open_transcript(path_of(path, "0a0b")).main.messages[0].text == "other"
-    assert open_transcript(path_of(path, "9c9d")).main.messages[0].text == "[Subagent Context]"
+    assert open_transcript(find_session_path(path, "0a0b")).main.messages[0].text == "other"
+    assert open_transcript(find_session_path(path, "9c9d")).main.messages[0].text == "[Subagent Context]"
     assert [(one.path, one.format, one.title) for one in found_sessions(tmp_path)] == [
         (session_path(path, "5f5e"), "openclaw", "agent:main:main"),
         (session_path(path, "0a0b"), "openclaw", "agent:main:chat"),

@@ -14,9 +14,9 @@ from inspector.core.formats.detect import FORMATS, detect
 from inspector.core.formats.format import Head
 from inspector.core.formats.proxy.whole import WholeExchanges, har_text
 from inspector.core.session import Session, Thread
-from inspector.transcripts.files import open_transcript, path_of
+from inspector.transcripts.files import find_session_path, open_transcript
 from inspector.transcripts.follow import Follower
-from inspector.transcripts.yamltext import loads as yaml
+from inspector.transcripts.yamltext import parse_yaml as yaml
 from tests.core.formats.feeding import DATA, check, deep, laid_out, records, spoilt, told
 from tests.core.formats.recordings import Recording
 from tests.shared import transcripts
@@ -89,11 +89,11 @@ def test_packets_with_two_sessions() -> None:
     assert [call.kind for call in first.side_calls] == ["models"]
     assert any("shortened" in note for note in first.notes)
     for wanted in ("0000-two", "1"):
-        second = open_transcript(path_of(HERE / "packets.json", wanted))
+        second = open_transcript(find_session_path(HERE / "packets.json", wanted))
         assert prompts(second) == [[(115, 2)]]
         assert [(call.kind, call.status) for call in second.side_calls] == [("models", 200), ("refused", 529)]
     with pytest.raises(NothingToRead, match="0000-one, 0000-two"):
-        open_transcript(path_of(HERE / "packets.json", "0000-three"))
+        open_transcript(find_session_path(HERE / "packets.json", "0000-three"))
 
 
 def test_lines_with_a_socket_and_a_stream() -> None:

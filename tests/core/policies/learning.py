@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from inspector.core.buffer import Buffer
-from inspector.core.dialects.anthropic import read_messages
+from inspector.core.dialects.anthropic import read_wire_messages
 from inspector.core.message import Json, Message
 from inspector.core.needs import (
     Answer,
@@ -111,4 +111,4 @@ def ran(*outputs: tuple[str, int], unknown: int = -1) -> Buffer:
         {"type": "tool_result", "tool_use_id": "lost" if i == unknown else f"t{i}", "content": "x" * size}
         for i, (_, size) in enumerate(outputs)
     ]
-    return buffer(user("go"), assistant("", *calls), *read_messages("user", blocks, id="results"))
+    return buffer(user("go"), assistant("", *calls), *read_wire_messages("user", blocks, id="results"))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
-from inspector.core.dialects.anthropic import read_messages, wire_groups, write_messages
+from inspector.core.dialects.anthropic import read_wire_messages, wire_groups, write_messages
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolResult
 from inspector.core.needs import (
@@ -103,7 +103,7 @@ def test_verdicts_say_why() -> None:
 
 def test_results_that_travel_together_count_as_one() -> None:
     results = [{"type": "tool_result", "tool_use_id": f"c{i}", "content": "x" * 100} for i in range(3)]
-    together = read_messages("user", results, id="w")
+    together = read_wire_messages("user", results, id="w")
     assert len(wire_groups(together)) == 1
     assert count_list_tokens(together) == len(json.dumps({"role": "user", "content": results})) // 4
     neighbours = [result(f"c{i}", "x" * 100) for i in range(3)]
@@ -194,7 +194,7 @@ def shaped(*contents: Json) -> Buffer:
     """Results of bash, each with that content, in one user message."""
     blocks = [{"type": "tool_result", "tool_use_id": f"t{i}", "content": one} for i, one in enumerate(contents)]
     calls: list[tuple[str, str, Json]] = [(f"t{i}", "bash", {}) for i in range(len(contents))]
-    return buffer(user("go"), assistant("", *calls), *read_messages("user", blocks, id="results"))
+    return buffer(user("go"), assistant("", *calls), *read_wire_messages("user", blocks, id="results"))
 
 
 @pytest.mark.parametrize("content", _LISTS.values(), ids=_LISTS)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inspector.core.buffer import Buffer
-from inspector.core.dialects.anthropic import read_messages
+from inspector.core.dialects.anthropic import read_wire_messages
 from inspector.core.message import Json, Message, Text, Thinking, ToolCall
 from inspector.core.needs import (
     Summarize,
@@ -73,7 +73,7 @@ def test_the_summariser_reads_texts_and_results_as_upstream_writes_them() -> Non
         "assistant",
         (Thinking("hm"), Text("I look."), ToolCall("c", "bash", {}), Text("Here."), ToolCall("d", "ls", {})),
     )
-    start = buffer(user("go\non"), answer, *read_messages("user", blocks, id="w"), user(""))
+    start = buffer(user("go\non"), answer, *read_wire_messages("user", blocks, id="w"), user(""))
     world = World("SUM")
     run("auto", start, world)
     need = world.needs[-1]

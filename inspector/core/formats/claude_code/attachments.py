@@ -7,7 +7,7 @@ them, which the client adds, are not in the file: the text given here holds the 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from inspector.core.dialects.anthropic import read_messages
+from inspector.core.dialects.anthropic import read_wire_messages
 from inspector.core.formats.claude_code.records import ChainRecord
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Part, Role, Text
@@ -24,7 +24,7 @@ def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None
     kind = text_at(attachment, "type")
     if kind == "queued_command":  # typed while the agent worked: a prompt like any other, with no `user` record
         prompt = attachment.get("prompt")
-        return read_messages("user", prompt, id=id_, line=record.line, time=record.time) if prompt else ()
+        return read_wire_messages("user", prompt, id=id_, line=record.line, time=record.time) if prompt else ()
     if kind == "file" and (picture := _picture(attachment)) is not None:
         return _attached(record, id_, picture)
     rendered = value.get("rendered")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from inspector.core.dialects.anthropic import read_messages, read_part
+from inspector.core.dialects.anthropic import read_block, read_wire_messages
 from inspector.core.formats.claude_code.attachments import read_attachment
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode
 from inspector.core.formats.claude_code.chain_state import ChainState
@@ -61,7 +61,7 @@ def is_copy(chain: ChainState, record: ChainRecord) -> bool:
     if kind == "assistant":
         return _is_known_answer(chain, node, record)
     texts = {draft.text for draft in node.drafts() if draft.result is None}
-    for message in read_messages("user", content, id=record.uuid):
+    for message in read_wire_messages("user", content, id=record.uuid):
         result = message.result
         is_known = message.text in texts if result is None else _has_result(chain, node, result.call_id)
         if not is_known:
@@ -133,7 +133,7 @@ def _repeats_words(chain: ChainState, record: ChainRecord, content: str | list[A
 
 def _take_content(chain: ChainState, record: ChainRecord, content: str | list[Any], *, is_summary: bool) -> None:
     is_meta = record.value.get("isMeta") is True
-    messages = read_messages(
+    messages = read_wire_messages(
         "user",
         content,
         id=chain.name(record.uuid),
@@ -258,7 +258,7 @@ def _parts(record: ChainRecord) -> list[Part]:
     content = record.value["message"]["content"]
     if isinstance(content, str):
         return [Text(content)]
-    parts = [read_part(block) for block in content]
+    parts = [read_block(block) for block in content]
     for n, part in enumerate(parts):
         if type(part) is ToolCall and part.name == "ExitPlanMode":
             parts[n] = _as_called(part, record)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
-from inspector.core.dialects.anthropic import read_messages, read_parts
+from inspector.core.dialects.anthropic import read_blocks, read_wire_messages
 from inspector.core.message import Message, Part, Role, Text, Thinking, ToolResult
 from inspector.core.untyped import text_at
 
@@ -38,8 +38,8 @@ class Pieces:
         """Return the messages of a wire message that the file holds."""
         role, content = text_at(wire, "role"), wire.get("content")
         if role not in ("assistant", "system"):
-            return travelling(list(self._read_user(hash_, read_parts(content))))
-        message = read_messages(role, content, id=hash_)[0]
+            return travelling(list(self._read_user(hash_, read_blocks(content))))
+        message = read_wire_messages(role, content, id=hash_)[0]
         return travelling([self._read_answer(message) if role == "assistant" else self._read_reminders(message)])
 
     def rest(self, roles: Sequence[Role | None]) -> list[Sequence[Message]]:

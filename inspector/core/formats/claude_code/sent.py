@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool, View
-from inspector.core.dialects.anthropic import read_prompt, same_wire_message
+from inspector.core.dialects.anthropic import read_anthropic_prompt, same_wire_message
 from inspector.core.formats.claude_code.pieces import Pieces
 from inspector.core.message import Message, Role
 from inspector.core.untyped import list_of, object_of, text_at, texts_at, whole_of
@@ -38,7 +38,7 @@ class WireRecords:
 
     def add_shape(self, value: dict[str, Any]) -> Prompt:
         """Take an `api-request-shape` record."""
-        prompt = read_prompt(object_of(value, "shape"))
+        prompt = read_anthropic_prompt(object_of(value, "shape"))
         return self._shapes.setdefault(text_at(value, "shapeHash"), prompt)
 
     def add_request(self, value: dict[str, Any]) -> None:

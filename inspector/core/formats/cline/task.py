@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
-from inspector.core.dialects.anthropic import read_messages
+from inspector.core.dialects.anthropic import read_wire_messages
 from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.reading import ProblemList, iso_time
 from inspector.core.message import Message
@@ -299,7 +299,7 @@ def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
     if not item:
         return []
     is_result = item.get("role") == "user" and _RESULT.match(item_text(item)) is not None
-    messages = read_messages(
+    messages = read_wire_messages(
         text_at(item, "role"),
         item.get("content"),
         id=f"{n}",

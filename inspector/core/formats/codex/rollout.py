@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.openai_responses import is_compaction, read_items, read_parts, read_usage
+from inspector.core.dialects.openai_responses import is_compaction, read_item_parts, read_items, read_responses_usage
 from inspector.core.formats.codex.calls import (
     AGENT_MESSAGE,
     NEVER_SENT,
@@ -242,7 +242,7 @@ class Rollout:
     def _response_item(self, line: int, time: str, record: Mapping[str, Any], item: Mapping[str, Any]) -> None:
         if item.get("type") in NEVER_SENT:
             return
-        role, parts = read_parts(item)
+        role, parts = read_item_parts(item)
         name = f"{self._prefix}{line}"
         if "metadata" in record and is_compaction_output(record):
             self._side_call = True
@@ -325,7 +325,7 @@ class Rollout:
             self._count(last, line, time)
 
     def _count(self, usage: Any, line: int, time: str) -> None:
-        reported = read_usage(usage)
+        reported = read_responses_usage(usage)
         if reported is None:
             self._problem(line, ABSURD if is_absurd(usage) else "a count without tokens", usage)
         elif self._side_call:

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.anthropic import read_part
+from inspector.core.dialects.anthropic import read_block
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.format import FedValues, Head
 from inspector.core.formats.growing import GrowingThread, measured
@@ -159,7 +159,7 @@ class _EventLog:
         parts: list[Part] = []
         if answer != self._answer:
             self._call(answer, line, time)
-            blocks = [read_part(dict(block)) for block in objects_of(value.get("thinking_blocks"))]
+            blocks = [read_block(dict(block)) for block in objects_of(value.get("thinking_blocks"))]
             thought = text_of(value.get("reasoning_content"))
             parts += blocks or ([Thinking(thought)] if thought else [])
             parts += _texts(value.get("thought"), text_of(value.get("reasoning_content")))

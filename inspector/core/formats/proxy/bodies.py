@@ -13,7 +13,14 @@ from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View
 from inspector.core.dialects.anthropic import is_summary
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
-from inspector.core.dialects.openai_responses import RESPONSES, is_compaction, join, read_item, read_parts, responses
+from inspector.core.dialects.openai_responses import (
+    RESPONSES,
+    is_compaction,
+    join,
+    read_item,
+    read_item_parts,
+    responses,
+)
 from inspector.core.formats.proxy.pool import Pool, extended
 from inspector.core.identity import SameObject
 from inspector.core.jsontext import dumps
@@ -247,7 +254,7 @@ def _is_more_of_answer(last: Message, item: Any) -> bool:
     """Is an item a further part of the answer that the last message holds?"""
     if last.role != "assistant" or last.summary:
         return False
-    role, parts = read_parts(item)
+    role, parts = read_item_parts(item)
     return role == "assistant" and not is_compaction(parts)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Tool
-from inspector.core.dialects.anthropic import read_part
+from inspector.core.dialects.anthropic import read_block
 from inspector.core.dialects.openai_responses import read_arguments, read_image, read_item
 from inspector.core.formats.reading import opaque_part
 from inspector.core.formats.traces.attributes import Flat
@@ -243,7 +243,7 @@ def _read_reasoning(block: Mapping[str, Any]) -> Thinking:
 
 
 def _read_anthropic(block: Mapping[str, Any]) -> Part:
-    return read_part(dict(block))
+    return read_block(dict(block))
 
 
 _CACHE_MARK = 3
@@ -275,7 +275,7 @@ def _read_picture(name: str, block: Mapping[str, Any]) -> Part | None:
     if isinstance(image, str) and image:
         return read_image(image)
     if name == "image" and isinstance(block.get("source"), dict):
-        return read_part(dict(block))
+        return read_block(dict(block))
     media_type = text_at(block, "mime_type")
     if name in ("blob", "uri") and (media_type or text_at(block, "modality")).startswith("image"):
         data = text_at(block, "content") or text_at(block, "data")

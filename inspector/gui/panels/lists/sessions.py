@@ -15,7 +15,7 @@ from inspector.gui.look.number_formats import size_words
 from inspector.gui.panels.panel import ListPanel
 from inspector.gui.welcome import NONE_FOUND
 from inspector.gui.widgets.table import Column
-from inspector.transcripts.database import named
+from inspector.transcripts.database import split_session_path
 from inspector.transcripts.discover import FoundSession, describe_session, found_sessions
 from inspector.workbench.state import State
 
@@ -112,7 +112,7 @@ def held_rows(held: Sequence[HeldSession], format_name: str) -> list[SessionRow]
     """The sessions of the file or folder that is open, the open one among them, by their ids."""
     rows = []
     for inner in held:
-        file = named(Path(inner.path))[0]
+        file = split_session_path(Path(inner.path))[0]
         try:
             about = file.stat()
         except OSError:

@@ -18,7 +18,7 @@ from inspector.extensions.policies import find_policy
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
 from inspector.gui.navigation import go_to
-from inspector.transcripts.database import named
+from inspector.transcripts.database import split_session_path
 from inspector.transcripts.saving import NATIVE, buffer_text, save_text
 from inspector.workbench.policy_input import recorded_tree
 from inspector.workbench.regression import pytest_text
@@ -110,7 +110,7 @@ class StepsFiles:
         source, session = source_of(document), self._desk.workbench.state.session
         if session is not None and _is_of(session, source):
             self._replay(document)
-        elif source.path and named(Path(source.path))[0].is_file():
+        elif source.path and split_session_path(Path(source.path))[0].is_file():
             self._desk.open_path(source.path)
             self._when_open(source.path, lambda: self._replay(document))
         elif session is not None:
