@@ -115,7 +115,7 @@ def test_invalid_utf_8(tmp_path: Path) -> None:
 def test_two_values_on_one_line(tmp_path: Path) -> None:
     session = opened(tmp_path, *LINES[:3], LINES[3].rstrip() + b" " + LINES[4], *LINES[5:])
     assert len(session.main.requests) == 4
-    assert problems(session) == [(4, "2 JSON values stand on one line; all were read")]
+    assert problems(session) == [(4, "2 JSON values are on one line; all were read")]
 
 
 def test_values_of_any_kind(tmp_path: Path) -> None:
