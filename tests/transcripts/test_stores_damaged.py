@@ -11,7 +11,7 @@ import pytest
 
 from inspector.core.errors import NothingToRead
 from inspector.transcripts import stores
-from inspector.transcripts.database import reading
+from inspector.transcripts.database import open_snapshot
 from inspector.transcripts.files import open_transcript
 from tests.core.formats.test_openclaw import LINES
 
@@ -59,9 +59,9 @@ def test_database_when_it_is_damaged_is_read_twice_at_most(
 
     def count_looks(read: Path) -> AbstractContextManager[apsw.Connection]:
         looks.append(read)
-        return reading(read)
+        return open_snapshot(read)
 
-    monkeypatch.setattr(stores, "reading", count_looks)
+    monkeypatch.setattr(stores, "open_snapshot", count_looks)
     with pytest.raises(NothingToRead, match="damaged"):
         open_transcript(path)
     assert len(looks) <= 2
