@@ -5,10 +5,10 @@ share `together`, and `write_anthropic_body` puts them back. A block that is not
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, words
+from inspector.core.dialects.dialect import Dialect, PayloadSigns, Refusal, StreamAssembler, words
 from inspector.core.dialects.tool_shapes import for_anthropic, shaped_tools
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -488,17 +488,5 @@ ANTHROPIC = Dialect(
     paths={"/messages": "call", "/messages/count_tokens": "count"},
     path_marks=("/messages", "/complete"),
     final_events=frozenset({"message_stop"}),
-    refuses=frozenset(
-        {
-            "result-without-call",
-            "call-without-result",
-            "duplicate-answer",
-            "duplicate-call",
-            "order",
-            "first-role",
-            "empty-message",
-            "blank-message",
-            "empty-text",
-        }
-    ),
+    refuses=frozenset(get_args(Refusal)),  # for all that there is a word for
 )
