@@ -76,8 +76,8 @@ def test_what_is_called_an_instruction_or_a_constraint_is() -> None:
                     name = sha256("\n".join(told).encode()).hexdigest()
                     judged |= {name: labels[name]} if name in labels else {}
     for kind, samples, least in (
-        ("instruction", ("fresh",), 80),
-        ("instruction", ("fresh", "tuning"), 170),
+        ("instruction", ("fresh",), 75),
+        ("instruction", ("fresh", "tuning"), 150),
         ("constraint", ("tuning",), 40),
     ):
         found = [true for sample, what, true in judged.values() if what == kind and sample in samples]

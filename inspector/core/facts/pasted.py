@@ -30,6 +30,7 @@ _MAIL = rule("pasted.mail")
 _CHAPTER = rule("pasted.chapter")
 _LICENCE = rule("pasted.licence")
 _TAG = rule("pasted.tag")
+_PROMPT = rule("pasted.prompt")
 _BROKEN, _NARROW, _WIDE = 5, 55, 100
 """Lines in a row that end within a sentence, about as wide as each other: nobody breaks them while typing."""
 
@@ -37,7 +38,7 @@ _BROKEN, _NARROW, _WIDE = 5, 55, 100
 def own_words(text: str) -> str:
     """Return a text of the user's with the lines empty that were pasted into it. O(text)."""
     lines, plain = text.split("\n"), simplified(text).split("\n")
-    foreign = _shown(plain) | _documents(plain)
+    foreign = _shown(plain) | _documents(plain) | _terminal(plain)
     for form in (_LOG, _QUOTE):
         found = {at for at, line in enumerate(lines) if form.match(line)}
         if len(found) > (form is _LOG) and len(found) < len(lines):
@@ -84,6 +85,16 @@ def _documents(lines: list[str]) -> set[int]:
     found = set(range(min(begins), end)) if begins else set()
     tags = [at for at in filled if _TAG.match(lines[at])]
     return found | (set(range(tags[0], tags[-1] + 1)) if len(tags) > 2 else set()) | _wrapped(lines)
+
+
+def _terminal(lines: list[str]) -> set[int]:
+    """Lines of a terminal: from a prompt to the next blank line."""
+    found, inside = set[int](), False
+    for at, line in enumerate(lines):
+        inside = bool(line.strip()) and (inside or _PROMPT.match(line) is not None)
+        if inside:
+            found.add(at)
+    return found
 
 
 def _wrapped(lines: list[str]) -> set[int]:

@@ -21,12 +21,15 @@ _RAISED = rule("sentences.raised")
 _SMALL = frozenset(
     ["a", "an", "and", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "vs", "with"]
 )
-_END = pattern(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
+_END = pattern(r"(?<=[。！？])|(?<=[.!?])(?=\s)|(?<=\.\.\.)(?=[A-Za-z])|\n+")
 _BULLET = rule("sentences.bullet")
 _NO_PROSE, _NO_CHINESE_PROSE = rule("sentences.no_prose"), rule("chinese.no_prose")
 
 _DECISION = rule("sentences.decision")
 _PLAIN_STEP, _CHINESE_STEP = rule("sentences.plain_step"), rule("chinese.plain_step")
+_BRIEF = rule("english.brief")
+_HEAD = 4
+"""Words of a line above a list that is a sentence."""
 _ERROR = rule("sentences.error")
 _SOURCE = rule("sentences.source")
 _FAILS = rule("sentences.fails")
@@ -43,10 +46,10 @@ def sentences(text: str) -> Iterator[str]:
 def find_wishes(text: str) -> Iterator[Fact]:
     """What the user asks for, and what the user forbids or demands, of words that are the user's own."""
     is_short = len(text) <= TYPED
-    for sentence in _prose(text):
+    for sentence in _prose(text, with_heads=True):
         if constrains(sentence):
             yield Fact("constraint", sentence)
-        elif is_short and asks(sentence):
+        elif is_short and (asks(sentence) or _BRIEF.match(sentence)):
             yield Fact("instruction", sentence)
 
 
@@ -88,14 +91,21 @@ def _first_failure(text: str) -> str:
     return told.strip()
 
 
-def _prose(text: str) -> Iterator[str]:
-    """Sentences of at least three words, or two that forbid ("Don't push."), or three Chinese characters, each once."""
+def _prose(text: str, with_heads: bool = False) -> Iterator[str]:
+    """Sentences of at least three words, or two that forbid ("Don't push."), or three Chinese characters, each once.
+
+    `with_heads`: also lines of four words and more above a list, without their colon.
+    """
     for piece in dict.fromkeys(sentences(_RAISED.sub("\n", _FENCE.sub("\n", text)))):
-        sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ")
+        sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ").lstrip("(")
+        if with_heads and sentence.endswith(":") and len(sentence.split(None, 4)) > _HEAD:
+            sentence = sentence[:-1]
         if is_chinese(sentence):
             if len(sentence) >= 3 and not _NO_CHINESE_PROSE.search(sentence):
                 yield sentence
         elif not _NO_PROSE.search(sentence) and not _is_title(sentence):
             count = len(sentence.split(None, 2))
-            if count == 3 or (count == 2 and forbids(sentence)):
+            if count == 3 or (count == 2 and forbids(sentence)) or (count and _BRIEF.match(sentence)):
                 yield sentence
+        elif _BRIEF.match(sentence):
+            yield sentence

@@ -10,7 +10,7 @@ from inspector.cli.main import main
 from inspector.cli.replay import describe as described
 from inspector.cli.replay import policies_lines, regrets_lines
 from inspector.core.buffer import Stretch
-from inspector.core.facts.fact import KINDS
+from inspector.core.facts.fact import KINDS, Fact
 from inspector.core.findings.answers import describe_losses
 from inspector.core.findings.lost import (
     CompactionLoss,
@@ -19,6 +19,7 @@ from inspector.core.findings.lost import (
     lost_by_compactions,
     recorded_losses,
 )
+from inspector.core.findings.lost_rows import LostRow, NeededAgain, shown_lines
 from inspector.core.message import Message, Text
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import became
@@ -59,7 +60,7 @@ def losses(of: Thread) -> tuple[CompactionLoss, ...]:
 def test_rows_are_ranked_and_each_fact_is_one() -> None:
     (one,) = losses(thread("Work goes on."))
     assert [(row.fact.kind, row.fact.text, row.message) for row in one.rows] == [
-        ("instruction", "Keep the importers small.", ASKED.id),
+        ("constraint", "Keep the importers small.", ASKED.id),
         ("constraint", "Never touch migrations/0001_rates.py please.", ASKED.id),
         ("decision", "We decided to store rates per day.", READ.id),
         ("error", "RateError: no rate for 2026-11-01 in the table", FAILED.id),
@@ -71,6 +72,57 @@ def test_rows_are_ranked_and_each_fact_is_one() -> None:
     ]
     assert (one.before, one.kept, one.paraphrased, one.lost, one.needed_again) == (9, 0, 0, 9, 0)
     assert (one.kind, one.trigger, one.before_request, one.thread) == ("summary", "auto", 2, "main")
+
+
+def test_verdict_of_a_step_after_which_the_user_went_on_is_done() -> None:
+    step, rule = user("Please commit it now."), user("Never push to main.")
+    before = Stretch(own=[step, rule])
+    summary = Message("s", "user", (Text("Work goes on."),), summary=True)
+    verdicts = {row.fact.text: (row.verdict, row.why) for row in lost_between(before.own, [summary])}
+    assert verdicts["Please commit it now."] == ("done", "A step of the moment: the user went on after it.")
+    assert verdicts["Never push to main."] == ("gone", "")
+
+
+def test_verdict_of_an_error_is_done_when_the_same_command_succeeds_later() -> None:
+    calls = [assistant("", (f"c{n}", "Bash", {"command": "go test ./..."})) for n in range(2)]
+    failed = result("c0", "Error: TestRates failed with 3 of 7 rows", True)
+    summary = Message("s", "user", (Text("Work goes on."),), summary=True)
+    open_one = lost_between([calls[0], failed], [summary])
+    assert [row.verdict for row in open_one if row.fact.kind == "error"] == ["gone"]
+    done = lost_between([calls[0], failed, calls[1], result("c1", "ok")], [summary])
+    assert [row.verdict for row in done if row.fact.kind == "error"] == ["done"]
+
+
+def test_verdict_between_gone_and_carried_is_unsure_and_shows_the_nearest_sentence() -> None:
+    said = user("Please write every rate of the importer into the ledger table of the bank.")
+    summary = Message("s", "user", (Text("The ledger table has a column for the rate."),), summary=True)
+    (row,) = (one for one in lost_between([said], [summary]) if one.fact.kind == "instruction")
+    assert (row.verdict, row.nearest) == ("unsure", "The ledger table has a column for the rate.")
+
+
+def test_forgetting_counts_a_file_that_is_read_again_and_not_one_that_is_new() -> None:
+    lines = "\n".join(f"line {n} of the table of rates" for n in range(40))
+    first = [assistant("", ("c1", "Read", {"file_path": "/a/rates.py"})), result("c1", lines)]
+    again = [assistant("", ("c2", "Read", {"file_path": "/a/rates.py", "limit": 20})), result("c2", lines[:400])]
+    new = [assistant("", ("c3", "Read", {"file_path": "/a/other.py"})), result("c3", lines)]
+    before, told = Stretch(own=[ASKED, *first]), Message("s", "user", (Text("Work goes on."),), summary=True)
+    after = Stretch(own=[told])
+    requests = [Request(0, Stretch(own=[ASKED]).view()), Request(1, before.view()), Request(2, after.view())]
+    after.append(*again, *new)
+    requests.append(Request(3, after.view()))
+    messages = [ASKED, *first, told, *again, *new]
+    made = [Compaction(2, "auto", summary=told)]
+    (one,) = losses(Thread("main", requests=requests, messages=messages, end=after.view(), compactions=made))
+    assert [(back.how, back.what) for back in one.forgetting.again] == [("file", "/a/rates.py")]
+    assert one.forgetting.sentence.startswith("After request 1 the agent spent 1 call, ")
+    assert one.forgetting.sentence.endswith(" to get back what it had.")
+
+
+def test_names_of_one_folder_are_one_line_and_unneeded_names_none() -> None:
+    use = NeededAgain(5, "call", "m", 10)
+    rows = [LostRow(Fact("path", f"src/{name}.py"), "m", needed=(use,)) for name in "ab"]
+    lines = shown_lines([*rows, LostRow(Fact("path", "src/c.py"), "m"), LostRow(Fact("decision", "Use it."), "m")])
+    assert [line.text for line in lines] == ["src/: a.py, b.py", "Use it."]
 
 
 def test_what_the_summary_says_in_other_words_is_not_lost() -> None:
@@ -121,7 +173,7 @@ def test_a_replay_says_the_same_of_an_unreadable_summary() -> None:
     assert document["loss"]["summary_readable"] is document["compactions"][0]["summary_readable"] is False
     row = policies_lines([found], None)[-1].split("  ")
     assert {"at most 9 of 9", "unknown"} <= {cell.strip() for cell in row}
-    assert "nobody knows" in list(regrets_lines([found]))[-1]
+    assert "unknown" in list(regrets_lines([found]))[-1]
     readable = recorded(Ground(thread("Work goes on.", again)))
     assert (readable.losses.lost_words, readable.losses.needed_words) == ("9", "1")
     assert "summary_readable" not in described(readable)["loss"] | described(readable)["compactions"][0]
