@@ -31,7 +31,6 @@ from inspector.core.replay.pins import find_pins as _find_pins
 from inspector.core.replay.report import ReplayReport, report
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import catalogue_window
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressure, known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.tokens.windows import Window, find_window
@@ -105,14 +104,14 @@ def measure(session: Session, at: int | None = None, *, thread: str = "main") ->
         and `band`, the range of a predicted number.
     """
     found = _find_thread(session, thread)
-    return known_pressures(found, estimator(DEFAULT_ESTIMATOR)).at(at)
+    return known_pressures(found).at(at)
 
 
 def breakdown(session: Session, at: int | None = None, *, thread: str = "main") -> Breakdown:
     """Return what fills the buffer of a request: a tree whose parts add up to `measure(session, at).tokens`."""
     found = _find_thread(session, thread)
     place = len(found.requests) if at is None else at
-    size = sizer(known_pressures(found, estimator(DEFAULT_ESTIMATOR)), place)
+    size = sizer(known_pressures(found), place)
     return _break_down(size, size.pressure, found.place(place).buffer(), tool_calls(session, found))
 
 

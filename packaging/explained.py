@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from inspector.core.findings.breakdown import breakdown, tool_calls
 from inspector.core.session import Session
-from inspector.core.tokens.estimators import estimator
-from inspector.core.tokens.prediction import prior, quantile
+from inspector.core.tokens.families import family_of
+from inspector.core.tokens.prediction import quantile
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.words import per_cent
@@ -18,7 +18,6 @@ from inspector.core.words import per_cent
 AT_MOST = 12
 """Calls of a session that are looked at, evenly spread."""
 BAR = 0.03
-COUNTER = "tiktoken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Explained:
     session: str
     counted: float
     """Tokens of all that the file holds, by the tokenizer alone, over the reported number."""
-    around: float
+    difference: float
     """Share that the provider made of the tools beyond what was counted of their schemas."""
     unseen: float
     """Share of the breakdown that no part of the file accounts for."""
@@ -49,7 +48,7 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
         and one.prompt.tools is not None
         and len(one.view)
     ]
-    pressures = known_pressures(thread, estimator(COUNTER))
+    pressures = known_pressures(thread)
     calls = tool_calls(session, thread)
     for request in told[:: max(1, len(told) // AT_MOST)]:
         size = sizer(pressures, request.index)
@@ -59,8 +58,9 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
         tree = breakdown(size, size.pressure, request.buffer(), calls).tree
         unseen = sum(one.tokens for one in tree.children if one.name == "unseen")
         counted = size.counted(request.view, request.prompt)
-        over = size.scale.slope < prior(COUNTER, request.model or thread.model) / 2
-        yield Explained(session.format, name, counted / reported, size.scale.around / reported, unseen / reported, over)
+        over = size.scale.slope < family_of(request.model or thread.model).factor / 2
+        beside = size.scale.difference / reported
+        yield Explained(session.format, name, counted / reported, beside, unseen / reported, over)
 
 
 def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> list[str]:
@@ -82,7 +82,7 @@ def _row(title: str, some: Sequence[Explained]) -> str:
         f"{len(some)}",
         f"{quantile(counted, 0.5) or 0:.3f}",
         f"{quantile(counted, 0.1) or 0:.3f} to {quantile(counted, 0.9) or 0:.3f}",
-        per_cent(quantile([one.around for one in some], 0.5) or 0, 1),
+        per_cent(quantile([one.difference for one in some], 0.5) or 0, 1),
         f"{within} of {len(some)}",
     ]
     return f"| {' | '.join(cells)} |"

@@ -18,6 +18,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from inspector.core.tokens.exact import load_tokenizer
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import WINDOW, SimulatedServerState
 from tests.shared import TRANSCRIPTS
@@ -44,6 +45,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
 # time, so that a red run can be repeated; at home they are new each time, so that they find something.
 hypothesis.settings.register_profile("house", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("house")
+
+load_tokenizer()  # windows show a rough first picture while it is not there: no test compares numbers with that
 
 _REFUSED: list[str] = []
 

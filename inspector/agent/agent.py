@@ -23,7 +23,6 @@ from inspector.core.policies.place import moment_at
 from inspector.core.policies.turn import TurnContext, TurnResult
 from inspector.core.policies.verdict import Verdict
 from inspector.core.session import Request, Thread
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.validity import TIER as REPAIR
 from inspector.core.validity import check, repair
@@ -393,7 +392,7 @@ class BufferSizer:
 
         It is predicted, or estimated before the first report.
         """
-        self._pressures = thread_pressures(self.thread(buffer), estimator(DEFAULT_ESTIMATOR), self._pressures)
+        self._pressures = thread_pressures(self.thread(buffer), None, self._pressures)
         return self._pressures.end
 
     def thread(self, buffer: Buffer) -> Thread:

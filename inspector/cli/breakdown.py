@@ -9,7 +9,6 @@ from inspector.cli.select import Selection, add_selection, select
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.message import Message
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.words import per_cent, plural
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def describe(chosen: Selection) -> dict[str, Any]:
     """Return the document of cli.md's `breakdown`."""
-    size = sizer(known_pressures(chosen.thread, estimator(DEFAULT_ESTIMATOR)), chosen.at)
+    size = sizer(known_pressures(chosen.thread), chosen.at)
     calls, buffer = tool_calls(chosen.session, chosen.thread), chosen.buffer
     result: Breakdown = breakdown(size, size.pressure, buffer, calls)
     duplicates = repeats(size, buffer, calls)

@@ -15,9 +15,10 @@ from inspector.core.message import Message
 from inspector.core.policies.catalogue import DEFAULT_POLICY, POLICIES
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import SettingPairs
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, Estimator, count, estimator
+from inspector.core.tokens.believing import known_counts
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import known_pressures
-from inspector.core.tokens.sizing import sizer
+from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.validity import check
 from inspector.core.words import per_cent
 
@@ -43,29 +44,29 @@ def describe(
         window: the user's window in tokens; None for the model's.
         by: the policy whose own count is shown, with those of `pairs` that it has.
     """
-    buffer, roku = chosen.buffer, estimator(DEFAULT_ESTIMATOR)
+    buffer, size = chosen.buffer, sizer(known_pressures(chosen.thread), chosen.at)
     return {
         "thread": chosen.thread.id,
         "request": "end" if chosen.is_end else chosen.at,
         "system": buffer.prompt.system,
         "tools": None if buffer.prompt.tools is None else [tool.definition for tool in buffer.prompt.tools],
         "policy": by.name,
-        "pressure": _pressure(chosen, roku, window, by, pairs),
-        "messages": [message_document(message, roku) for message in buffer.messages],
+        "pressure": _pressure(chosen, size, window, by, pairs),
+        "messages": [message_document(message, size) for message in buffer.messages],
         "validity": validity_document(buffer),
     }
 
 
 def _pressure(
-    chosen: Selection, roku: Estimator, user_window: int | None, by: Policy[Any, Any], pairs: SettingPairs
+    chosen: Selection, size: Sizer, user_window: int | None, by: Policy[Any, Any], pairs: SettingPairs
 ) -> dict[str, Any]:
-    pressures = known_pressures(chosen.thread, roku)
-    size = sizer(pressures, chosen.at)
     pressure, scale = size.pressure, size.scale
     window = chosen.window(user_window)
     return {
-        **picked(pressure, "tokens kind estimated calibrated reported"),
-        "believed": policy_count(by, pairs, chosen.session, chosen.thread, chosen.at, pressures, window),
+        **picked(pressure, "tokens kind"),
+        **picked(known_counts(chosen.thread, estimator(DEFAULT_ESTIMATOR)).at(chosen.at), "estimated calibrated"),
+        "reported": pressure.reported,
+        "believed": policy_count(by, pairs, chosen.session, chosen.thread, chosen.at, window),
         "window": window.tokens,
         "window_source": window.source,
         "ratio": ratio(pressure.tokens, window.tokens),
@@ -76,11 +77,11 @@ def _pressure(
     }
 
 
-def message_document(message: Message, by: Estimator) -> dict[str, Any]:
+def message_document(message: Message, size: Sizer) -> dict[str, Any]:
     """Return a message as a document, its tokens by the given estimator."""
     return {
         **picked(message, "id role"),
-        "tokens": count(by, message),
+        "tokens": size.row(message),
         **picked(message, "summary mark together line time"),
         "parts": [write_part(part) for part in message.parts],
     }

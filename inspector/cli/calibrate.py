@@ -6,7 +6,7 @@ from typing import Any
 from inspector.cli.output import CellColumn, listing, picked, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, estimator
+from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, calibration_report, prediction_errors
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.words import per_cent
@@ -29,9 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
 def describe(thread: Thread, names: list[str]) -> dict[str, Any]:
     """Return the document of cli.md's `calibrate`. A figure is null if there are too few samples for it."""
     fits = calibration_report(thread, map(estimator, names))
-    prediction = next((fit.prediction for fit in fits if fit.name == DEFAULT_ESTIMATOR), None)
-    if prediction is None:
-        prediction = prediction_errors(thread, known_pressures(thread, estimator(DEFAULT_ESTIMATOR)))
+    prediction = prediction_errors(thread, known_pressures(thread))
     return {
         "thread": thread.id,
         "requests": len(thread.requests),

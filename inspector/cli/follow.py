@@ -18,7 +18,6 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import BEGINS_LATE, Request, Session, Thread
 from inspector.core.tokens.change_sizes import compaction_sizes
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.core.words import plural
@@ -83,7 +82,6 @@ class RequestPrinter:
         self._json, self._everything, self._window = json, everything, window
         self._policy, self._pairs = policy, pairs
         self._models = user_windows()
-        self._measure = estimator(DEFAULT_ESTIMATOR)
         self._pressures: dict[str, Pressures] = {}
         self._printed: dict[str, list[tuple[object, ...]]] = {}
         """By thread: the key of each printed request, in order."""
@@ -126,7 +124,7 @@ class RequestPrinter:
         """Skip the requests that are there when following begins."""
         for thread in session.threads:
             self._printed[thread.id] = [_key(request) for request in thread.requests]
-            self._pressures[thread.id] = thread_pressures(thread, self._measure)
+            self._pressures[thread.id] = thread_pressures(thread)
         self._printed.setdefault("main", [])
         count = sum(map(len, self._printed.values()))
         if session.begins_late:
@@ -142,7 +140,7 @@ class RequestPrinter:
     def _print_thread(self, session: Session, thread: Thread, final: bool) -> Iterator[float]:
         """Print the new requests of a thread, and yield the seconds to wait for the usage of its last one, if any."""
         former = self._pressures.get(thread.id)
-        pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
+        pressures = self._pressures[thread.id] = thread_pressures(thread, None, former)
         printed = self._printed.setdefault(thread.id, [])
         for n in _changed_requests(thread, printed):
             request = thread.requests[n]
@@ -158,7 +156,7 @@ class RequestPrinter:
 
     def _print_request(self, session: Session, thread: Thread, at: int, pressures: Pressures, is_revised: bool) -> None:
         window = self._find_window(session, thread, at, pressures[at])
-        count = policy_count(self._policy, self._pairs, session, thread, at, pressures, window)
+        count = policy_count(self._policy, self._pairs, session, thread, at, window)
         document = describe_request(thread, at, pressures, window, count)
         if is_revised:
             document["revised"] = True
@@ -198,7 +196,7 @@ def describe_request(thread: Thread, at: int, pressures: Pressures, window: Wind
     return {
         "thread": thread.id,
         "index": at,
-        **pressure_document(pressures, at, window.tokens, believed),
+        **pressure_document(thread, pressures, at, window.tokens, believed),
         "window_source": window.source,
         "messages": len(request.view),
         **picked(request, "model time line"),

@@ -26,6 +26,7 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.place import believed_at, own_pairs, settings_for
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Compaction, Request, Session, SideCall, Thread
+from inspector.core.tokens.believing import OwnCounts, known_counts
 from inspector.core.tokens.change_sizes import compaction_sizes
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
@@ -64,20 +65,19 @@ def describe(
     """
     session, thread = chosen.session, chosen.thread
     model_window = chosen.window(window)
-    by_default = estimator(DEFAULT_ESTIMATOR)
-    pressures, cost = known_pressures(thread, by_default), session_cost(session)
+    pressures, cost = known_pressures(thread), session_cost(session)
 
     def window_at(at: int | None) -> int | None:
         return replace(chosen, at=len(thread.requests) if at is None else at).window(window).tokens
 
     settings = settings_for(by, own_pairs(by, pairs), model_window, session.client)
     own_counts = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
-    advice = session_advice(session, thread, by_default, cost, model_window.tokens)
+    advice = session_advice(session, thread, cost, model_window.tokens)
     return {
         **picked(session, "format path client session=id"),
         "sessions": [picked(held, "id title path") for held in session.held],
         "notes": list(session.notes),
-        "summary": [answer.text for answer in short_answers(session, thread, by_default, window_at)],
+        "summary": [answer.text for answer in short_answers(session, thread, window_at)],
         "advice": [_advice(piece) for piece in advice],
         "largest_jump": _describe_jump(find_largest_jump(thread)),
         "model": _model(thread),
@@ -91,11 +91,12 @@ def describe(
 
 
 def _describe_requests(thread: Thread, pressures: Pressures, own_counts: Sequence[int]) -> dict[str, Any]:
+    counts = known_counts(thread, estimator(DEFAULT_ESTIMATOR))
     counted = zip(thread.requests, own_counts, strict=False)  # the last count is that of the end
     return {
         "thread": thread.id,
-        "requests": [_request(request, pressures, own_count) for request, own_count in counted],
-        "end": _pressure(pressures, None, own_counts[-1]) | {"messages": len(thread.end)},
+        "requests": [_request(request, pressures, counts, own_count) for request, own_count in counted],
+        "end": _pressure(pressures, counts, None, own_counts[-1]) | {"messages": len(thread.end)},
         "compactions": [_compaction(thread, pressures, compaction) for compaction in thread.compactions],
     }
 
@@ -142,11 +143,12 @@ def _thread(thread: Thread) -> dict[str, Any]:
     }
 
 
-def _pressure(pressures: Pressures, at: int | None, believed: int) -> dict[str, Any]:
+def _pressure(pressures: Pressures, counts: OwnCounts, at: int | None, believed: int) -> dict[str, Any]:
     pressure = pressures.at(at)
     scale = pressures.scale(at)
     return {
-        **picked(pressure, "tokens kind reported estimated calibrated"),
+        **picked(pressure, "tokens kind reported"),
+        **picked(counts.at(at), "estimated calibrated"),
         "predicted": pressure.predicted.tokens if pressure.predicted else None,
         "band": pressure.band,
         "believed": believed,
@@ -155,10 +157,10 @@ def _pressure(pressures: Pressures, at: int | None, believed: int) -> dict[str, 
     }
 
 
-def _request(request: Request, pressures: Pressures, believed: int) -> dict[str, Any]:
+def _request(request: Request, pressures: Pressures, counts: OwnCounts, believed: int) -> dict[str, Any]:
     return {
         "index": request.index,
-        **_pressure(pressures, request.index, believed),
+        **_pressure(pressures, counts, request.index, believed),
         **picked(request.usage, "input output output_is_final cache_read cache_write cache_write_1h"),
         "messages": request.view.length,
         **picked(request, "model time finish line"),
@@ -180,7 +182,7 @@ def _compaction(thread: Thread, pressures: Pressures, compaction: Compaction) ->
 
 
 def _drop(thread: Thread, drop: Drop) -> dict[str, Any]:
-    return drop_document(thread, known_pressures(thread, estimator(DEFAULT_ESTIMATOR)), drop)
+    return drop_document(thread, known_pressures(thread), drop)
 
 
 def _client_trigger(trigger: ClientTrigger | None) -> dict[str, Any] | None:

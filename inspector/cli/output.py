@@ -17,6 +17,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
+from inspector.core.session import Thread
+from inspector.core.tokens.believing import known_counts
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures
 
 D = TypeVar("D")
@@ -114,7 +117,9 @@ def ratio(tokens: int | None, window: int | None) -> float | None:
     return round(tokens / window, 6)
 
 
-def pressure_document(pressures: Pressures, at: int, window: int | None, believed: int) -> dict[str, Any]:
+def pressure_document(
+    thread: Thread, pressures: Pressures, at: int, window: int | None, believed: int
+) -> dict[str, Any]:
     """Return the size of request `at` as `follow` and `proxy` report it.
 
     Args:
@@ -122,7 +127,8 @@ def pressure_document(pressures: Pressures, at: int, window: int | None, believe
     """
     pressure = pressures[at]
     return {
-        **picked(pressure, "reported estimated calibrated"),
+        "reported": pressure.reported,
+        **picked(known_counts(thread, estimator(DEFAULT_ESTIMATOR)).at(at), "estimated calibrated"),
         "predicted": pressure.predicted.tokens if pressure.predicted else None,
         "believed": believed,
         **picked(pressure, "tokens kind band"),

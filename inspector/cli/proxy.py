@@ -34,7 +34,6 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.policies.settings import window_pairs as said_window
 from inspector.core.session import Request, Session, Thread
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import find_window
 from inspector.core.words import plural
@@ -167,7 +166,6 @@ class Exchanges:
         self._reader = ProxyReader()
         self._policy, self._pairs = policy, pairs
         self._window, self._models = window, user_windows()
-        self._measure = estimator(DEFAULT_ESTIMATOR)
         self._pressures: dict[str, Pressures] = {}
         self._drops: dict[str, Drops] = {}
         self._count = 0
@@ -201,13 +199,13 @@ class Exchanges:
 
     def _pressure(self, session: Session, thread: Thread, request: Request) -> dict[str, Any]:
         former = self._pressures.get(thread.id)
-        pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
+        pressures = self._pressures[thread.id] = thread_pressures(thread, None, former)
         window = find_window(session, thread, request.index, self._window, self._models)
-        believed = policy_count(self._policy, self._pairs, session, thread, request.index, pressures, window)
+        believed = policy_count(self._policy, self._pairs, session, thread, request.index, window)
         drops = self._drops[thread.id] = thread_drops(thread, session, self._drops.get(thread.id))
         return {
             "messages": len(request.view),
-            **pressure_document(pressures, request.index, window.tokens, believed),
+            **pressure_document(thread, pressures, request.index, window.tokens, believed),
             "drops": [drop_document(thread, pressures, drop) for drop in drops.found if drop.request == request.index],
         }
 

@@ -14,7 +14,6 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.place import believed_at, own_pairs, settings_for
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import BEGINS_LATE, Session, Thread
-from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.untyped import digits_of
 from inspector.extensions.formats import all_formats
@@ -179,12 +178,11 @@ def policy_count(
     session: Session,
     thread: Thread,
     at: int,
-    pressures: Pressures,
     window: Window,
 ) -> int:
     """Return the policy's own count of request `at` in tokens, with those of `pairs` that are its settings."""
     settings = settings_for(policy, own_pairs(policy, pairs), window, session.client)
-    return believed_at(policy, settings, thread, at, pressures)
+    return believed_at(policy, settings, thread, at)
 
 
 def with_settings(

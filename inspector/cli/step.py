@@ -25,7 +25,6 @@ from inspector.core.policies.verdict import Verdict
 from inspector.core.replay.costs import call_place
 from inspector.core.replay.files import with_recorded_files
 from inspector.core.replay.summary_calls import CallPlace
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.words import plural, priced_words
@@ -120,7 +119,7 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     choice = PolicyChoice(
         chosen_pairs(arguments, by), arguments.remote, arguments.summary, instructions=arguments.instructions
     )
-    pressures = known_pressures(chosen.thread, estimator(DEFAULT_ESTIMATOR))
+    pressures = known_pressures(chosen.thread)
     size = sizer(pressures, chosen.at)
     tree: Steps | None = None
     if arguments.recorded or arguments.before:
@@ -155,12 +154,12 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
 
 def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
     """Return what the recording did before the chosen request. Raises InspectorError."""
-    thread, roku = chosen.thread, estimator(DEFAULT_ESTIMATOR)
+    thread = chosen.thread
     change = recorded_step(thread, thread_drops(thread, chosen.session), chosen.at)
     if change is None:
         place = "the end" if chosen.is_end else f"request {chosen.at}"
         raise InspectorError(f"The recording compacted and dropped nothing before {place}; info lists where it did.")
-    return change, recorded_sizes(change, thread, known_pressures(thread, roku), roku)
+    return change, recorded_sizes(change, thread, known_pressures(thread))
 
 
 def _with_files(
@@ -208,7 +207,7 @@ def _json_file(path: str) -> Any:
 def describe(stepped: StepReport) -> dict[str, Any]:
     """Return the document of cli.md's `step`."""
     by, steps, step = stepped.policy, stepped.steps, stepped.step
-    roku = estimator(DEFAULT_ESTIMATOR)
+    size = stepped.after or stepped.sizer
     start = PolicyContext(steps.origin, step.settings, steps.running, step.moment)
     before, after = start.buffer, step.buffer
     size_before = {"messages": len(before.messages), **_size_document(stepped, start)}
@@ -225,7 +224,7 @@ def describe(stepped: StepReport) -> dict[str, Any]:
         "succeeded": step.succeeded,
         "error": step.error or None,
         "before": size_before,
-        "after": {"messages": [message_document(message, roku) for message in after.messages], **size_after},
+        "after": {"messages": [message_document(message, size) for message in after.messages], **size_after},
         "fates": [picked(row, "id=fate.id fate=fate.name tokens_before tokens_after") for row in rows],
         "events": [{"name": event.name, **event.fields} for event in step.events],
         "needs": [need_document(need) for need in step.asked],

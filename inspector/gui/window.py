@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from inspector.core.heavy import load
 from inspector.core.tokens.estimators import ESTIMATORS
+from inspector.core.tokens.exact import load_tokenizer
 from inspector.core.untyped import digits_of
 from inspector.gui.bars import Notice, StatusStrip, TopBar
 from inspector.gui.bridge import Bridge
@@ -178,6 +179,8 @@ class MainWindow(Guarded, QMainWindow):
             QTimer.singleShot(_REST if waits else 0, self, self._build_next)
         elif isinstance(timeline := self.docks.panel("Timeline"), PlotPanel):
             timeline.load_plot()  # its library is heavy: better now than when a file opens
+            if state.session is None and state.opening is None:
+                self.bridge.run(lambda task: load_tokenizer(), lambda _: None)
 
     def _show_docks(self) -> None:
         self._know_panels()  # something may have been opened very soon

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from inspector.core.findings.composition import weigh_categories
 from inspector.core.session import Session
-from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.exact import is_loaded
 from inspector.core.tokens.pressure import Pressures, count_same_requests, known_pressures
+from inspector.core.tokens.weigher import Weigher, weigher_of
 from inspector.core.tokens.windows import Window
 from inspector.workbench.pressure.gauge import beliefs, is_mostly_believed
 from inspector.workbench.preview_worker import previews
@@ -165,6 +166,8 @@ class AnalysisQueue:
             self._bench.land(replace(change(self._bench.state), pressures=found.pressures, drops=found.drops), found)
             landed()
             self._go_on()
+            if found.pressures is not None and is_rough(found.pressures) and self._running is None:
+                self._weigh_exactly()
 
         def failed(error: BaseException) -> None:
             if running is self._running:
@@ -172,7 +175,18 @@ class AnalysisQueue:
                 self._bench.fell(changed.session.path if changed.session else "", error)
                 self._go_on()
 
-        running.cancel = self._work(lambda: analyse(changed, self._bench.find_window), analysed, failed, first=True)
+        shown = self._bench.state.session
+        is_first = shown is None or changed.session is None or shown.path != changed.session.path
+        quickly = is_first and not is_loaded()
+        find_window = self._bench.find_window
+        running.cancel = self._work(
+            lambda: analyse(changed, find_window, quickly=quickly), analysed, failed, first=True
+        )
+
+    def _weigh_exactly(self) -> None:
+        """Follow a first picture that did not wait for the tokenizer, unless a fuller one comes anyway."""
+        if not self._bench.state.is_being_read:
+            self.run(lambda state: state, lambda: None)
 
     def _go_on(self) -> None:
         if self._waiting is not None and self._running is None:
@@ -194,19 +208,28 @@ def count_requests(session: Session) -> int:
     return sum(len(thread.requests) for thread in session.threads)
 
 
-def analyse(state: State, find_window: FindWindow) -> Analysis:
-    """The pressures of the chosen thread by the chosen estimator, and its drops; nothing while nothing is open.
+def is_rough(pressures: Pressures) -> bool:
+    """Were they weighed before the tokenizer was there?"""
+    return isinstance(pressures.by, Weigher) and pressures.by.is_rough
 
-    O(messages) the first time, O(requests) for another estimator; of a thread that grew, what is new in it, with the
-    window and what the policy believes. Raises UnknownEstimator.
+
+def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> Analysis:
+    """The pressures of the chosen thread, and its drops; nothing while nothing is open.
+
+    O(messages) the first time; of a thread that grew, what is new in it, with the window and what the policy believes.
+
+    Args:
+        state: what is about to be shown.
+        find_window: finds the model's window at a request.
+        quickly: without the tokenizer, which takes 0.3 s to load: the first picture does not wait for it.
     """
     from inspector.core.drops import thread_drops  # not before something is open
 
     thread, former = state.thread, state.pressures
     if thread is None:
         return Analysis(state)
-    measure = estimator(state.estimator)
-    weighed = count_same_requests(former, thread) if former is not None and former.estimator == measure.name else 0
+    measure = weigher_of(thread, is_rough=quickly)
+    weighed = count_same_requests(former, thread) if former is not None and former.by.name == measure.name else 0
     weigh_categories(thread, measure, weighed)
     pressures, drops = known_pressures(thread, measure), thread_drops(thread, state.session, state.drops)
     if not weighed:

@@ -159,7 +159,7 @@ def compared(sides: Sides) -> Diff:
     found = tuple(told[n] for n in order)
     counts = Counter(row.fate.name for row in found)
     delta = sum(row.delta for row in found if row.fate.name != "kept")
-    rest = sides.later.scale.unseen - sides.sizer.scale.unseen if sides.later else 0
+    rest = sides.later.scale.beside - sides.sizer.scale.beside if sides.later else 0
     prompt = _prompt_delta(sides)
     return Diff(
         sides,

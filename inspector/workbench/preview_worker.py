@@ -30,7 +30,6 @@ def _key(state: State) -> tuple[object, ...]:
         replace(choices, answer_by="", model=""),
         state.window.tokens if state.window else None,
         state.user_window,
-        state.estimator,
     )
 
 

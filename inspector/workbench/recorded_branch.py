@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
-from inspector.core.tokens.estimators import estimator
 from inspector.workbench.policy_input import change_of, policy_of, recorded_tree, settings_of
 from inspector.workbench.state import Bench, State
 from inspector.workbench.steps import RecordedBranch
@@ -107,7 +106,7 @@ class BranchWorker:
         if state.place not in self._places[1]:
             return ()
         here = thread.requests[state.place] if state.place < len(thread.requests) else thread
-        return SameObject(here), thread.id, state.at, state.estimator, state.choices.policy
+        return SameObject(here), thread.id, state.at, state.choices.policy
 
 
 def _branch(state: State) -> RecordedBranch | None:
@@ -121,5 +120,5 @@ def _branch(state: State) -> RecordedBranch | None:
         settings = settings_of(state)
     except InspectorError:  # impossible ones are for those to hear who take a step
         settings = by.settings()
-    sizes = recorded_sizes(change, thread, pressures, estimator(state.estimator))
+    sizes = recorded_sizes(change, thread, pressures)
     return RecordedBranch(recorded_tree(thread, state.at, by, settings, change), sizes)

@@ -12,6 +12,7 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.place import PolicyChoice
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.believing import OwnCounts
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
@@ -92,6 +93,8 @@ class PolicyBelief:
     """One a request; empty where it would take too long to work out."""
     end: int | None = None
     """Of the buffer after the last record."""
+    counts: OwnCounts | None = None
+    """By the picked estimator, of every request."""
     late: dict[object, str] = field(default_factory=dict, compare=False)
     """How late a line is, in words: the same wherever we stand, so not looked for at every step along a session."""
 
@@ -148,7 +151,7 @@ class State:
     """The window the user chose, in tokens."""
     estimator: str = DEFAULT_ESTIMATOR
     pressures: Pressures | None = None
-    """Of the chosen thread, by the chosen estimator."""
+    """Of the chosen thread."""
     believed: PolicyBelief | None = None
     """By the chosen policy; None, or of other settings, until it is worked out."""
     drops: "Drops | None" = None

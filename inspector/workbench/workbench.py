@@ -396,8 +396,8 @@ class Workbench:
         self._stand(self._state)
 
     def set_estimator(self, name: str) -> None:
-        """Estimate by another estimator (a name of `tokens.estimators.ESTIMATORS`)."""
-        self._settle(lambda state: replace(state, estimator=name))
+        """Show as *estimated* what another estimator counts (a name of `tokens.estimators.ESTIMATORS`)."""
+        self.show(replace(self._state, estimator=name))
 
     def _settle(self, change: Change, landed: Callable[[], None] = _nothing) -> None:
         """Analyse what the changed state needs (may take long), show it, then call `landed`. The newest call wins."""

@@ -17,7 +17,6 @@ from inspector.core.findings.breakdown import ToolCalls
 from inspector.core.findings.repeats import repeats
 from inspector.core.message import Message, ToolResult
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from tests.bench.run import Row
@@ -56,7 +55,7 @@ def _command(name: str, path: Path) -> float:
 
 def _repeats() -> list[Row]:
     messages = _messages()
-    size = sizer(known_pressures(Thread("main"), estimator("roku")), None)
+    size = sizer(known_pressures(Thread("main")), None)
     calls = ToolCalls("", {}, {}, {})
     texts = [result.content for message in messages if (result := message.result)]
     buffer = Buffer(tuple(messages))

@@ -17,7 +17,6 @@ import pytest
 from inspector.cli import main as cli
 from inspector.core.jsontext import loads
 from inspector.core.session import Session
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import SimulatedServerState
@@ -82,7 +81,7 @@ def test_json(capsys: Capture, folder: Path) -> None:
     assert [one["reported"] for one in turns] == [one.usage.prompt if one.usage else None for one in recorded]
     assert all(abs(one["ratio"] - one["reported"] / 50_000) < 1e-5 for one in turns)
     assert all((one["tokens"], one["kind"]) == (one["reported"], "reported") for one in turns)
-    shown = known_pressures(journal(folder).main, estimator("roku"))
+    shown = known_pressures(journal(folder).main)
     before = [one.predicted.tokens if one.predicted else None for one in shown]
     assert [one["predicted"] for one in turns] == before, "while it runs and in its journal: one measure"
     assert before[0] is None

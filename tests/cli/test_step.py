@@ -43,8 +43,8 @@ def test_every_field_of_the_contract(payload: Path, capsys: pytest.CaptureFixtur
     found = step(capsys, payload, "--window", 1000)
     assert set(FIELDS) <= set(found)
     before = {"messages": 10, "tokens": 1040, "calibrated": 1040}
-    assert found["before"] == before | {"predicted": 1040, "kind": "estimated", "band": None, "unseen": 0}
-    assert found["after"]["predicted"] == 709
+    assert found["before"] == before | {"predicted": 540, "kind": "counted", "band": None, "unseen": 0}
+    assert found["after"]["predicted"] == 392
     assert found["fired"] == ["L1"]
     assert found["after"]["tokens"] == 709
     assert [verdict["tier"] for verdict in found["verdicts"]] == ["L0", "L1", "L2", "L3a", "L3b", "L4"]
@@ -102,7 +102,7 @@ def test_samples_feed_the_calibration(payload: Path, tmp_path: Path, capsys: pyt
     found = step(capsys, payload, "--samples", samples, "--tier", "L0")
     assert found["state"]["scale"] == pytest.approx(1.1666667)
     assert (found["before"]["tokens"], found["before"]["calibrated"]) == (1040, 1213)
-    assert found["before"]["predicted"] == 1040, "samples of somebody else say nothing about this buffer"
+    assert found["before"]["predicted"] == 540, "samples of somebody else say nothing about this buffer"
 
 
 def test_summary_and_modes(payload: Path, capsys: pytest.CaptureFixture[str]) -> None:

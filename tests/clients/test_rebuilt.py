@@ -12,7 +12,6 @@ import pytest
 from inspector.core.drops import drop_sizes, session_drops
 from inspector.core.message import Message
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.transcripts.files import open_transcript
 from tests.clients.actor import Actor
@@ -73,7 +72,7 @@ def test_what_a_cut_dropped(plays: Plays, actor: Actor, wire: str, scenario: Sce
         assert set(came - went) <= set(of_messages(gone)), "what is missing is told"
         assert gone
         assert all(_is_missing(message, came - went) for message in gone), "what is told is missing"
-        before, after = drop_sizes(thread, thread_pressures(thread, estimator("roku")), drop).tokens
+        before, after = drop_sizes(thread, thread_pressures(thread), drop).tokens
         assert before is not None
         assert request.usage is not None
         assert after == request.usage.prompt < before

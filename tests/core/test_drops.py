@@ -14,7 +14,6 @@ from inspector.core.changes import change, compare, is_placeholder
 from inspector.core.drops import Drop, drop_sizes, session_drops, thread_drops
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript
@@ -170,7 +169,7 @@ def _predicted_end(found: Thread) -> int | None:
     """What the second request would have come to by the report of the first."""
     first, second = found.requests
     shorter = replace(found, requests=(first,), end=second.view, prompt=first.prompt, compactions=())
-    return thread_pressures(shorter, estimator("roku")).end.tokens
+    return thread_pressures(shorter).end.tokens
 
 
 @pytest.mark.parametrize(
@@ -186,7 +185,7 @@ def test_the_counts_fall_while_the_messages_grow(kind: str, loss: bool, more: di
     fallen = thread(BASE, LONGER, tokens=(90_000, 50_000), **more)
     drop = only(fallen)
     assert (drop.kind, drop.loss) == (kind, loss)
-    before, after = drop_sizes(fallen, thread_pressures(fallen, estimator("roku")), drop).tokens
+    before, after = drop_sizes(fallen, thread_pressures(fallen), drop).tokens
     assert (before, after) == (_predicted_end(fallen), 50_000)
     assert not drop.lost
     assert not thread_drops(thread(BASE, LONGER, tokens=(90_000, 89_000), **more)).found
@@ -202,7 +201,7 @@ def test_a_subagent_is_no_loss() -> None:
     child = thread((user("t", "look"),), tokens=(2_000,), id="a1", parent="main", parent_call="c9")
     (drop,) = session_drops(Session("x", (main, child)))
     assert (drop.thread, drop.kind, drop.loss, drop.marker) == ("a1", "sub-agent", False, "call c9")
-    assert drop_sizes(child, thread_pressures(child, estimator("roku")), drop).tokens == (91_000, 2_000)
+    assert drop_sizes(child, thread_pressures(child), drop).tokens == (91_000, 2_000)
 
 
 def test_looking_further_is_the_same_as_looking_anew() -> None:

@@ -123,16 +123,16 @@ def test_what_stays_under_a_new_id_was_kept_and_a_new_summary_is_not_the_old_one
 
 def test_sizes_are_the_files_own_where_it_has_them_else_predicted() -> None:
     found = compacted(before=4, after=3)
-    pressures = thread_pressures(found, ROKU)
+    pressures = thread_pressures(found)
     (step,) = steps(found)
-    sizes = recorded_sizes(step, found, pressures, ROKU)
+    sizes = recorded_sizes(step, found, pressures)
     assert sizes.before.pressure.kind == "predicted"
     assert sizes.tokens[1] == found.requests[4].usage.prompt if found.requests[4].usage else 0
     assert sizes.before.tokens(step.before) == sizes.tokens[0]
     made = Compaction(4, "auto", tokens_before=1_900, summary=found.compactions[0].summary)
     told = Thread("main", "", "m", found.requests, found.messages, found.end, compactions=(made,))
     (step,) = steps(told)
-    sizes = recorded_sizes(step, told, thread_pressures(told, ROKU), ROKU)
+    sizes = recorded_sizes(step, told, thread_pressures(told))
     assert (sizes.tokens[0], sizes.before.pressure.kind) == (1_900, "reported")
     assert sizes.before.tokens(step.before) == 1_900
 
@@ -164,12 +164,12 @@ def test_on_every_real_transcript_kept_changed_and_gone_are_the_messages_before(
         except InspectorError:
             continue
         for one in session.threads:
-            drops, pressures = thread_drops(one, session), thread_pressures(one, ROKU)
+            drops, pressures = thread_drops(one, session), thread_pressures(one)
             listed = all_steps(one, drops)
             assert [step.request for step in listed] == list(places(one, drops))
             for step in listed:
                 check_adds_up(step)
-                sizes = recorded_sizes(step, one, pressures, ROKU)
+                sizes = recorded_sizes(step, one, pressures)
                 assert sizes.tokens == tuple(size or 0 for size in change_sizes(one, pressures, step.request).tokens)
                 check_counts(drops, step)
                 assert sizes.before.tokens(step.before) == sizes.tokens[0]

@@ -67,7 +67,7 @@ def test_a_call_that_reports_nothing_is_worked_out() -> None:
     assert row.spent.cache_read == 5_000
     assert row.spent.prompt == row.tokens > 5_000
     silent = replace(whole, requests=[replace(one, usage=None) for one in whole.requests])
-    assert {one.kind for one in recorded(Ground(silent, None)).rows} == {"estimated"}
+    assert {one.kind for one in recorded(Ground(silent, None)).rows} == {"counted"}
     assert recorded(Ground(silent, None)).spent.cache_read > 0
 
 

@@ -124,7 +124,7 @@ def asked(reply: Answer | ProviderFailure, need: Any = None) -> AnsweredNeed:
 @pytest.mark.parametrize(
     ("one", "spent"),
     [
-        (asked(Answer("s" * 200)), (124, 50, 1)),
+        (asked(Answer("s" * 200)), (224, 50, 1)),
         (asked(Answer("s", usage=Usage(5, 6, 7, 8))), (18, 8, 1)),
         (asked(Answer(messages=(assistant("s" * 80),)), RemoteCompact("i" * 40, (user("m" * 40),))), (24, 24, 1)),
         (asked(ProviderFailure("no")), (0, 0, 0)),
@@ -142,7 +142,7 @@ def test_a_summary_has_the_price_of_its_model() -> None:
     cheap = Meter(Sizes(Thread("main")), MODEL, "claude-haiku-4-5").request(
         Buffer(()), 0, 0, [asked(Answer("s" * 200))]
     )
-    assert plain.cost_usd == cost(MODEL, Usage(input=124, output=50))
+    assert plain.cost_usd == cost(MODEL, Usage(input=224, output=50))
     assert cheap.cost_usd
     assert cheap.cost_usd < (plain.cost_usd or 0)
     unknown = Meter(Sizes(Thread("main")), MODEL, "no-such-model").request(Buffer(()), 0, 0, [asked(Answer("s"))])

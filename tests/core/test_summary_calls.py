@@ -19,7 +19,6 @@ from inspector.core.replay.summary_calls import (
     summary_calls,
 )
 from inspector.core.session import Compaction, Request, SideCall, Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.prices import cost
 from inspector.core.tokens.sizing import Sizer, sizer
@@ -41,7 +40,7 @@ def measured() -> Sizer:
     """Of a thread whose first request was reported with 9,000 tokens: some of them are in no file."""
     view = Stretch(own=MESSAGES).view()
     thread = Thread("main", model=MODEL, requests=[Request(0, view, PROMPT, Usage(9_000))], end=view, prompt=PROMPT)
-    return sizer(thread_pressures(thread, estimator("roku")), 0)
+    return sizer(thread_pressures(thread), 0)
 
 
 SIZE = measured()

@@ -60,7 +60,7 @@ def show_place(figures: Figures, bench: Workbench, curves: Series, at: int | Non
     if at is not None:
         figures.add("follow", dict(_of_follow(bench, at)))
     seen = sum(tokens for _, tokens in gauge.parts)
-    if gauge.pressure.tokens is not None and gauge.pressure.estimated:
+    if gauge.pressure.tokens is not None and gauge.pressure.counted:
         figures.add("gauge, its parts together", {("size", at): seen + gauge.unseen})
 
 

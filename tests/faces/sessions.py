@@ -19,7 +19,6 @@ from inspector.core.policies.place import settings_for
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.report import ReplayReport, recorded, report
 from inspector.core.session import Session, compaction_count
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.windows import find_window
 from inspector.core.words import dollars
 from inspector.gui.bars import session_counts
@@ -202,7 +201,7 @@ def show_answers(figures: Figures, session: Session, curves: Series) -> None:
     def window_at(at: int | None) -> int | None:
         return find_window(session, session.main, at).tokens
 
-    filled, _, cost = short_answers(session, session.main, estimator(DEFAULT_ESTIMATOR), window_at)
+    filled, _, cost = short_answers(session, session.main, window_at)
     if filled.request is not None and filled.strong:
         figures.add("cards", {("size", filled.request): _tokens_of(filled), ("fullest request",): _tokens_of(filled)})
         figures.add("timeline", {("fullest request",): max(height or 0 for height in curves.heights)})

@@ -356,7 +356,7 @@ def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) ->
     now = reading(state)
     assert now is not None
     parts = dict(now.parts)
-    assert gauge._kind.text() == "estimated"
+    assert gauge._kind.text() == "counted"
     assert parts["system"] > 700
     assert parts["tools"] > 2_000
     assert sum(parts.values()) == number(gauge) == legend(gauge)

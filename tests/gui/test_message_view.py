@@ -100,7 +100,7 @@ def test_the_header_says_who_where_when_and_how_many(show: Show) -> None:
     shown = "\n".join(label.accessibleName() or label.text() for label in view.header.findChildren(QLabel))
     assert "user" in shown
     assert "line 7 · 2026-01-03 10:11:12 · m1" in shown
-    assert "104 tokens, estimated (Roku)" in shown
+    assert "54 tokens of the prompt · estimated 104 by Roku" in shown
 
 
 def test_a_message_weighs_what_the_gauge_says(desk: Desk, qtbot: QtBot) -> None:
@@ -115,13 +115,13 @@ def test_a_message_weighs_what_the_gauge_says(desk: Desk, qtbot: QtBot) -> None:
     desk.workbench.select("m3")
     view.show_state(desk.workbench.state)
     shown = "\n".join(label.accessibleName() or label.text() for label in view.header.findChildren(QLabel))
-    assert "2,000 tokens of the prompt · estimate 1,004 (Roku)" in shown
+    assert "2,000 tokens of the prompt · estimated 1,004 by Roku" in shown
 
 
 def test_counting_with_a_tokenizer_is_asked_for(show: Show, qtbot: QtBot) -> None:
     view = show(Text("one two three"))
     click(view.header.counter)
-    qtbot.waitUntil(lambda: " tokens, estimated (Roku) · tiktoken " in view.header._tokens.whole)
+    qtbot.waitUntil(lambda: " by Roku · tiktoken " in view.header._tokens.whole)
     assert not view.header.counter.isVisible()
 
 

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QApplication, QTabBar, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.core.findings.answers import short_answers
-from inspector.core.tokens.estimators import estimator
 from inspector.gui import window as window_module
 from inspector.gui.desk import Desk
 from inspector.gui.panels.glance.panel import CARDS, NO_SESSION, READING, GlancePanel
@@ -191,9 +190,7 @@ def test_cards_of_sample_show_the_answers_and_lead_to_their_requests(opened: Mai
     assert isinstance(glance, GlancePanel)
     assert state.session is not None
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
-    answers = short_answers(
-        state.session, state.session.main, estimator("roku"), lambda at: bench.find_window(state, at).tokens
-    )
+    answers = short_answers(state.session, state.session.main, lambda at: bench.find_window(state, at).tokens)
     assert [card.words for card in glance.cards.values()] == [answer.text for answer in answers]
     assert [card.link.text() for card in glance.cards.values()] == [
         "Go to request 78 ›", "Show what was lost ›", "Show cost ›",

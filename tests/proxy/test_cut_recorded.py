@@ -10,7 +10,6 @@ from inspector.core.buffer import Buffer
 from inspector.core.drops import drop_sizes, session_drops
 from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.tokens.change_sizes import compaction_sizes, promise_words
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.windows import find_window
 from inspector.proxy.holds.hold import HoldInfo, Rule
@@ -78,7 +77,7 @@ def test_cut_in_the_recording_is_between_what_was_held_and_what_was_promised(
         reader.feed(number, line)
     session = reader.session()
     (thread,) = session.threads
-    pressures = thread_pressures(thread, estimator("roku"))
+    pressures = thread_pressures(thread)
     assert [one.before_request for one in thread.compactions] == list(CUT_AT)
     for compaction, drop in zip(thread.compactions, session_drops(session), strict=True):
         at = compaction.before_request

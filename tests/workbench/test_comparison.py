@@ -9,13 +9,12 @@ from inspector.core.buffer import Buffer, Stretch
 from inspector.core.message import Message, Text
 from inspector.core.outcome import FateName, Outcome
 from inspector.core.session import Request, Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.usage import Usage
 from inspector.workbench.diff import AROUND, FATES, Diff, Sides, changes, compared, rival, shown
 
-SIZER = sizer(thread_pressures(Thread("main"), estimator("roku")), None)
+SIZER = sizer(thread_pressures(Thread("main")), None)
 GONE = {"k": None, "d": "dropped", "s": "summarised"}
 
 
@@ -110,7 +109,7 @@ def test_the_rows_add_up_to_what_the_next_prompt_would_be_smaller_by(pattern: st
     told = comparison(pattern).sides
     stretch = Stretch(own=told.before.messages)
     recorded = Thread("main", requests=[Request(0, stretch.view(), usage=Usage(input=reported))], end=stretch.view())
-    size = sizer(thread_pressures(recorded, estimator("roku")), 0)
+    size = sizer(thread_pressures(recorded), 0)
     found = compared(replace(told, sizer=size))
     assert found.delta == size.tokens(told.after) - size.tokens(told.before) <= 0
     assert size.tokens(told.before) == (reported if pattern else size.scale.unseen)

@@ -5,7 +5,6 @@ import pytest
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Request, Thread
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.usage import Usage
 from inspector.workbench.pressure.gauge import lateness
@@ -30,5 +29,5 @@ def test_a_line_that_the_reports_cross_when_the_own_count_differs_is_explained(
     believed: tuple[int, ...], compactions: tuple[int, ...], sentence: str
 ) -> None:
     requests = [Request(n, EMPTY_VIEW, usage=Usage(input=tokens)) for n, tokens in enumerate(REPORTED)]
-    pressures = thread_pressures(Thread("main", requests=requests), estimator(DEFAULT_ESTIMATOR))
+    pressures = thread_pressures(Thread("main", requests=requests))
     assert lateness(LINE, pressures, believed, compactions).sentence == sentence

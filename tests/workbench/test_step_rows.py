@@ -4,7 +4,6 @@ from inspector.core.answering import offline
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.workbench.step_rows import branches, step_rows
@@ -12,7 +11,7 @@ from inspector.workbench.stepper import begin, complete
 from inspector.workbench.steps import ORIGIN, Steps
 from tests.core.policies.build import build
 
-SIZER = sizer(thread_pressures(Thread("main"), estimator("roku")), None)
+SIZER = sizer(thread_pressures(Thread("main")), None)
 SETTINGS = POLICY.settings((), 3000)
 
 

@@ -255,12 +255,26 @@ def test_walking_while_it_weighs() -> None:
     assert bench.state.session is None
     later.finish(0)
     later.finish(1)
-    bench.set_estimator("chars4")
+    bench.choose_thread("agent-1")
     bench.move(3)
     later.finish(2)
-    assert (bench.state.estimator, bench.state.at) == ("chars4", 3)
+    assert (bench.state.thread_id, bench.state.at) == ("agent-1", at(bench))
     assert bench.state.pressures is not None
-    assert bench.state.pressures.estimator == "chars4"
+
+
+def test_estimator_when_picked_leaves_every_shown_size_as_it_is(bench: Workbench) -> None:
+    before = bench.state.pressures
+    sizes, counts = [one.tokens for one in before or ()], bench.state.believed
+    bench.set_estimator("chars4")
+    assert bench.state.pressures is before
+    assert [one.tokens for one in before or ()] == sizes
+    assert counts is not None
+    assert counts.counts is not None
+    now = bench.state.believed
+    assert now is not None
+    assert now.counts is not None
+    assert now.counts.by.name == "chars4"
+    assert now.tokens == counts.tokens, "what the policy believes is by its own rule"
 
 
 def test_the_window_is_looked_for_once() -> None:
@@ -303,12 +317,12 @@ def test_only_the_newest_wish_counts() -> None:
     bench.open(session())
     later.finish(0)
     later.finish(1)
-    bench.set_estimator("chars4")
-    bench.set_estimator("pi")
+    bench.choose_thread("agent-1")
+    bench.choose_thread("main")
     later.finish(3)
     later.finish(2)
-    assert bench.state.estimator == "pi"
-    bench.set_estimator("roku")
+    assert bench.state.thread_id == "main"
+    bench.choose_thread("agent-1")
     bench.close()
     later.finish(4)
     assert bench.state.session is None
@@ -331,7 +345,7 @@ def test_growth_when_an_analysis_is_running_waits_for_it_and_only_the_newest_fol
     assert (shown_requests(bench), bench.state.behind) == (12, 0)
 
 
-def test_growth_when_another_estimator_is_chosen_meanwhile_is_shown_after_it() -> None:
+def test_growth_when_another_estimator_is_chosen_meanwhile_is_shown() -> None:
     later = Later()
     bench = Workbench(later)
     bench.open(session(6))
@@ -339,11 +353,8 @@ def test_growth_when_another_estimator_is_chosen_meanwhile_is_shown_after_it() -
     later.finish(1)
     bench.open(session(7))
     bench.set_estimator("chars4")
-    later.finish(2)
-    assert shown_requests(bench) == 6, "its analysis was cancelled"
-    later.finish(3)
     assert (shown_requests(bench), bench.state.estimator) == (6, "chars4")
-    later.finish(4)
+    later.finish(2)
     assert (shown_requests(bench), bench.state.estimator) == (7, "chars4")
 
 

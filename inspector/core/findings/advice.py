@@ -21,7 +21,6 @@ from inspector.core.findings.spending import SessionCost, ThreadCost
 from inspector.core.findings.triggers import BY_HAND, client_trigger, trigger_by_rules
 from inspector.core.policies.catalogue import harness_of
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import billed, named_models, sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
@@ -100,9 +99,7 @@ class _FullestRequest:
         return harness_of(self.session)
 
 
-def session_advice(
-    session: Session, thread: Thread, by: Estimator, cost: SessionCost, window: int | None
-) -> tuple[Advice, ...]:
+def session_advice(session: Session, thread: Thread, cost: SessionCost, window: int | None) -> tuple[Advice, ...]:
     """Return at most `MOST_ADVICE` pieces of advice, the most valuable first. O(text of the fullest request).
 
     Args:
@@ -111,7 +108,7 @@ def session_advice(
         window: tokens of the model's window; None if unknown.
     """
     pieces = [*_advise_on_cache(session, cost), *_advise_on_payment(session, cost)]
-    pressures = known_pressures(thread, by)
+    pressures = known_pressures(thread)
     at = fullest_request(pressures)
     if at is not None:
         place = _FullestRequest(session, thread, pressures, at, window)

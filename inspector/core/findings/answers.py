@@ -23,7 +23,6 @@ from inspector.core.message import Opaque
 from inspector.core.replay.economics import Economics
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.words import dollars, per_cent, plural, times
@@ -51,9 +50,10 @@ _NOUNS = {
     "user": "user messages",
     "assistant": "assistant messages",
     "opaque": "content that only the provider can read",
+    "difference": "the difference to the provider's count",
 }
 """Names of categories in a sentence, where they differ from those of the legend."""
-_SINGULAR = frozenset({"system", "thinking", "opaque", "unseen"})
+_SINGULAR = frozenset({"system", "thinking", "opaque", "unseen", "difference"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +93,13 @@ def fullest_request(pressures: Pressures) -> int | None:
     return len(sizes) - 1 - sizes[::-1].index(largest) if sizes else None
 
 
-def filled_answer(
-    session: Session, thread: Thread, by: Estimator, window_at: Callable[[int | None], int | None]
-) -> ShortAnswer:
+def filled_answer(session: Session, thread: Thread, window_at: Callable[[int | None], int | None]) -> ShortAnswer:
     """Describe the fullest request of a thread and what filled it. O(text of that request).
 
     Args:
         window_at: the window in tokens at a request (None: after the last record), None where it is unknown.
     """
-    pressures = known_pressures(thread, by)
+    pressures = known_pressures(thread)
     at = fullest_request(pressures)
     place = len(thread.requests) if at is None else at
     size, buffer = sizer(pressures, place), thread.place(place).buffer()
@@ -120,7 +118,7 @@ def filled_answer(
 def _fullest_words(thread: Thread, at: int | None, pressure: Pressure, window: int | None) -> tuple[str, str]:
     """Return the headline, and its words that matter most."""
     tokens = pressure.tokens or 0
-    exact = pressure.kind in ("reported", "counted")
+    exact = pressure.kind == "reported"
     strong = f"{'' if exact else 'about '}{plural(tokens, 'token')}"
     if window:
         strong += f" ({_window_share(tokens / window)})"
@@ -143,7 +141,8 @@ def _filling_words(parts: Breakdown, duplicates: Sequence[Repeat], not_recorded:
     tree = parts.tree
     if not tree.children:
         return ()
-    first, *others = sorted(tree.children, key=lambda child: -child.tokens)
+    content = [child for child in tree.children if child.name != "difference"] or list(tree.children)
+    first, *others = sorted(content, key=lambda child: -child.tokens)
     sentence = _category_words(first, tree, not_recorded, verb=True)
     if others and others[0].tokens >= _LEAST * tree.tokens:
         sentence += f" and {_category_words(others[0], tree, not_recorded, verb=first.name == 'unseen')}"
@@ -412,8 +411,8 @@ def _short(text: str) -> str:
 
 
 def short_answers(
-    session: Session, thread: Thread, by: Estimator, window_at: Callable[[int | None], int | None]
+    session: Session, thread: Thread, window_at: Callable[[int | None], int | None]
 ) -> tuple[ShortAnswer, ...]:
     """Return the three answers about a thread; the cost is that of the whole session. O(text)."""
-    filled = filled_answer(session, thread, by, window_at)
+    filled = filled_answer(session, thread, window_at)
     return filled, lost_answer(session, thread), cost_answer(session, thread)

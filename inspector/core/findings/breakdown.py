@@ -154,7 +154,7 @@ def breakdown(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls)
     total = pressure.tokens or 0
     children = [weighed.root.child(name, "category").node(tokens) for name, tokens in parts.items()]
     children.sort(key=lambda child: -child.tokens)
-    if (unseen := total - sum(parts.values())) > 0:
+    if unseen := total - sum(parts.values()):
         children.append(BreakdownNode("unseen", "category", unseen))
     tree = BreakdownNode("buffer", "buffer", total, tuple(range(len(buffer.messages))), tuple(children))
     return Breakdown(tree, tuple(_tools(tree, calls)))

@@ -13,7 +13,7 @@ wrote (a system prompt, a marked message, a text that begins or is wrapped as cl
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from inspector.core.buffer import Prompt, Stretch, View
@@ -22,10 +22,10 @@ from inspector.core.heavy import checkpoint
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.estimator import Estimator
-from inspector.core.tokens.estimators import estimator as estimator_named
-from inspector.core.tokens.estimators import prompt_tokens, weight
+from inspector.core.tokens.estimators import prompt_tokens, weigh_newest, weight
 from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.sizing import Sizer, rounded
+from inspector.core.tokens.weigher import Weigher
 
 ClientCategory: TypeAlias = Literal["system", "memory files", "skills", "reminders", "user"]
 
@@ -149,7 +149,9 @@ Category: TypeAlias = Literal[
     "summaries",
     "images",
     "opaque",
+    "difference",
 ]
+"""The last is no content: by how much the provider's count differs from what is recorded, where that is everything."""
 LARGEST_PROMPT = 60_000
 """Tokens of system prompt and tool definitions that a client hardly ever exceeds: beyond it something else is missing,
 too."""
@@ -225,19 +227,28 @@ def split(estimator: Estimator, message: Message, found: Sequence[Segment]) -> M
 
 def weigh_parts(estimator: Estimator, message: Message, parts: Iterable[Part]) -> int:
     """Weight of some parts of a message, its framing left out."""
+    if isinstance(estimator, Weigher):
+        known = dict(zip(map(id, message.parts), estimator.part_weights(message), strict=False))
+        alone = list(parts)
+        new = [part for part in alone if id(part) not in known]
+        return sum(known.get(id(part), 0) for part in alone) + sum(estimator.weigh_parts(new) if new else ())
     frame = weight(estimator, replace(message, parts=()))
     return weight(estimator, replace(message, parts=tuple(parts))) - frame
 
 
+_PROMPTS_KEPT = 32
+_SYSTEM_PIECES: dict[tuple[str, str], tuple[tuple[Category, str, int], ...]] = {}
+
+
 def system_pieces(estimator: Estimator, system: str) -> tuple[tuple[Category, str, int], ...]:
     """(category, label, tokens by itself) of the pieces of a system prompt. The last few are remembered."""
-    return _system_pieces(estimator.name, system)
-
-
-@lru_cache(maxsize=32)
-def _system_pieces(by: str, system: str) -> tuple[tuple[Category, str, int], ...]:
-    said = pieces(system, by_client=True, system=True)
-    return tuple((one.category, one.label, estimator_named(by).text(one.text)) for one in said)
+    key = estimator.name, system
+    if key not in _SYSTEM_PIECES:
+        said = pieces(system, by_client=True, system=True)
+        _SYSTEM_PIECES[key] = tuple((one.category, one.label, estimator.text(one.text)) for one in said)
+        while len(_SYSTEM_PIECES) > _PROMPTS_KEPT:
+            _SYSTEM_PIECES.pop(next(iter(_SYSTEM_PIECES)))
+    return _SYSTEM_PIECES[key]
 
 
 def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> None:
@@ -245,6 +256,7 @@ def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> No
 
     `start`: the first request that was not weighed before.
     """
+    weigh_newest(estimator, thread.messages)
     key, packed = _key(estimator), partial(_packed, estimator)
     requests = thread.requests
     for at in range(start, len(requests)):
@@ -309,23 +321,17 @@ def not_recorded_words(thread: Thread, at: int | None, tokens: int) -> str:
     return ", ".join(name for name, is_likely in likely if is_likely) or "text that the client or the provider adds"
 
 
-def provider_tokens(size: Sizer, category: Category, counted: int) -> float:
-    """Of what was counted in a category: with what the provider makes of tools, where the transcript holds them all."""
-    return size.scale.slope * counted + (size.scale.around if category == "tools" and counted else 0)
-
-
 def sized(
     size: Sizer, pressure: Pressure, view: View | Iterable[Message], prompt: Prompt
 ) -> tuple[tuple[Category, int], ...]:
-    """What is seen of a buffer with that pressure, by category, lowest first: in proportion to what the estimator
-    counts, and together with the unseen part exactly what the pressure says."""
+    """What is seen of a buffer with that pressure, by category, lowest first: what is recorded at its weight, then the
+    difference to the provider's count. Together with the unseen part exactly what the pressure says."""
     counted = composition(size.estimator, view if isinstance(view, View) else Stretch(own=tuple(view)).view(), prompt)
     if pressure.tokens is None or not counted:
         return ()
-    shares = [provider_tokens(size, category, one) for category, one in counted.items()]
-    whole = sum(shares)
-    if not whole:  # a slope of 0: all that was reported is what the transcript does not hold
-        return ()
-    seen = pressure.tokens - size.scale.unseen
-    tokens = rounded([seen * one / whole for one in shares], seen)
-    return tuple((category, found) for category, found in zip(counted, tokens, strict=True) if found)
+    recorded = pressure.tokens - size.scale.beside
+    tokens = rounded([size.scale.slope * one for one in counted.values()], recorded)
+    found = [(category, one) for category, one in zip(counted, tokens, strict=True) if one]
+    if size.scale.difference:
+        found.append(("difference", size.scale.difference))
+    return tuple(found)

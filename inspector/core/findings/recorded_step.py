@@ -18,9 +18,8 @@ from inspector.core.replay.economics import Economics
 from inspector.core.replay.report import recorded as recorded_report
 from inspector.core.session import SideCall, Thread, first_place
 from inspector.core.tokens.change_sizes import BufferSize, change_sizes
-from inspector.core.tokens.estimators import Estimator
 from inspector.core.tokens.prediction import Prediction, scale
-from inspector.core.tokens.pressure import PressureKind, Pressures, thread_pressures
+from inspector.core.tokens.pressure import PressureKind, Pressures, holds_all, thread_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
 
 
@@ -107,7 +106,7 @@ class RecordedSizes:
         return self.before.pressure.tokens or 0, self.after.pressure.tokens or 0
 
 
-def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures, estimator: Estimator) -> RecordedSizes:
+def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures) -> RecordedSizes:
     """Return what measures both buffers: the sizes are those of `change_sizes`.
 
     O(requests); weights are cached on the messages.
@@ -115,25 +114,23 @@ def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures, est
     Args:
         step: A change of the thread's buffer.
         thread: The whole thread.
-        pressures: Those of the whole thread, by `estimator`.
-        estimator: What weighs messages.
+        pressures: Those of the whole thread.
     """
-    before = sizer(thread_pressures(step.thread, estimator, pressures), None)
+    before = sizer(thread_pressures(step.thread, pressures.by, pressures), None)
     known = change_sizes(thread, pressures, step.request).before
     if known.tokens is not None and known.tokens != before.pressure.tokens:
-        before = _resized(before, known)
+        before = _resized(before, known, is_whole=holds_all(step.thread.place(None)))
     return RecordedSizes(before, sizer(pressures, step.request))
 
 
-def _resized(size: Sizer, known: BufferSize) -> Sizer:
+def _resized(size: Sizer, known: BufferSize, *, is_whole: bool) -> Sizer:
     """The same measure where the buffer is known to have another size: recorded, or predicted when it was held."""
     tokens, scaled = known.tokens or 0, size.scale
     predicted = Prediction(tokens, *known.band) if known.band is not None else None
     reported = None if predicted is not None else tokens
     kind: PressureKind = "reported" if predicted is None else "predicted"
     pressure = replace(size.pressure, tokens=tokens, kind=kind, reported=reported, predicted=predicted)
-    counted = size.pressure.estimated
-    fitted = scale(tokens, counted, scaled.unseen, scaled.slope, scaled.spread, scaled.around)
+    fitted = scale(tokens, size.pressure.counted, scaled.slope, scaled.spread, is_whole=is_whole)
     return Sizer(size.estimator, pressure, fitted)
 
 

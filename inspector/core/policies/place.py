@@ -16,8 +16,8 @@ from inspector.core.policies.instructions import acting
 from inspector.core.policies.settings import SettingPairs, has_setting, window_pairs
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.session import Filed, PolicyState, Request, Thread
+from inspector.core.tokens.believing import known_counts
 from inspector.core.tokens.calibration import MAX_SAMPLES
-from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.windows import Window
 from inspector.core.usage import cache_ttl
 
@@ -177,7 +177,7 @@ def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
     buffer = thread.place(at).buffer()
     if policy.prompt_estimator is None or recorded_state(policy, thread, at) is not None:
         return buffer
-    unseen = known_pressures(thread, policy.prompt_estimator).belief(at).unseen
+    unseen = known_counts(thread, policy.prompt_estimator).at(at).belief.unseen
     return Buffer(buffer.messages, replace(buffer.prompt, unseen=unseen)) if unseen else buffer
 
 
@@ -207,7 +207,7 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
         return policy.load(settings, dict(recorded.data))
     running = policy.fresh(settings)
     if policy.prompt_estimator is not None:
-        samples = known_pressures(thread, policy.prompt_estimator).belief(at).samples
+        samples = known_counts(thread, policy.prompt_estimator).at(at).belief.samples
         return policy.calibrated(running, settings, samples)
     if policy.learn(running, settings, 100, 200) is running:
         return running
@@ -237,23 +237,16 @@ def _summaries_until(thread: Thread, at: int) -> list[int]:
     return [place for place in summaries if place <= at]
 
 
-def believed_at(
-    policy: Policy[Any, Any], settings: Any, thread: Thread, at: int, pressures: Pressures | None = None
-) -> int:
+def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> int:
     """Return the policy's own count before request `at`, in tokens, which decides which tier fires.
 
     O(1) for a harness that calibrates an estimator, O(messages) for the others.
-
-    Args:
-        pressures: of the thread, by any estimator; None if the caller has none.
     """
     recorded = recorded_state(policy, thread, at)
     if policy.prompt_estimator is not None and recorded is not None and recorded.believed is not None:
         return recorded.believed
     if policy.prompt_estimator is not None and recorded is None:
-        if pressures is None or pressures.estimator != policy.prompt_estimator.name:
-            pressures = known_pressures(thread, policy.prompt_estimator)
-        return pressures.at(at).calibrated
+        return known_counts(thread, policy.prompt_estimator).at(at).calibrated
     buffer, running = buffer_at(policy, thread, at), running_at(policy, settings, thread, at)
     context = PolicyContext(buffer, settings, running, moment_at(thread, at))
     return acting(policy, context).believed(context)

@@ -39,7 +39,7 @@ from inspector.core.replay.summary_calls import (
 )
 from inspector.core.session import Request, SideCall, Thread, seconds_between
 from inspector.core.tokens.catalogue import cache_life
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, Estimator, estimator, messages_weight, prompt_tokens
+from inspector.core.tokens.estimators import messages_weight, prompt_tokens
 from inspector.core.tokens.pressure import PressureKind, Pressures, known_pressures
 from inspector.core.tokens.prices import cost, named_models, sum_prices
 from inspector.core.tokens.sizing import Sizer, sizer
@@ -52,9 +52,9 @@ _RECENT = 4
 class Sizes:
     """Of one thread. Made once, used for every policy."""
 
-    def __init__(self, thread: Thread, by: Estimator | None = None) -> None:
-        self._estimator = by or estimator(DEFAULT_ESTIMATOR)
-        self.pressures = known_pressures(thread, self._estimator)
+    def __init__(self, thread: Thread) -> None:
+        self.pressures = known_pressures(thread)
+        self._estimator = self.pressures.by
         self._recent = deque[tuple[tuple[Message, ...], int]]([((), 0)], _RECENT)
         self.slope = self.pressures.scale(None).slope
         """Tokens that a counted token of this session weighs."""

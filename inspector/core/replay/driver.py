@@ -36,8 +36,9 @@ from inspector.core.replay.files import RecordedFiles
 from inspector.core.replay.pins import PinIndex, find_pins
 from inspector.core.replay.summary_calls import expected_output
 from inspector.core.session import Request, SideCall, Thread, seconds_between
+from inspector.core.tokens.believing import known_counts
 from inspector.core.tokens.calibration import MAX_SAMPLES
-from inspector.core.tokens.pressure import PressureKind, known_pressures
+from inspector.core.tokens.pressure import PressureKind
 from inspector.core.usage import Usage
 
 
@@ -148,7 +149,7 @@ class _Driver:
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
         by = policy.prompt_estimator
-        self._pressures = None if by is None else known_pressures(ground.thread, by)
+        self._counts = None if by is None else known_counts(ground.thread, by)
         """Of a harness that counts its prompt: it has the unseen part of it as inferred from the recorded session."""
         self._reported: deque[tuple[int, int]] = deque(maxlen=MAX_SAMPLES)
         """(raw estimate of the seen part, prompt tokens that the provider reported, or would have)."""
@@ -165,8 +166,8 @@ class _Driver:
         """One request, from what comes before it to what is done after its answer."""
         arrival, following = self._ground.arrivals[request.index : request.index + 2]
         start = self._start(request, arrival)
-        if self._pressures is not None:  # what the reports so far teach, the unseen part as it is known here
-            unseen = self._earlier.left(self._pressures.belief(request.index).unseen)
+        if self._counts is not None:  # what the reports so far teach, the unseen part as it is known here
+            unseen = self._earlier.left(self._counts.at(request.index).belief.unseen)
             samples = [(raw + unseen, reported) for raw, reported in self._reported]
             self._running = self._policy.calibrated(self._running, self._settings, samples)
         heard = AnswerLog(self._files)
@@ -198,8 +199,8 @@ class _Driver:
         self._files.see(arrival.new)
         self._recorded = self._recorded and not arrival.compacted
         prompt = request.prompt
-        if self._pressures is not None:
-            unseen = self._earlier.left(self._pressures.belief(request.index).unseen)
+        if self._counts is not None:
+            unseen = self._earlier.left(self._counts.at(request.index).belief.unseen)
             prompt = replace(prompt, unseen=unseen)
         if self._recorded and not arrival.grown:
             return Buffer(request.view.messages(), prompt)

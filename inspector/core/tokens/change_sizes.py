@@ -13,7 +13,6 @@ from threading import Lock
 from inspector.core.arrivals import arrivals, thread_before
 from inspector.core.buffer import Buffer, is_prefix
 from inspector.core.session import Compaction, Request, Thread, first_place
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures, predict_ends
 from inspector.core.tokens.sizing import sizer
 
@@ -179,7 +178,7 @@ def _predict_before(thread: Thread, pressures: Pressures, places: set[int]) -> M
         return {}
     came = arrivals(thread)
     shorter = {at: thread_before(thread, at, came[at]) for at in places}
-    return predict_ends(thread, estimator(pressures.estimator), shorter)
+    return predict_ends(thread, pressures.by, shorter)
 
 
 def changed_places(thread: Thread) -> list[int]:

@@ -1,8 +1,9 @@
 """The estimators by name, and the weight of messages and buffers, cached."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from types import MappingProxyType
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
@@ -12,6 +13,7 @@ from inspector.core.message import Message
 from inspector.core.tokens.counted import Tiktoken, TokenizerRefused
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.harnesses import Chars4, LearnClaudeCode, Pi, Roku, utf8_length
+from inspector.core.tokens.weigher import Weigher
 
 __all__ = [
     "DEFAULT_ESTIMATOR",
@@ -23,6 +25,8 @@ __all__ = [
     "count",
     "estimator",
     "refusals",
+    "weigh_all",
+    "weigh_newest",
     "weight",
 ]
 
@@ -48,7 +52,8 @@ ESTIMATOR_TITLES: Mapping[str, str] = MappingProxyType(
 )
 """How each is called on the screen."""
 DEFAULT_ESTIMATOR = "roku"
-"""The estimator that weighs whatever is no belief of a policy: sizes, predictions, findings."""
+"""The estimator that is shown as *estimated* until another is picked. Sizes, predictions and findings are weighed by
+the exact weigher, whichever that is."""
 
 
 class UnknownEstimator(InspectorError):
@@ -78,6 +83,24 @@ def weight(estimator: Estimator, message: Message) -> int:
     return found
 
 
+def weigh_all(estimator: Estimator, messages: Iterable[Message]) -> None:
+    """Cache the weights of messages. Quicker than one by one where a tokenizer takes many texts at once."""
+    if isinstance(estimator, Weigher):
+        estimator.weigh_all(messages)
+        return
+    name = estimator.name
+    for message in messages:
+        if name not in message.counts:
+            weight(estimator, message)
+
+
+def weigh_newest(estimator: Estimator, messages: Sequence[Message]) -> None:
+    """Cache the weights of the messages at the end that have none yet, as when a thread has grown. O(those)."""
+    name = estimator.name
+    new = list(takewhile(lambda message: name not in message.counts, reversed(messages)))
+    weigh_all(estimator, new)
+
+
 def count(estimator: Estimator, message: Message) -> int:
     """Tokens of one message in a buffer, framing included."""
     return estimator.tokens(weight(estimator, message))
@@ -91,8 +114,7 @@ def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) ->
     if not isinstance(messages, tuple):
         return sum(map(weigh, messages))
     name = estimator.name  # a buffer is weighed again and again: what is new is weighed, then all is added up quickly
-    for message in [message for message in messages if name not in message.counts]:
-        weigh(message)
+    weigh_all(estimator, [message for message in messages if name not in message.counts])
     return sum([message.counts[name] for message in messages])
 
 

@@ -6,14 +6,14 @@ the last ratios of growth (as reported / as counted), each weighing as much as i
 little. A prediction never knows the number that it predicts.
 """
 
-import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import accumulate
+
+from inspector.core.tokens.families import family_of
 
 RECENT = 16
 """Ratios that the slope for the next call is learned from: what an agent does now is like what it did a moment ago."""
@@ -25,41 +25,13 @@ _HEAVIEST = 5_000
 _EXPECTED = 1_500
 """Counted tokens that the prior weighs beside what was learned."""
 
-_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
-"""Its version; of `claude-sonnet-4-20250514` 4."""
-_NEW_TOKENIZER = (4, 7)
-"""The Claude from which on one text is more tokens (Anthropic: Opus 4.7 and later, up to 1.35 times)."""
-_FAMILIES = (
-    (re.compile(r"claude"), 1.12),
-    (re.compile(r"gpt|codex|(?:^|/)o[1345](?:-|$)"), 0.97),
-    (re.compile(r"gemini"), 0.9),
-    (re.compile(r"deepseek|glm|kimi|moonshot"), 1.0),
-)
-"""Tokens of the model for one of o200k, as measured over sessions of each family."""
-_NEW_CLAUDE = 1.46
-_OTHER_FAMILY = 1.0
 _ESTIMATORS = {"roku": 1.12, "pi": 1.23, "chars4": 1.14}
-"""Tokens of o200k for one that the estimator counts, over the same sessions."""
+"""Tokens of o200k for one that a harness's formula counts, over the same sessions."""
 
 
 def prior(estimator: str, model: str) -> float:
-    """The slope as long as nothing was learned: by model family and estimator, from sessions of each."""
-    return (_family(model) or _OTHER_FAMILY) * _ESTIMATORS.get(estimator, 1.0)
-
-
-def doubt(model: str) -> float:
-    """How far the prior may be off, on either side, as a share of it: much where nobody knows the model's tokenizer."""
-    return _ANY_TOKENIZER if _family(model) is None else _CHANGE
-
-
-@lru_cache(maxsize=64)
-def _family(model: str) -> float | None:
-    """Tokens of the model for one of o200k; None of a family that was never measured."""
-    name = model.lower()
-    version = _CLAUDE.search(name)
-    if "fable" in name or (version and (int(version[1]), int(version[2] or 0)) >= _NEW_TOKENIZER):
-        return _NEW_CLAUDE
-    return next((factor for pattern, factor in _FAMILIES if pattern.search(name)), None)
+    """The slope as long as nothing was learned: by model family, and by how an estimator differs from o200k."""
+    return family_of(model).factor * _ESTIMATORS.get(estimator, 1.0)
 
 
 class Ratios:
@@ -137,12 +109,10 @@ _LEAST_BAND = 16
 """Tokens on either side: no prediction is surer than a few tokens of framing."""
 _CHANGE = 0.1
 """Of what a change of the counted rows is worth, on either side, as long as the session has not said otherwise."""
-_ANY_TOKENIZER = 0.4
-"""The same for a model whose tokenizer nobody measured: those that were measured lie between 0.9 and 1.46 of o200k."""
 _FALL = 2_000
 """Tokens that a reported number falls by where the unseen part became smaller: less is a rounding of the provider's."""
-_LEAST_SLOPE = 0.1
-"""Share of the learned slope that rows weigh at least: an unseen part that would leave them less is inferred wrong."""
+_BELIEVED = 0.25
+"""How far the ratio of a whole prompt may be from the family's factor, as a share of it, to say anything of that."""
 _KNOWN_BY = 3
 """Ratios of growth after which the session has said what its tokens weigh."""
 _TRIED = 8
@@ -176,20 +146,25 @@ class Scale:
     """What the counted rows of one place weigh, and what lies beside them: all that is shown there is measured so."""
 
     unseen: int
-    """Tokens that the transcript does not hold; 0 where nothing was reported."""
+    """Tokens that the transcript does not hold; 0 where nothing was reported, and where it holds everything."""
     slope: float
-    """Tokens of the provider's for a counted one."""
+    """Tokens of the provider's for a counted one: the same at all requests of a model."""
     counted: int
     """Of the buffer at that place."""
     spread: float = _CHANGE
     """Relative uncertainty of what a change weighs."""
-    around: int = 0
-    """Tokens that the provider makes of the tools beyond what was counted, where the transcript holds all of them;
-    below zero where it writes their schemas shorter."""
+    difference: int = 0
+    """By how much the provider's count is above what is recorded, where the transcript holds everything; below zero
+    where the provider counts less."""
+
+    @property
+    def beside(self) -> int:
+        """Tokens beside the counted rows, whichever of the two they are."""
+        return self.unseen + self.difference
 
     def tokens(self, counted: int) -> int:
         """Tokens of a whole buffer with so many counted ones."""
-        return round(self.unseen + self.around + self.slope * counted)
+        return max(0, self.beside + self.rows(counted))
 
     def predict(self, counted: int) -> Prediction:
         """Predict a whole buffer with so many counted tokens.
@@ -207,7 +182,36 @@ class Scale:
 
 
 UNSCALED = Scale(0, 1.0, 0, 0.0)
-"""Where nothing was ever reported: counted tokens are all there is."""
+"""Where nothing is open, and where nothing was ever reported of a family that nobody measured."""
+
+
+def scale(shown: int, counted: int, slope: float, spread: float = _CHANGE, *, is_whole: bool = False) -> Scale:
+    """Return the scale by which `counted` tokens and what lies beside them are exactly the `shown` ones.
+
+    Args:
+        shown: Tokens of the buffer, as reported or predicted.
+        counted: The weight of all that the transcript holds of it.
+        slope: Tokens of the provider's for a counted one.
+        spread: Relative uncertainty of what a change weighs.
+        is_whole: The transcript holds messages, system prompt and tools.
+    """
+    rows = round(slope * counted)
+    beside = shown - rows
+    if beside < -_MOST_BELOW * rows:
+        return Scale(0, shown / counted, counted, spread)
+    if beside < 0 or (is_whole and beside <= _OWN_WORDS + _LITTLE * shown):
+        return Scale(0, slope, counted, spread, beside)
+    return Scale(beside, slope, counted, spread)
+
+
+_OWN_WORDS = 1_000
+"""Tokens that providers put around tools by themselves (Anthropic names 159 to 530, by model), and some to spare."""
+_MOST_BELOW = 0.5
+"""Share of what is recorded by which the provider may count less: beyond it the file holds more than was sent, or the
+numbers are made up, and all rows weigh less."""
+_LITTLE = 0.25
+"""Share of a prompt by which a count of all of it may differ from the provider's. What exceeds both is something that
+the transcript does not hold, whatever it seems to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +237,33 @@ class Addition:
     """Tokens that the client most likely attached anew without recording it, after its own compaction."""
     attached_range: tuple[int, int] = (0, 0)
     """How many fewer, and how many more it may be."""
+    compacted: bool = False
+    """A summary of the history was recorded since the anchor."""
+    is_whole: bool = False
+    """The transcript holds messages, system prompt and tools of it, and the tools are a small part: providers write
+    their schemas in ways of their own."""
+    model: str = ""
+    """Which it goes to, where that is known."""
+
+
+class _Learned:
+    """What the reports of one family of models have taught."""
+
+    __slots__ = ("lasting", "recent", "tried")
+
+    def __init__(self) -> None:
+        self.recent = (Ratios(RECENT), Ratios(RECENT))
+        """Ratios of growth: of everything that was appended, and of what was appended besides the answer."""
+        self.lasting = Ratios(LASTING)
+        self.tried = (deque[int](maxlen=_TRIED), deque[int](maxlen=_TRIED))
+
+    def copy(self) -> "_Learned":
+        """Return what knows the same, to be taught by itself. O(1)."""
+        made = _Learned()
+        made.recent = (self.recent[0].copy(), self.recent[1].copy())
+        made.lasting = self.lasting.copy()
+        made.tried = (self.tried[0].copy(), self.tried[1].copy())
+        return made
 
 
 class Learner:
@@ -245,11 +276,10 @@ class Learner:
         self._anchor: Anchor | None = None
         self._start: Anchor | None = None
         """Of the first report of the stretch: it has the fewest rows, so it tells most about what is unseen."""
-        self._recent = (Ratios(RECENT), Ratios(RECENT))
-        """Ratios of growth: of everything that was appended, and of what was appended besides the answer."""
-        self._lasting = Ratios(LASTING)
+        self._by_family: dict[str, _Learned] = {}
+        self._learned = _Learned()
+        """Of the family whose model answered last."""
         self._errors = deque[int](maxlen=_ERRORS)
-        self._tried = (deque[int](maxlen=_TRIED), deque[int](maxlen=_TRIED))
 
     @property
     def anchor(self) -> Anchor | None:
@@ -259,20 +289,19 @@ class Learner:
     def copy(self) -> "Learner":
         """Return a learner that knows the same, to be led on by itself. O(1)."""
         made = copy(self)
-        made._recent = (self._recent[0].copy(), self._recent[1].copy())
-        made._lasting = self._lasting.copy()
+        made._by_family = {name: learned.copy() for name, learned in self._by_family.items()}
+        made._learned = made._by_family.get(family_of(self._model).name, _Learned())
         made._errors = self._errors.copy()
-        made._tried = (self._tried[0].copy(), self._tried[1].copy())
         return made
 
     def slope(self) -> float:
         """Of whole buffers."""
-        return self._lasting.median(self._prior())
+        return self._learned.lasting.median(self._prior())
 
     def spread(self) -> float:
         """Relative uncertainty of what a large change weighs: half of the ratios lie within it, on either side."""
-        low, middle, high = (self._lasting.quantile(share) for share in (0.25, 0.5, 0.75))
-        if low is None or middle is None or high is None or len(self._lasting) < _TRIED:
+        low, middle, high = (self._learned.lasting.quantile(share) for share in (0.25, 0.5, 0.75))
+        if low is None or middle is None or high is None or len(self._learned.lasting) < _TRIED:
             return self._doubt()
         return min(0.5, max(0.02, (high - low) / 2 / middle / 2))
 
@@ -281,18 +310,20 @@ class Learner:
         start = self._start
         return 0 if start is None else max(0, round(start.reported - self.slope() * start.counted))
 
-    def scale(self, shown: int, counted: int, unseen: int | None = None) -> Scale:
-        """Of a buffer that is shown with so many tokens. `unseen`: what is known of it by now, if more than before."""
-        slope = self.slope()
-        return scale(shown, counted, self.unseen() if unseen is None else unseen, slope, self.spread())
+    def scale(self, shown: int, counted: int) -> Scale:
+        """Of a buffer that is shown with so many tokens."""
+        return scale(shown, counted, self.slope(), self.spread())
 
     def predict(self, added: Addition) -> Prediction | None:
         """What the next report will say; None before the first one."""
         anchor = self._anchor
         if anchor is None:
             return None
+        if self._is_other_family(added.model):
+            return self._convert(anchor, added)
         if not added.extends:
-            found, more = self.scale(anchor.reported, anchor.counted).predict(added.counted), added.attached
+            shown = self.unseen() + round(self.slope() * anchor.counted) if added.compacted else anchor.reported
+            found, more = self.scale(shown, anchor.counted).predict(added.counted), added.attached
             least, most = added.attached_range
             low, high = found.low + more + least, found.high + more + most
             return Prediction(max(0, found.tokens + more), max(0, low), max(0, high), more)
@@ -305,10 +336,22 @@ class Learner:
         room = max(_LEAST_BAND, round(grown * self._doubt() * 2) if learned is None else round(learned))
         return banded(tokens, room, self.unseen())
 
+    def _is_other_family(self, model: str) -> bool:
+        """Does a model answer whose tokenizer is another than that of the last report?"""
+        return bool(model and self._model) and family_of(model).name != family_of(self._model).name
+
+    def _convert(self, anchor: Anchor, added: Addition) -> Prediction:
+        """Predict what a model of another family makes of the buffer."""
+        family = family_of(added.model)
+        slope = family.factor * self._own_rule()
+        before = anchor.reported * family.factor / family_of(self._model).factor
+        tokens = max(0, round(before + slope * (added.counted - anchor.counted)))
+        return banded(tokens, round(family.doubt * tokens), 0)
+
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
         """(by the slope alone, with the recorded output for the answer)."""
         grown = added.counted - anchor.counted
-        plain, rest = (ratios.median(self._prior()) for ratios in self._recent)
+        plain, rest = (ratios.median(self._prior()) for ratios in self._learned.recent)
         by_slope = anchor.reported + round(plain * grown)
         if not (anchor.output and added.answer):
             return by_slope, by_slope
@@ -322,13 +365,17 @@ class Learner:
     def _prior(self) -> float:
         return self._expected or prior(self._estimator, self._model)
 
+    def _own_rule(self) -> float:
+        return _ESTIMATORS.get(self._estimator, 1.0)
+
     def _doubt(self) -> float:
-        return _CHANGE if self._expected or len(self._lasting) >= _KNOWN_BY else doubt(self._model)
+        is_known = self._expected or len(self._learned.lasting) >= _KNOWN_BY
+        return _CHANGE if is_known else family_of(self._model).doubt
 
     def _takes_output(self) -> bool:
         """Does the recorded output tell the size of an answer? Not where the provider drops its thinking again."""
-        plain, with_output = (quantile(one, 0.5) for one in self._tried)
-        return plain is None or with_output is None or len(self._tried[0]) < 3 or with_output <= plain
+        plain, with_output = (quantile(one, 0.5) for one in self._learned.tried)
+        return plain is None or with_output is None or len(self._learned.tried[0]) < 3 or with_output <= plain
 
     def report(self, added: Addition, reported: int, output: int, model: str, *, fresh: bool) -> int:
         """The provider reported that buffer. `output`: of its answer, 0 where not final. `fresh`: a stretch begins.
@@ -336,21 +383,14 @@ class Learner:
         Returns by how much the unseen part fell: where the buffer only grew and the reported number fell, the client
         was started anew with fewer tools, or dropped what it had put around the messages.
         """
-        anchor, self._model = self._anchor, model or self._model
-        fallen = 0
-        if anchor is not None and added.extends:
-            plain, with_output = self._guesses(anchor, added)
-            told = self.predict(added)
-            if told is not None:
-                self._errors.append(abs(told.tokens - reported))
-                fallen = told.tokens - reported if reported < anchor.reported - _FALL else 0
-            self._tried[0].append(abs(plain - reported))
-            self._tried[1].append(abs(with_output - reported))
-            grown, counted = reported - anchor.reported, added.counted - anchor.counted
-            self._recent[0].add(grown, counted)
-            if anchor.output and added.answer:
-                self._recent[1].add(grown - anchor.output, counted - added.answer)
-            self._lasting.add(grown, counted)
+        anchor, is_other, fallen = self._anchor, self._is_other_family(model), 0
+        told = self.predict(added) if anchor is not None and added.extends else None
+        self._model = model or self._model
+        self._learned = self._by_family.setdefault(family_of(self._model).name, _Learned())
+        if anchor is not None and added.extends and not is_other:
+            fallen = self._learn_growth(anchor, added, reported, told)
+        if added.is_whole and not len(self._learned.lasting):
+            self._learn_whole(added.counted, reported)
         self._anchor = Anchor(added.counted, reported, output)
         if fresh or self._start is None:
             self._start = self._anchor
@@ -358,38 +398,24 @@ class Learner:
             self._start = replace(self._start, reported=max(0, self._start.reported - fallen))
         return fallen
 
+    def _learn_growth(self, anchor: Anchor, added: Addition, reported: int, told: Prediction | None) -> int:
+        """Learn from a buffer that grew. Returns by how much the unseen part fell."""
+        learned, fallen = self._learned, 0
+        plain, with_output = self._guesses(anchor, added)
+        if told is not None:
+            self._errors.append(abs(told.tokens - reported))
+            fallen = told.tokens - reported if reported < anchor.reported - _FALL else 0
+        learned.tried[0].append(abs(plain - reported))
+        learned.tried[1].append(abs(with_output - reported))
+        grown, counted = reported - anchor.reported, added.counted - anchor.counted
+        learned.recent[0].add(grown, counted)
+        if anchor.output and added.answer:
+            learned.recent[1].add(grown - anchor.output, counted - added.answer)
+        learned.lasting.add(grown, counted)
+        return fallen
 
-def scale(shown: int, counted: int, unseen: int, slope: float, spread: float = _CHANGE, around: int = 0) -> Scale:
-    """The scale by which `counted` tokens and what lies beside them are exactly the `shown` ones."""
-    if counted <= 0:
-        return Scale(shown, slope, 0, spread)
-    fixed = min(unseen + around, max(0, round(shown - _LEAST_SLOPE * slope * counted)))
-    around = min(around, fixed)
-    return Scale(fixed - around, (shown - fixed) / counted, counted, spread, around)
-
-
-def whole_prompt(found: Scale, tools: int, expected: float, learned: float) -> Scale:
-    """The same where the transcript holds messages, system prompt and tools, so that nothing can be unseen. What is
-    left over, or too much, is what the provider makes of the tools; without any, it is its tokenizer. Unless that is
-    too much to believe: then the transcript holds less than it seems to (texts were shortened, a tool of the
-    provider's own ran), or more than was sent.
-
-    `tools`: counted tokens of the schemas; `expected`: tokens of the model for a counted one (`prior`); `learned`: the
-    same as the session has it.
-    """
-    if tools:
-        over = round(learned * found.counted) - found.tokens(found.counted)
-        if over > 0 and found.spread < _ANY_TOKENIZER and over <= (1 - _LEAST_SLOPE) * learned * tools:
-            return replace(found, unseen=0, slope=learned, around=-over)
-        return replace(found, unseen=0, around=found.unseen) if found.unseen <= _ONCE + expected * tools else found
-    shown = found.tokens(found.counted)
-    if found.counted and found.unseen <= shown * _TOKENIZER:
-        return replace(found, unseen=0, slope=shown / found.counted)
-    return found
-
-
-_ONCE = 500
-"""Tokens of a provider's own instructions for tools: Anthropic names 159 to 530, by model. What it makes of a schema
-beyond that is at most as much again as the text of it."""
-_TOKENIZER = 0.25
-"""Share of a prompt without tools that a tokenizer, and the roles of messages, can make a difference of."""
+    def _learn_whole(self, counted: int, reported: int) -> None:
+        """Learn from the first report of a buffer that is recorded with system prompt and tools."""
+        expected = self._prior()
+        if counted and abs(reported / counted - expected) <= _BELIEVED * expected:
+            self._learned.lasting.add(reported, counted)

@@ -6,29 +6,19 @@ cost O(messages) once, and only what is new when the thread has grown.
 """
 
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
-from threading import Lock
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, is_prefix
 from inspector.core.heavy import checkpoint
 from inspector.core.session import Compaction, Request, Thread
-from inspector.core.tokens.calibration import Belief, Beliefs
-from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weight
-from inspector.core.tokens.prediction import (
-    UNSCALED,
-    Addition,
-    Learner,
-    Prediction,
-    Scale,
-    prior,
-    quantile,
-    scale,
-    whole_prompt,
-)
+from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weigh_newest, weight
+from inspector.core.tokens.families import family_of
+from inspector.core.tokens.known import KnownByThread
+from inspector.core.tokens.prediction import Addition, Learner, Prediction, Scale, prior, quantile, scale
+from inspector.core.tokens.weigher import weigher_of
 from inspector.core.usage import Usage
 
 PressureKind: TypeAlias = Literal["reported", "counted", "predicted", "estimated", "unknown"]
@@ -39,13 +29,11 @@ class Pressure:
     """Tokens of one buffer. `tokens` is the number to show, `kind` says where it comes from."""
 
     tokens: int | None
-    """reported: the provider's; predicted: what it would say; counted, estimated: `estimated`, where nothing was ever
-    reported; unknown: None, where there is nothing to count."""
+    """reported: the provider's; predicted: what it would say; counted, estimated: what the rows come to, where nothing
+    was ever reported; unknown: None, where there is nothing to count."""
     kind: PressureKind
-    estimated: int
-    """All that the transcript holds of the buffer, by the estimator alone: messages, system prompt, tools."""
-    calibrated: int
-    """What a calibration through the origin makes of it (Roku's measure): see `calibration`."""
+    counted: int
+    """The weight of all that the transcript holds of the buffer: messages, system prompt, tools."""
     reported: int | None = None
     """The true prompt size, as the provider reported it."""
     predicted: Prediction | None = None
@@ -63,34 +51,35 @@ class _RequestState:
 
     request: Request
     pressure: Pressure
-    belief: Belief
-    stretch: int
-    """Number of the stretch between compactions, for the unseen part."""
+    family: str
+    """Of the model that answered."""
     slope: float
     spread: float
-    unseen: int
-    """As far as it was known after this request."""
+
+    @property
+    def measure(self) -> tuple[float, float]:
+        """What a row weighs, and how sure that is: to a hundredth, so that it seldom changes while a session grows."""
+        return round(self.slope, 2), round(self.spread, 2)
 
 
 @dataclass(slots=True, eq=False)
 class Pressures:
     """One pressure a request, in order, and `end`: of the buffer after the last record."""
 
-    estimator: str
+    by: Estimator
+    """What weighs the messages: the exact weigher, unless an estimator is compared with it."""
     _known: tuple[_RequestState, ...]
     end: Pressure
-    end_belief: Belief
-    _prompt: Prompt
-    """Of the buffer after the last record."""
+    _thread: Thread
     _course: "_Course"
     """As it was in front of the last request, which may be another one when the thread has grown."""
     before: dict[int, Pressure] = field(default_factory=dict)
     """Predicted for the buffer in front of a change, by request, as far as it was asked for (see `change_sizes`)."""
-    _last: dict[int, _RequestState] = field(init=False)
-    """The last request of each stretch."""
+    _last: dict[str, _RequestState] = field(init=False)
+    """The last request of each family of models: it knows best what a row weighs with them."""
 
     def __post_init__(self) -> None:
-        self._last = {one.stretch: one for one in self._known}
+        self._last = {one.family: one for one in self._known}
 
     def __len__(self) -> int:
         return len(self._known)
@@ -107,51 +96,49 @@ class Pressures:
 
     def count_settled(self, former: "Pressures") -> int:
         """Return how many of the first requests have the pressure and the scale that they had in `former`, when the
-        thread was shorter. O(requests of a stretch)."""
-        if former.estimator != self.estimator:
+        thread was shorter. O(requests that are new)."""
+        if former.by.name != self.by.name:
+            return 0
+        if any(one.measure != self._last[name].measure for name, one in former._last.items() if name in self._last):
             return 0
         settled = min(len(self), len(former))
-        while settled:
-            known = self._known[settled - 1]
-            if known is former._known[settled - 1] and self._last[known.stretch] is former._last.get(known.stretch):
-                break
+        while settled and self._known[settled - 1] is not former._known[settled - 1]:
             settled -= 1
         return settled
 
-    def belief(self, index: int | None) -> Belief:
-        """What a harness that calibrates this estimator has learned before that call, by what was reported so far."""
-        return self.end_belief if index is None or index >= len(self._known) else self._known[index].belief
-
     def scale(self, index: int | None) -> Scale:
-        """What the rows of the buffer at that place weigh, and what is unseen there. `None` = after the last record.
+        """What the rows of the buffer at that place weigh, and what lies beside them. `None` = after the last record.
 
-        The unseen part is one number for all requests between two compactions: the best that is known of it today.
+        A row weighs the same at all requests of a model: the best that is known of it today.
         """
-        pressure = self.at(index)
-        if pressure.kind not in ("reported", "predicted") or pressure.tokens is None:
-            return replace(UNSCALED, counted=pressure.estimated)
-        last = len(self._known) - 1
-        is_end, known = index is None or index > last, self._known[last if index is None else min(index, last)]
-        latest, prompt = self._last[known.stretch], self._prompt if is_end else known.request.prompt
-        told = pressure.predicted
-        more = told.attached if told is not None and pressure.kind == "predicted" else 0
-        unseen = max(0, latest.unseen + more)
-        found = scale(pressure.tokens, pressure.estimated, unseen, latest.slope, latest.spread)
-        if prompt.system is None or prompt.tools is None or not len(known.request.view):
-            return found
-        expected = prior(self.estimator, known.request.model)
-        return whole_prompt(found, self._course.tool_tokens(prompt), expected, latest.slope)
+        pressure, count = self.at(index), len(self._known)
+        place = self._thread.place(index)
+        is_reported = pressure.kind in ("reported", "predicted") and pressure.tokens is not None
+        if not is_reported or not count:
+            return Scale(0, prior(self.by.name, place.model or self._thread.model), pressure.counted, 0.0)
+        state = self._known[count - 1 if index is None or index >= count else index]
+        slope, spread = self._last[state.family].measure
+        return scale(pressure.tokens or 0, pressure.counted, slope, spread, is_whole=holds_all(place))
 
 
-def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | None = None) -> Pressures:
+def holds_all(request: Request) -> bool:
+    """Does the transcript hold messages, system prompt and tools of a request?"""
+    return request.prompt.system is not None and request.prompt.tools is not None and bool(len(request.view))
+
+
+def thread_pressures(thread: Thread, by: Estimator | None = None, former: Pressures | None = None) -> Pressures:
     """Pressures of all requests of a thread.
 
-    `former`: an earlier result for the same thread when it was shorter; what still holds of it is taken over.
+    Args:
+        thread: What was recorded of one agent.
+        by: What weighs the messages; None: the exact weigher.
+        former: An earlier result for the same thread when it was shorter; what still holds of it is taken over.
     """
-    requests = thread.requests
-    same = count_same_requests(former, thread) if former is not None and former.estimator == estimator.name else 0
+    by, requests = by or weigher_of(thread), thread.requests
+    weigh_newest(by, thread.messages)
+    same = count_same_requests(former, thread) if former is not None and former.by.name == by.name else 0
     known: list[_RequestState] = []
-    course = _Course(estimator)
+    course = _Course(by)
     if former is not None and 0 < former._course.place <= same:
         course = former._course.copy()
         known = list(former._known[: course.place])
@@ -163,9 +150,9 @@ def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | N
         known.append(course.follow(thread, requests[at]))
     last = requests[-1] if requests else None
     predicted = last.predicted if last is not None and last.usage is None and last.view == thread.end else None
-    end, belief = course.look(thread, Request(len(requests), thread.end, thread.prompt, predicted=predicted))
+    end = course.look(thread, Request(len(requests), thread.end, thread.prompt, predicted=predicted))
     before = {at: one for at, one in former.before.items() if at < same} if former is not None else {}
-    return Pressures(estimator.name, tuple(known), end, belief, thread.prompt, settled, before)
+    return Pressures(by, tuple(known), end, thread, settled, before)
 
 
 def count_same_requests(former: Pressures, thread: Thread) -> int:
@@ -177,69 +164,58 @@ def count_same_requests(former: Pressures, thread: Thread) -> int:
     return same
 
 
-def predict_ends(thread: Thread, estimator: Estimator, shorter: Mapping[int, Thread]) -> dict[int, Pressure]:
+def predict_ends(thread: Thread, by: Estimator, shorter: Mapping[int, Thread]) -> dict[int, Pressure]:
     """Predict the size of the buffer at the end of `thread` as it stood earlier. O(requests) for all of them.
 
     Args:
         thread: The whole thread.
-        estimator: What weighs the messages.
+        by: What weighs the messages.
         shorter: The thread as it stood before a request, by the index of that request.
     """
-    course, found = _Course(estimator), dict[int, Pressure]()
+    course, found = _Course(by), dict[int, Pressure]()
     for at in range(len(thread.requests) + 1):
         if (then := shorter.get(at)) is not None:
-            found[at], _ = course.look(then, Request(at, then.end, then.prompt))
+            found[at] = course.look(then, Request(at, then.end, then.prompt))
         if at < len(thread.requests):
             course.follow(thread, thread.requests[at])
     return found
 
 
-_KEPT = 8
-_known_last: OrderedDict[tuple[int, str], tuple[Thread, Pressures]] = OrderedDict()
-_CHANGING = Lock()
-"""Held only while what is known changes: a computation may rest for another that asks for the same."""
+_KNOWN = KnownByThread[Pressures]()
 
 
-def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
-    """The same, remembered for the last few threads: what a policy believes is asked for at many places of one."""
-    key = id(thread), estimator.name
-    known = _known_last.get(key)
-    if known is not None and known[0] is thread:
-        return known[1]
-    found = thread_pressures(thread, estimator, _known_when_shorter(thread, estimator))
-    with _CHANGING:
-        _known_last[key] = thread, found
-        while len(_known_last) > _KEPT:
-            _known_last.popitem(last=False)
-    return found
+def known_pressures(thread: Thread, by: Estimator | None = None) -> Pressures:
+    """The same, remembered for the last few threads: sizes are asked for at many places of one."""
+    found = by or weigher_of(thread)
+    return _KNOWN.get(thread, found.name, lambda former: thread_pressures(thread, found, former))
 
 
-def _known_when_shorter(thread: Thread, estimator: Estimator) -> Pressures | None:
-    """Return what is known of the thread when it had fewer requests. Forget what is known of another session."""
-    with _CHANGING:
-        latest = [one for one in reversed(_known_last.values()) if one[0].id == thread.id]
-        began = latest[0][0].requests if latest else ()
-        if began and not (thread.requests and thread.requests[0] is began[0]):
-            _known_last.clear()  # another session: the one before is not kept in memory for this
+def summary_since(thread: Thread, request: Request, after: int) -> Compaction | None:
+    """Return the newest summary of the history that was recorded after request `after` and before that one."""
+    listed = thread.compactions
+    for n in range(bisect_right(listed, request.index, key=lambda one: one.before_request) - 1, -1, -1):
+        if listed[n].before_request <= after:
             return None
-        return next((one for _, one in latest if one.estimator == estimator.name), None)
+        if listed[n].kind == "summary":
+            return listed[n]
+    return None
+
+
+_FEW_TOOLS = 0.2
+"""Share of a whole prompt up to which its tool schemas do not disturb what the prompt says of the tokenizer."""
 
 
 class _Course:
     """Follows one thread from request to request: what was reported, what that teaches, what is said of the next."""
 
-    def __init__(self, estimator: Estimator) -> None:
+    def __init__(self, by: Estimator) -> None:
         self.place = 0
         """Requests that were followed."""
-        self._estimator = estimator
-        self._prompt = _PromptWeight(estimator)
-        self._learner = Learner(estimator.name)
-        self._beliefs = Beliefs(estimator.name)
+        self._by = by
+        self._prompt = _PromptWeight(by)
+        self._learner = Learner(by.name)
         self._anchor: Request | None = None
         """The last request whose size was reported."""
-        self._own = 0
-        """Of its buffer: by the estimator's own rule."""
-        self._stretch = 0
         self._base: int | None = None
         """The unseen part of the first stretch, once that is over: later ones hold what was attached anew, too."""
         self._attached: list[int] = []
@@ -248,71 +224,62 @@ class _Course:
     def copy(self) -> "_Course":
         """Return the same course, to be led on by itself. O(1)."""
         made = copy(self)
-        made._learner, made._beliefs = self._learner.copy(), self._beliefs.copy()
+        made._learner, made._prompt = self._learner.copy(), copy(self._prompt)
         made._attached = list(self._attached)
-        made._prompt = copy(self._prompt)
         return made
 
     def follow(self, thread: Thread, request: Request) -> _RequestState:
         """The next request."""
-        own, whole = self._counted(request)
-        added = self._added(thread, request, whole)
-        pressure, belief = self._said(request, own, added)
+        added = self._added(thread, request)
+        pressure = self._said(thread, request, added)
         self.place += 1
         usage = request.usage
         if usage is not None and usage.prompt > 0:
-            self._report(thread, request, usage, own, added)
-        learner = self._learner
-        return _RequestState(
-            request, pressure, belief, self._stretch, learner.slope(), learner.spread(), learner.unseen()
-        )
+            self._report(thread, request, usage, added)
+        family = family_of(request.model or thread.model).name
+        return _RequestState(request, pressure, family, self._learner.slope(), self._learner.spread())
 
-    def look(self, thread: Thread, request: Request) -> tuple[Pressure, Belief]:
+    def look(self, thread: Thread, request: Request) -> Pressure:
         """What is said of a buffer before anybody reports it. Changes nothing."""
-        own, whole = self._counted(request)
-        return self._said(request, own, self._added(thread, request, whole))
+        return self._said(thread, request, self._added(thread, request))
 
-    def _said(self, request: Request, own: int, added: Addition) -> tuple[Pressure, Belief]:
+    def _said(self, thread: Thread, request: Request, added: Addition) -> Pressure:
         if request.predicted is not None:
             predicted: Prediction | None = Prediction(*request.predicted)
         else:
             predicted = self._learner.predict(added)
-        belief, whole, usage = self._beliefs.now(), added.counted, request.usage
-        believed = belief.tokens(own)
+        counted, usage = added.counted, request.usage
         if usage is not None and usage.prompt > 0:
-            return Pressure(usage.prompt, "reported", whole, believed, usage.prompt, predicted), belief
+            return Pressure(usage.prompt, "reported", counted, usage.prompt, predicted)
         if predicted is not None:
-            return Pressure(predicted.tokens, "predicted", whole, believed, None, predicted), belief
-        if not len(request.view) and not whole:
-            return Pressure(None, "unknown", whole, believed), belief
-        return Pressure(whole, self._estimator.kind, whole, believed), belief
+            return Pressure(predicted.tokens, "predicted", counted, None, predicted)
+        if not len(request.view) and not counted:
+            return Pressure(None, "unknown", counted)
+        factor = prior(self._by.name, request.model or thread.model)
+        return Pressure(round(factor * counted), self._by.kind, counted)
 
-    def tool_tokens(self, prompt: Prompt) -> int:
-        """Of the schemas, as far as the transcript holds them."""
-        return prompt_tokens(self._estimator, prompt)[1]
-
-    def _counted(self, request: Request) -> tuple[int, int]:
-        """Tokens of a buffer (by the estimator's own rule, with all that the transcript holds of the prompt)."""
-        weighed, beside = self._prompt(request.prompt)
-        own = self._estimator.tokens(messages_weight(self._estimator, request.view) + weighed)
-        return own, own + beside
-
-    def _added(self, thread: Thread, request: Request, counted: int) -> Addition:
+    def _added(self, thread: Thread, request: Request) -> Addition:
+        counted = self._by.tokens(messages_weight(self._by, request.view)) + self._prompt(request.prompt)
+        tools = prompt_tokens(self._by, request.prompt)[1]
+        is_whole, model = holds_all(request) and tools <= _FEW_TOOLS * counted, request.model
         anchor = self._anchor
         if anchor is None or not is_prefix(anchor.view, request.view):
             compaction = self._compaction(thread, request)
             attached = compaction.attached if compaction is not None else None
             if attached is None:
-                return Addition(counted, extends=False)
+                fresh = compaction is not None
+                return Addition(counted, extends=False, compacted=fresh, is_whole=is_whole, model=model)
             usual = int(quantile([attached.usual, *self._attached], 0.5) or 0)
             more = self._base_unseen() - self._learner.unseen()
-            return Addition(counted, False, 0, more + usual, (attached.least - usual, attached.most - usual))
+            span = attached.least - usual, attached.most - usual
+            return Addition(counted, False, 0, more + usual, span, True, is_whole, model)
         answer = 0
         for message in request.view.tail(len(anchor.view)):
             if message.role != "assistant":
                 break
-            answer += weight(self._estimator, message)
-        return Addition(counted, True, self._estimator.tokens(answer) if answer else 0)
+            answer += weight(self._by, message)
+        told = self._by.tokens(answer) if answer else 0
+        return Addition(counted, True, told, is_whole=is_whole, model=model)
 
     def _base_unseen(self) -> int:
         """The unseen part before anything was attached anew."""
@@ -320,21 +287,10 @@ class _Course:
 
     def _compaction(self, thread: Thread, request: Request) -> Compaction | None:
         """The newest summary of the history that was recorded since the last report."""
-        after = self._anchor.index if self._anchor is not None else -1
-        listed = thread.compactions
-        for n in range(bisect_right(listed, request.index, key=lambda one: one.before_request) - 1, -1, -1):
-            if listed[n].before_request <= after:
-                return None
-            if listed[n].kind == "summary":
-                return listed[n]
-        return None
+        return summary_since(thread, request, self._anchor.index if self._anchor is not None else -1)
 
-    def _report(self, thread: Thread, request: Request, usage: Usage, own: int, added: Addition) -> None:
-        compaction = self._compaction(thread, request)
-        fresh = compaction is not None
-        grown = None
-        if self._anchor is not None and self._anchor.usage is not None and added.extends:
-            grown = (usage.prompt - self._anchor.usage.prompt, own - self._own)
+    def _report(self, thread: Thread, request: Request, usage: Usage, added: Addition) -> None:
+        fresh = self._compaction(thread, request) is not None
         if fresh and self._anchor is not None:
             self._base = self._base_unseen()
             self._attached.append(usage.prompt - self._base - round(self._learner.slope() * added.counted))
@@ -342,23 +298,19 @@ class _Course:
         fallen = self._learner.report(added, usage.prompt, output, request.model or thread.model, fresh=fresh)
         if self._base is not None and fallen:  # what was attached anew goes first
             self._base = min(self._base, self._learner.unseen())
-        self._beliefs.report(own, usage.prompt, request.model or thread.model, grown, fresh=fresh)
-        self._stretch += fresh or bool(fallen)
-        self._anchor, self._own = request, own
+        self._anchor = request
 
 
 class _PromptWeight:
-    """(weight by the estimator's own rule, tokens of what it leaves out) of a prompt, worked out once for as long as it
-    stays the same."""
+    """Tokens of what the transcript holds of a prompt, worked out once for as long as it stays the same."""
 
-    def __init__(self, estimator: Estimator) -> None:
-        self._estimator = estimator
+    def __init__(self, by: Estimator) -> None:
+        self._by = by
         self._prompt: Prompt | None = None
-        self._found = (0, 0)
+        self._found = 0
 
-    def __call__(self, prompt: Prompt) -> tuple[int, int]:
+    def __call__(self, prompt: Prompt) -> int:
         if prompt is not self._prompt and prompt != self._prompt:
-            own = self._estimator.weigh_prompt(prompt)
-            self._found = own, sum(prompt_tokens(self._estimator, prompt)) - self._estimator.tokens(own)
+            self._found = sum(prompt_tokens(self._by, prompt))
         self._prompt = prompt
         return self._found

@@ -6,14 +6,14 @@ size that the next prompt would have if it were sent instead.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import floor
 
 from inspector.core.buffer import Buffer, Prompt, View
 from inspector.core.message import Message
-from inspector.core.tokens.estimators import Estimator, count, estimator, messages_weight, prompt_tokens
+from inspector.core.tokens.estimators import Estimator, count, messages_weight, prompt_tokens
 from inspector.core.tokens.prediction import Scale
-from inspector.core.tokens.pressure import Pressure, Pressures
+from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,38 +26,32 @@ class Sizer:
     scale: Scale
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> PressureKind:
         """Of sizes other than the buffer's own: predicted, counted, estimated."""
         return "predicted" if self.pressure.kind in ("reported", "predicted") else self.estimator.kind
 
     def counted(self, messages: View | Iterable[Message], prompt: Prompt) -> int:
-        """Tokens of all that the transcript holds, by the estimator alone."""
+        """The weight of all that the transcript holds."""
         return self.estimator.tokens(messages_weight(self.estimator, messages)) + sum(
             prompt_tokens(self.estimator, prompt)
         )
 
     def tokens(self, buffer: Buffer) -> int:
         """Of a whole buffer, the unseen part included. O(messages)."""
-        return self._scale(buffer.prompt).tokens(self.counted(buffer.messages, buffer.prompt))
+        return self.scale.tokens(self.counted(buffer.messages, buffer.prompt))
 
     def pressure_of(self, buffer: Buffer) -> Pressure:
         """Of a buffer that would be sent instead of the one that stands there. O(messages)."""
         counted = self.counted(buffer.messages, buffer.prompt)
         if self.kind != "predicted":
-            return replace(self.pressure, tokens=counted, kind=self.estimator.kind, estimated=counted)
-        found = self._scale(buffer.prompt).predict(counted)
-        return replace(
-            self.pressure, tokens=found.tokens, kind="predicted", estimated=counted, reported=None, predicted=found
-        )
+            return Pressure(self.scale.tokens(counted), self.kind, counted)
+        found = self.scale.predict(counted)
+        return Pressure(found.tokens, "predicted", counted, None, found)
 
     def pressure_beside(self, buffer: Buffer, own: Buffer) -> Pressure:
         """Of a buffer, where `own` is the one that stands there: what is known of that holds as long as no message is
         another. O(messages)."""
         return self.pressure if buffer.messages == own.messages else self.pressure_of(buffer)
-
-    def _scale(self, prompt: Prompt) -> Scale:
-        """Without tools nothing is made of them."""
-        return self.scale if prompt.tools else replace(self.scale, around=0)
 
     def rows(self, messages: Iterable[Message]) -> int:
         """Of some messages by themselves."""
@@ -74,7 +68,7 @@ class Sizer:
 
 def sizer(pressures: Pressures, at: int | None) -> Sizer:
     """Of request `at`; None (or the number of requests) = of the buffer after the last record."""
-    return Sizer(estimator(pressures.estimator), pressures.at(at), pressures.scale(at))
+    return Sizer(pressures.by, pressures.at(at), pressures.scale(at))
 
 
 def rounded(values: Sequence[float], total: int) -> list[int]:

@@ -11,6 +11,12 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 NOT_RECORDED = "not recorded"
 """How the unseen part of a buffer is called everywhere."""
+_PART_TITLES = {"unseen": NOT_RECORDED, "difference": "difference to the provider's count"}
+
+
+def part_title(name: str) -> str:
+    """Return what a part of the buffer is called on the screen."""
+    return _PART_TITLES.get(name, name)
 
 
 def label(

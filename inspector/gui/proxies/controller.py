@@ -18,7 +18,6 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.place import context_at
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.gui.bridge import Bridge, Frames, Task
@@ -288,8 +287,8 @@ class Prospects:
             return Prospect(steps)
         left = None
         if steps is not None and state.session is not None:
-            measured = partial(_size_after, state.session.thread(steps.start[0]), state.estimator, steps)
-            left = self._find((hold.id, id(steps.buffer), state.estimator), measured, steps.buffer)
+            measured = partial(_size_after, state.session.thread(steps.start[0]), steps)
+            left = self._find((hold.id, id(steps.buffer)), measured, steps.buffer)
         proposal = self._proposal(holds, hold, state, place)
         return Prospect(steps, left, proposal, policy_of(state).title)
 
@@ -345,6 +344,6 @@ class Prospects:
         return self._known[key][1]
 
 
-def _size_after(thread: Thread, by: str, steps: Steps) -> int:
+def _size_after(thread: Thread, steps: Steps) -> int:
     """Tokens after the steps: the number that the gauge shows for them."""
-    return sizer(known_pressures(thread, estimator(by)), steps.start[1]).tokens(steps.buffer)
+    return sizer(known_pressures(thread), steps.start[1]).tokens(steps.buffer)

@@ -8,12 +8,13 @@ from typing import Literal, TypeAlias
 from inspector.core.buffer import Prompt, View
 from inspector.core.errors import Cancelled
 from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, breakdown, tool_calls
-from inspector.core.findings.composition import CATEGORIES, composition, provider_tokens, segments, split, weigh_parts
+from inspector.core.findings.composition import CATEGORIES, composition, segments, split, weigh_parts
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.identity import SameObject
 from inspector.core.message import Message
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import estimator, prompt_tokens, weight
+from inspector.core.tokens.estimator import Estimator
+from inspector.core.tokens.estimators import prompt_tokens, weight
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.sizing import Sizer, rounded, sizer
 from inspector.workbench.policy_input import sizer_of
@@ -59,7 +60,7 @@ def calls_of(state: State) -> ToolCalls:
 
 
 AreaKind: TypeAlias = Literal["category", "tool"]
-OTHER_TOOLS, NO_TOOL, UNSEEN = "other tools", "all else", "unseen"
+OTHER_TOOLS, NO_TOOL, UNSEEN, DIFFERENCE = "other tools", "all else", "unseen", "difference"
 _TOOLS = 8
 """Tools with an area of their own: those that weigh most over the whole thread."""
 _BITS = 48
@@ -74,7 +75,7 @@ class Areas:
     names: tuple[str, ...]
     """Lowest first."""
     tokens: tuple[tuple[int, ...], ...]
-    """Of each area, one number a request; 0 where nothing is known of the request."""
+    """Of each area, one number a request; 0 where nothing is known of the request. Only a difference is below zero."""
     pressures: Pressures | None = field(default=None, compare=False, repr=False)
     """By which they were worked out ..."""
     rows: Sequence[Sequence[int]] = field(default=(), compare=False, repr=False)
@@ -94,9 +95,9 @@ def areas(
     thread, pressures = state.thread, state.pressures
     assert thread is not None
     assert pressures is not None
-    by_tool = _ToolWeights(calls_of(state), thread, pressures.estimator) if kind == "tool" else None
+    by_tool = _ToolWeights(calls_of(state), thread, pressures.by) if kind == "tool" else None
     counted = by_tool or _by_category
-    names: tuple[str, ...] = (NO_TOOL, OTHER_TOOLS, *by_tool.tools) if by_tool else CATEGORIES
+    names: tuple[str, ...] = (NO_TOOL, OTHER_TOOLS, *by_tool.tools, DIFFERENCE) if by_tool else CATEGORIES
     rows: list[Sequence[int]] = []
     if former is not None and former.pressures is not None and former.kind == kind == "category":
         rows += former.rows[: pressures.count_settled(former.pressures)]
@@ -106,39 +107,42 @@ def areas(
             raise Cancelled("Other areas are wanted.")
         request = requests[at]
         size = sizer(pressures, request.index)
-        shares = counted(size, request.view, request.prompt)
-        whole, total = sum(shares), size.pressure.tokens or 0
-        seen = total - size.scale.unseen if whole else 0
-        rows.append([total - seen, *rounded([seen * one / (whole or 1) for one in shares], seen)])
+        weights = counted(size, request.view, request.prompt)
+        total = size.pressure.tokens or 0
+        if not any(weights):
+            rows.append([total, *weights, 0])
+            continue
+        recorded = rounded([size.scale.slope * one for one in weights], total - size.scale.beside)
+        rows.append([size.scale.unseen, *recorded, size.scale.difference])
     columns = list(zip(*rows, strict=True)) or [()] * (len(names) + 1)
     kept = [(name, found) for name, found in zip((UNSEEN, *names), columns, strict=True) if any(found)]
     return Areas(kind, tuple(name for name, _ in kept), tuple(found for _, found in kept), pressures, rows)
 
 
-def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[float]:
+def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[int]:
     found = composition(size.estimator, view, prompt)
-    return [provider_tokens(size, name, found.get(name, 0)) for name in CATEGORIES]
+    return [found.get(name, 0) for name in CATEGORIES if name != DIFFERENCE]
 
 
 class _ToolWeights:
     """What estimators count of a buffer by tool, from running sums: all of a result is its tool's, of an answer the
     calls. Lowest: what is no tool's, other tools, then the heaviest ones, the heaviest last."""
 
-    def __init__(self, calls: ToolCalls, thread: Thread, estimator_name: str) -> None:
-        self._calls, self._by = calls, estimator(estimator_name)
+    def __init__(self, calls: ToolCalls, thread: Thread, by: Estimator) -> None:
+        self._calls, self._by = calls, by
         total: Counter[str] = Counter()
         for message in thread.messages:
             total.update(dict(self._split(message)))
         total.pop("", None)
         self.tools = tuple(name for name, _ in reversed(total.most_common(_TOOLS)))
         self._places = {"": 0} | {name: n for n, name in enumerate(self.tools, 2)}
-        self._key = f"{estimator_name} by tool: {self.tools}"
+        self._key = f"{by.name} by tool: {self.tools}"
 
-    def __call__(self, size: Sizer, view: View, prompt: Prompt) -> list[float]:
+    def __call__(self, size: Sizer, view: View, prompt: Prompt) -> list[int]:
         packed = view.weight(self._key, self._packed)
         found = [self._by.tokens(packed >> n * _BITS & _MASK) for n in range(len(self.tools) + 2)]
         found[0] += sum(prompt_tokens(self._by, prompt))
-        return [size.scale.slope * found[0] + size.scale.around, *(size.scale.slope * one for one in found[1:])]
+        return found
 
     def _packed(self, message: Message) -> int:
         return sum(found << self._places.get(name, 1) * _BITS for name, found in self._split(message))

@@ -16,6 +16,8 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.place import believed_at, counts_by_itself
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
+from inspector.core.tokens.believing import known_counts
+from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure, Pressures
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.tokens.windows import Window
@@ -43,7 +45,7 @@ def wanted(state: State) -> tuple[object, ...] | None:
         return None
     choices = state.choices
     by = choices.policy, choices.policy_loads, choices.settings
-    return SameObject(state.thread), by, state.window.tokens, state.user_window
+    return SameObject(state.thread), by, state.window.tokens, state.user_window, state.estimator
 
 
 def is_mostly_believed(state: State) -> bool:
@@ -61,17 +63,18 @@ def beliefs(state: State) -> PolicyBelief:
     whose = wanted(state)
     assert thread is not None
     assert whose is not None
+    counts = known_counts(thread, estimator(state.estimator))
     try:
         settings = settings_of(state)
     except InspectorError:
-        return PolicyBelief(whose, thread)
+        return PolicyBelief(whose, thread, counts=counts)
     start = _kept(state.believed, whose, thread)
     left = islice(thread.requests, len(start), None)
     if by.prompt_estimator is None and sum(len(request.view) for request in left) > _MOST:
-        return PolicyBelief(whose, thread)
+        return PolicyBelief(whose, thread, counts=counts)
     count = len(thread.requests)
     more = [believed_at(by, settings, thread, n) for n in range(len(start), count + 1)]
-    return PolicyBelief(whose, thread, (*start, *more[:-1]), more[-1])
+    return PolicyBelief(whose, thread, (*start, *more[:-1]), more[-1], counts)
 
 
 def _kept(former: PolicyBelief | None, whose: tuple[object, ...], thread: Thread) -> tuple[int, ...]:
@@ -163,6 +166,8 @@ class GaugeReading:
     """`Request 131, the last of 132`."""
     not_recorded: str = ""
     """What the unseen part most likely is."""
+    estimated: int | None = None
+    """What the picked estimator counts of all that the transcript holds; None while it is not worked out."""
     believed: int | None = None
     """What the chosen policy counts itself; None while it is not worked out."""
     policy: str = ""
@@ -237,6 +242,7 @@ def reading(state: State) -> GaugeReading | None:
         slope=size.scale.slope,
         place=_place(state, thread),
         not_recorded=not_recorded_words(thread, state.at, size.scale.unseen),
+        estimated=estimate_here(state),
         believed=belief_here(state),
         policy=policy_title(state),
         is_default=state.choices.policy == DEFAULT_POLICY,
@@ -306,6 +312,14 @@ def belief_here(state: State) -> int | None:
         if count is not None:
             return count
     return None if state.previews is None else state.previews.tokens
+
+
+def estimate_here(state: State) -> int | None:
+    """What the picked estimator counts of the recorded buffer that is looked at; None until it is worked out. O(1)."""
+    known = state.believed
+    if known is None or known.counts is None or known.whose != wanted(state) or state.stepped:
+        return None
+    return known.counts.at(state.at).estimated
 
 
 def lacks_belief(state: State) -> bool:

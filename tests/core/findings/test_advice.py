@@ -13,7 +13,6 @@ from inspector.core.findings.file_copies import find_file_copies
 from inspector.core.findings.spending import session_cost
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.usage import HOUR, MINUTES, Usage
 from tests.core.sessions import MODEL, said
 
@@ -24,7 +23,7 @@ OTHER_FILE = FILE.replace("line", "row")
 
 def advise(thread: Thread, window: int = WINDOW, client: str = "claude-code") -> tuple[Advice, ...]:
     session = Session(client, (thread,), client="Claude Code 2.1.250")
-    return session_advice(session, thread, estimator("chars4"), session_cost(session), window)
+    return session_advice(session, thread, session_cost(session), window)
 
 
 def kinds_of(advice: tuple[Advice, ...]) -> list[str]:

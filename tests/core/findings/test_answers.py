@@ -28,7 +28,6 @@ from inspector.core.findings.lost_rows import LostRow
 from inspector.core.findings.spending import session_cost
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.usage import Usage
@@ -36,7 +35,6 @@ from inspector.core.words import dollars, duration, per_cent, times
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 
-ROKU = estimator("roku")
 MODEL = "claude-opus-4-5"
 
 
@@ -73,8 +71,8 @@ def loss(request: int = 5, tokens: int = 0, kind: str = "summary") -> Compaction
 
 def test_filled_answer_of_sample_agrees_with_breakdown_of_fullest_request() -> None:
     sample = open_transcript(resource("sample.jsonl"))
-    answer = filled_answer(sample, sample.main, ROKU, window_at)
-    pressures = known_pressures(sample.main, ROKU)
+    answer = filled_answer(sample, sample.main, window_at)
+    pressures = known_pressures(sample.main)
     size = sizer(pressures, 78)
     tree = breakdown(size, size.pressure, sample.main.place(78).buffer(), tool_calls(sample, sample.main)).tree
     shares = {child.name: per_cent(child.tokens / tree.tokens) for child in tree.children}
@@ -87,25 +85,25 @@ def test_filled_answer_of_sample_agrees_with_breakdown_of_fullest_request() -> N
 
 def test_filled_answer_when_session_shrank_names_the_fullest_request_not_the_last() -> None:
     thread = grown(Usage(1_000), Usage(90_000), Usage(50_000))
-    assert filled_answer(session(thread), thread, ROKU, window_at).headline == (
+    assert filled_answer(session(thread), thread, window_at).headline == (
         "Request 1 was the fullest: 90,000 tokens (45.0%)."
     )
 
 
 def test_filled_answer_when_last_request_is_fullest_says_so() -> None:
     thread = grown(Usage(1_000), Usage(90_000))
-    assert "Request 1, the last, was the fullest" in filled_answer(session(thread), thread, ROKU, window_at).text
+    assert "Request 1, the last, was the fullest" in filled_answer(session(thread), thread, window_at).text
 
 
 def test_filled_answer_of_one_request_says_that_there_is_one() -> None:
     thread = grown(Usage(120))
-    headline = filled_answer(session(thread), thread, ROKU, window_at).headline
+    headline = filled_answer(session(thread), thread, window_at).headline
     assert headline == "There is one request: 120 tokens (less than 0.1%)."
 
 
 def test_filled_answer_without_usage_says_about() -> None:
     thread = grown(None, None)
-    answer = filled_answer(session(thread), thread, ROKU, lambda at: None)
+    answer = filled_answer(session(thread), thread, lambda at: None)
     assert answer.strong.startswith("about ")
     assert "%" not in answer.headline, "no share of a window that is unknown"
 
@@ -113,14 +111,14 @@ def test_filled_answer_without_usage_says_about() -> None:
 def test_filled_answer_without_requests_speaks_about_the_messages() -> None:
     messages = (Message("m0", "user", (Text("Please look. " * 30),)),)
     thread = Thread("main", messages=messages, end=Stretch(own=messages).view())
-    answer = filled_answer(session(thread), thread, ROKU, window_at)
+    answer = filled_answer(session(thread), thread, window_at)
     assert answer.headline.startswith("No model call is recorded. The messages have about ")
     assert answer.request is None
 
 
 def test_filled_answer_of_nothing_says_that_nothing_is_recorded() -> None:
     thread = Thread("main")
-    assert filled_answer(session(thread), thread, ROKU, window_at).text == (
+    assert filled_answer(session(thread), thread, window_at).text == (
         "The file records no messages and no token counts."
     )
 
@@ -134,7 +132,7 @@ def test_not_recorded_part_is_explained_by_what_the_file_lacks() -> None:
     assert not_recorded_words(compacted, 0, 8_000) == "system prompt, tool definitions"
     assert not_recorded_words(compacted, 1, 8_000) == "system prompt, tool definitions, re-attached files"
     assert not_recorded_words(bare, 0, LARGEST_PROMPT + 1) == "system prompt, tool definitions, earlier messages"
-    answer = filled_answer(session(bare), bare, ROKU, window_at)
+    answer = filled_answer(session(bare), bare, window_at)
     assert "is not recorded in this file (system prompt, tool definitions)" in answer.detail
 
 
@@ -294,6 +292,6 @@ def test_times_are_spelled_as_people_say_them() -> None:
 
 def test_all_answers_come_in_the_order_of_the_questions() -> None:
     sample = open_transcript(resource("sample.jsonl"))
-    answers = short_answers(sample, sample.main, ROKU, window_at)
+    answers = short_answers(sample, sample.main, window_at)
     assert [answer.question for answer in answers] == ["filled", "lost", "cost"]
     assert all(answer.text.endswith(".") and answer.strong in answer.headline for answer in answers)

@@ -10,7 +10,6 @@ from inspector.core.findings.breakdown import tool_calls
 from inspector.core.findings.repeats import LEAST, Repeat, lines_of, repeats, searched
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 
@@ -20,7 +19,7 @@ Place = tuple[int, int, int]
 
 def found(messages: list[Message]) -> tuple[Repeat, ...]:
     thread = Thread("main", messages=messages, end=Stretch(own=messages).view())
-    size = sizer(known_pressures(thread, estimator("roku")), None)
+    size = sizer(known_pressures(thread), None)
     return repeats(size, Buffer(tuple(messages), NOT_IN_FILE), tool_calls(Session("x", (thread,)), thread))
 
 

@@ -6,7 +6,6 @@ from inspector.core.buffer import Stretch
 from inspector.core.findings.triggers import ClientTrigger, ObservedTrigger, client_trigger, observed_triggers
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript
@@ -21,7 +20,7 @@ def thread(*compactions: Compaction) -> Thread:
 
 
 def triggers(of: Thread, window: int | None) -> tuple[ObservedTrigger, ...]:
-    return observed_triggers(of, known_pressures(of, estimator("roku")), window)
+    return observed_triggers(of, known_pressures(of), window)
 
 
 def test_only_what_the_agent_did_by_itself_and_only_summaries() -> None:
@@ -67,7 +66,7 @@ def test_client_trigger_words_name_client_share_and_observations(
 
 def opened(main: Thread, client: str, kind: str = "claude-code", window: int | None = 200_000) -> ClientTrigger | None:
     session = Session(kind, (main,), client=client)
-    return client_trigger(session, main, known_pressures(main, estimator("roku")), window)
+    return client_trigger(session, main, known_pressures(main), window)
 
 
 def test_client_trigger_when_observed_goes_before_the_rules_of_its_version() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool, View, is_prefix
 from inspector.core.message import Message, Text
 from inspector.core.session import Attached, Compaction, Request, Thread
+from inspector.core.tokens.believing import known_counts
 from inspector.core.tokens.estimators import buffer_tokens, estimator, prompt_tokens
 from inspector.core.tokens.harnesses import Roku
 from inspector.core.tokens.prediction import prior
@@ -56,7 +57,7 @@ def test_reported_where_reported_else_reported_plus_what_came_since() -> None:
         ("reported", 300),
         ("predicted", 300 + round(20 * learned)),
     ]
-    assert [p.estimated for p in found] == [100, 150, 180]
+    assert [p.counted for p in found] == [100, 150, 180]
 
 
 def test_the_recorded_output_is_the_size_of_the_answer() -> None:
@@ -76,7 +77,7 @@ def test_before_the_first_report_it_is_counted_or_estimated(by: str, kind: str) 
     one = stretch(100, 50)
     found = thread_pressures(thread((one.view(1), None), end=one.view()), estimator(by))
     assert [name for name, _ in shown(found)] == [kind, kind]
-    assert [p.tokens for p in found] == [p.estimated for p in found]
+    assert [p.tokens for p in found] == [round(prior(by, "") * p.counted) for p in found]
 
 
 def test_the_unseen_part_stands_behind_a_compaction() -> None:
@@ -103,7 +104,7 @@ def test_an_unchanged_buffer_keeps_its_number() -> None:
     assert shown(found)[-1] == ("predicted", 7_300)
     assert found.end.band == (7_300, 7_300)
     for at in (0, 1, None):
-        assert found.scale(at).tokens(found.at(at).estimated) == found.at(at).tokens
+        assert found.scale(at).tokens(found.at(at).counted) == found.at(at).tokens
 
 
 def test_what_the_client_attaches_anew_is_expected_within_a_band() -> None:
@@ -128,7 +129,7 @@ def test_where_the_file_holds_the_prompt_it_is_counted_and_the_unseen_part_is_wh
     prompt = Prompt("x" * 400, (Tool("Bash", {"name": "Bash", "description": "d" * 300}),))
     (without,) = thread_pressures(thread((one.view(), None)), ROKU)
     (whole,) = thread_pressures(thread((one.view(), None), prompt=prompt), ROKU)
-    assert whole.estimated == without.estimated + sum(prompt_tokens(ROKU, prompt))
+    assert whole.counted == without.counted + sum(prompt_tokens(ROKU, prompt))
     assert prompt_tokens(ROKU, prompt)[1] > 80, "tools count, though Roku's own rule leaves them out"
     lacking = thread_pressures(thread((one.view(), 9_000)), ROKU)
     holding = thread_pressures(thread((one.view(), 9_000), prompt=prompt), ROKU)
@@ -165,11 +166,11 @@ def test_every_number_is_reported_or_follows_from_what_was_reported_before(one: 
     for n, (request, pressure) in enumerate(zip(one.requests, found, strict=True)):
         told = request.usage.prompt if request.usage else 0
         known = any(earlier.usage and earlier.usage.prompt for earlier in one.requests[:n])
-        assert pressure.estimated == buffer_tokens(ROKU, request.view.messages())
+        assert pressure.counted == buffer_tokens(ROKU, request.view.messages())
         assert pressure.kind == ("reported" if told else "predicted" if known else "estimated")
         assert (pressure.predicted is not None) == known
         scale = found.scale(n)
-        assert scale.tokens(pressure.estimated) == pressure.tokens
+        assert scale.tokens(pressure.counted) == pressure.tokens
         assert 0 <= scale.unseen <= (pressure.tokens or 0)
         shorter = Thread("main", requests=one.requests[: n + 1], end=EMPTY_VIEW)
         assert thread_pressures(shorter, ROKU)[n] == pressure, "a prediction never knows what comes"
@@ -179,13 +180,14 @@ def test_every_number_is_reported_or_follows_from_what_was_reported_before(one: 
 def test_growing_gives_what_a_fresh_look_gives(one: Thread, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(one.requests)))
     shorter = Thread("main", requests=one.requests[:cut], end=EMPTY_VIEW)
-    former = thread_pressures(shorter, ROKU)
+    former, again = thread_pressures(shorter, ROKU), replace(one, id="another")
+    known_counts(shorter, ROKU)
     for _ in range(2):  # the second time the former one has been led on already
         grown, fresh = thread_pressures(one, ROKU, former), thread_pressures(one, ROKU)
         assert (*grown, grown.end) == (*fresh, fresh.end)
         places = [*range(len(fresh)), None]
         assert [grown.scale(at) for at in places] == [fresh.scale(at) for at in places]
-        assert [grown.belief(at) for at in places] == [fresh.belief(at) for at in places]
+        assert [known_counts(one, ROKU).at(at) for at in places] == [known_counts(again, ROKU).at(at) for at in places]
 
 
 def test_growing_looks_only_at_what_is_new() -> None:

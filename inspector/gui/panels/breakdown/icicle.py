@@ -23,7 +23,7 @@ from inspector.core.findings.breakdown import BreakdownNode
 from inspector.core.words import per_cent, plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink, mixed
-from inspector.gui.look.labels import NOT_RECORDED, tip
+from inspector.gui.look.labels import part_title, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
@@ -242,7 +242,7 @@ def cell_colour(colours: Colours, part: PartPath) -> QColor:
 
 def shown_name(node: BreakdownNode) -> str:
     """In one line, as the gauge calls it."""
-    return NOT_RECORDED if (node.name, node.kind) == ("unseen", "category") else line(node.name, 300)
+    return part_title(node.name) if node.kind == "category" else line(node.name, 300)
 
 
 def about(node: BreakdownNode, part: PartPath, total: int) -> str:

@@ -15,7 +15,7 @@ from inspector.core.calls import CallIndex
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import Estimator, count, estimator
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, Estimator, count, estimator
 from inspector.core.tokens.prediction import UNSCALED, Scale
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
@@ -99,8 +99,9 @@ class BufferPanel(Panel):
 
     def show_state(self, state: State) -> None:
         """The buffer at the playhead. The view hears only of what changed."""
-        if another := self.is_new("thread", state.thread, state.estimator):
-            self._begin(state.thread, state.estimator)
+        by = state.pressures.by if state.pressures is not None else None
+        if another := self.is_new("thread", state.thread, by.name if by is not None else ""):
+            self._begin(state.thread, by)
         self._why_empty = no_messages_words(state)
         self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
         view, stepped, self._among, self._steps = state.view, state.stepped_buffer, state.among, state.steps
@@ -120,10 +121,11 @@ class BufferPanel(Panel):
             self.delegate.largest = max(1, scale.rows(self._largest))
             self.view.viewport().update()
 
-    def _begin(self, thread: Thread | None, name: str) -> None:
-        measure = estimator(name)
-        messages: Sequence[Message] = thread.messages if thread else ()
-        former = self._known if self._known is not None and self._known.is_beginning_of(messages, name) else None
+    def _begin(self, thread: Thread | None, by: Estimator | None) -> None:
+        measure = by or estimator(DEFAULT_ESTIMATOR)
+        messages: Sequence[Message] = thread.messages if thread is not None and by is not None else ()
+        known = self._known
+        former = known if known is not None and known.is_beginning_of(messages, measure.name) else None
         self._looking.cancel()
         if len(messages) - (former.settled if former is not None else 0) <= MANY:
             self._know(measure, _known(measure, messages, former))

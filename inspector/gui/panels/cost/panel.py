@@ -10,7 +10,6 @@ from inspector.core.findings.advice import Advice, session_advice
 from inspector.core.findings.prompt_change import find_prompt_change
 from inspector.core.findings.spending import SessionCost, session_cost
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
@@ -116,14 +115,13 @@ class CostPanel(PlotPanel):
             self.figures = None
 
         window = self.desk.workbench.find_window(self._state, None).tokens
-        by = estimator(DEFAULT_ESTIMATOR)
 
         def job(task: Task) -> tuple[SessionCost, CostFigures | None]:
             whole = known or session_cost(session)
             found = next((one for one in whole.threads if one.thread.id == thread.id), None)
             if found is None:
                 return whole, None
-            return whole, cost_figures(whole, found, session_advice(session, thread, by, whole, window))
+            return whole, cost_figures(whole, found, session_advice(session, thread, whole, window))
 
         def done(found: tuple[SessionCost, CostFigures | None]) -> None:
             self._whole, self.figures = (session, found[0]), found[1]

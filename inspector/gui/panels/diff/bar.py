@@ -221,7 +221,7 @@ def _sizes(comparison: Diff) -> str:
 
 
 def _size(pressure: Pressure) -> str:
-    about = "about " if pressure.kind in ("predicted", "estimated") else ""
+    about = "about " if pressure.kind in ("predicted", "counted", "estimated") else ""
     return f"{about}{grouped(pressure.tokens or 0)}"
 
 

@@ -16,7 +16,6 @@ from inspector.core.findings.answers import (
     filled_answer,
     lost_answer,
 )
-from inspector.core.tokens.estimators import estimator
 from inspector.gui.bridge import Lane
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
@@ -112,7 +111,7 @@ class GlancePanel(Panel):
         state = self._state
         match question:
             case "filled":
-                return state.thread_id, state.user_window, state.estimator
+                return state.thread_id, state.user_window
             case "lost":
                 return (state.thread_id,)
             case "cost":
@@ -148,14 +147,14 @@ class GlancePanel(Panel):
     def _answerer(self, question: Question) -> Callable[[], ShortAnswer]:
         """Return what works out an answer about what is open now, on any thread."""
         state, bench = self._state, self.desk.workbench
-        session, thread, by = state.session, state.thread, estimator(state.estimator)
+        session, thread = state.session, state.thread
         assert session is not None
         assert thread is not None
         if question == "lost":
             return lambda: lost_answer(session, thread)
         if question == "cost":
             return lambda: cost_answer(session, thread)
-        return lambda: filled_answer(session, thread, by, lambda at: bench.find_window(state, at).tokens)
+        return lambda: filled_answer(session, thread, lambda at: bench.find_window(state, at).tokens)
 
     def fit(self) -> None:
         """As high as the longest answer; during the resize the cards would keep their old height."""

@@ -77,16 +77,18 @@ class MessageHeader(QWidget):
         column(who, self._tokens, buttons, of=self, margins=(13, 6, 8, 2), gap=2)
         self.be_low(False)
 
-    def show_message(self, message: Message, number: int | None, others: Sequence[Message], size: Sizer) -> None:
+    def show_message(
+        self, message: Message, number: int | None, others: Sequence[Message], size: Sizer, name: str
+    ) -> None:
         """`number` is its place in the buffer, None where it does not stand there; `others` travelled with it; `size`:
-        what measures the buffer."""
+        what measures the buffer; `name`: of the picked estimator."""
         self._message = message
         self._number.setText("elsewhere" if number is None else f"{number:,}")
         self._number.setToolTip(tip("It does not stand in the buffer that is looked at") if number is None else "")
         self._role.setText(message_role(message))
         words = [*_badges(message), *_where(message)]
         self._where.show_text(" · ".join(words), *(" · ".join(words[:n]) for n in range(len(words) - 1, 0, -1)))
-        self._size = _tokens(message, size)
+        self._size = _tokens(message, size, name)
         self._name_others(others)
         self._show_counted()
         self.restyle()
@@ -195,7 +197,7 @@ class MessageView(Panel):
             self._empty.setText(_why_empty(state))
             self._stack.setCurrentIndex(0)
             return
-        self.header.show_message(message, number, companions(thread, message), size)
+        self.header.show_message(message, number, companions(thread, message), size, state.estimator)
         if self.is_new("pairs", stepped, (view,)):
             self._pairs = ToolPairs(stepped.messages if stepped is not None else view.messages())
         partners = self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
@@ -410,12 +412,10 @@ def _why_empty(state: State) -> str:
     return "Select a message in the buffer to read it in full."
 
 
-def _tokens(message: Message, size: Sizer) -> str:
-    """`1,131 tokens of the prompt · estimate 941 (Roku)`; without reports what the estimator counts is all there is."""
-    counted, title = grouped(count(size.estimator, message)), ESTIMATOR_TITLES[size.estimator.name]
-    if size.kind != "predicted":
-        return f"{counted} tokens, {size.kind} ({title})"
-    return f"{grouped(size.row(message))} tokens of the prompt · estimate {counted} ({title})"
+def _tokens(message: Message, size: Sizer, name: str) -> str:
+    """`1,131 tokens of the prompt · estimated 941 by Roku`: as the gauge measures, and as the picked estimator does."""
+    estimated = f"estimated {grouped(count(estimator(name), message))} by {ESTIMATOR_TITLES[name]}"
+    return f"{grouped(size.row(message))} tokens of the prompt · {estimated}"
 
 
 def _badges(message: Message) -> list[str]:

@@ -190,9 +190,7 @@ def _folded_place(state: State) -> str:
 
 
 def _estimate_words(now: GaugeReading | None, name: str) -> str:
-    """`Estimate 74,235 (Roku), calibrated by 1.39.`: what the chosen estimator counts here."""
-    if now is None:
+    """`Estimated 74,235 by Roku.`: what the picked estimator counts here of what is recorded."""
+    if now is None or now.estimated is None:
         return ""
-    calibrated = now.pressure.estimated and now.pressure.kind in ("reported", "predicted")
-    factor = f", calibrated by {now.slope:.2f}" if calibrated else ""
-    return f"Estimate {grouped(now.pressure.estimated)} ({ESTIMATOR_TITLES[name]}){factor}."
+    return f"Estimated {grouped(now.estimated)} by {ESTIMATOR_TITLES[name]}."

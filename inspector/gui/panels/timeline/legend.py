@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink
 from inspector.gui.look.glossary import explain
-from inspector.gui.look.labels import NOT_RECORDED, tip
+from inspector.gui.look.labels import NOT_RECORDED, part_title, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.workbench.pressure.gauge import GaugeReading
@@ -30,6 +30,8 @@ class Legend(Guarded, QWidget):
         self._theme = theme
         self._rows: tuple[tuple[str, str, str], ...] = ()
         """(colour, name, number)."""
+        self._parts: tuple[str, ...] = ()
+        """The part that each row shows."""
         self._reading: GaugeReading | None = None
         self._at = 0
         """The row that Enter picks."""
@@ -42,13 +44,14 @@ class Legend(Guarded, QWidget):
         """Show this one from now on."""
         self._reading = reading
         count = len(self._rows)
-        self._rows = ()
+        self._rows, self._parts = (), ()
         if reading is not None:
             colours = self._theme.colours
-            rows = [(colours.categories[name], str(name), grouped(tokens)) for name, tokens in reversed(reading.parts)]
+            found = [(str(name), colours.categories[name], tokens) for name, tokens in reversed(reading.parts)]
             if reading.unseen:
-                rows.append((colours.missing, NOT_RECORDED, grouped(reading.unseen)))
-            self._rows = tuple(rows)
+                found.append(("unseen", colours.missing, reading.unseen))
+            self._parts = tuple(name for name, _, _ in found)
+            self._rows = tuple((colour, part_title(name), grouped(tokens)) for name, colour, tokens in found)
         self.setAccessibleDescription(", ".join(f"{name} {number}" for _, name, number in self._rows))
         if len(self._rows) != count:
             self.updateGeometry()
@@ -60,8 +63,7 @@ class Legend(Guarded, QWidget):
     def _pick(self, at: int) -> None:
         if 0 <= at < len(self._rows):
             self._at = at
-            name = self._rows[at][1]
-            self.picked.emit("unseen" if name == NOT_RECORDED else name)
+            self.picked.emit(self._parts[at])
 
     def _row_at(self, y: float) -> int:
         return int(y) // self._height()
@@ -94,7 +96,7 @@ class Legend(Guarded, QWidget):
             return ""
         name = self._rows[at][1]
         likely = f"Most likely: {reading.not_recorded}." if name == NOT_RECORDED else ""
-        return explain(name, likely)
+        return explain("difference" if self._parts[at] == "difference" else name, likely)
 
     def _height(self) -> int:
         return self.fontMetrics().height() + 5

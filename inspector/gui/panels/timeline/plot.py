@@ -14,7 +14,7 @@ from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column
 from inspector.gui.look.colours import Colours
-from inspector.gui.look.labels import NOT_RECORDED
+from inspector.gui.look.labels import part_title
 from inspector.gui.look.number_formats import cache_words, grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
@@ -27,7 +27,7 @@ from inspector.gui.panels.timeline.mark_rows import Band, BandRow, MarkRows
 from inspector.gui.panels.timeline.overview_strip import OverviewStrip
 from inspector.gui.panels.timeline.ruler import range_words
 from inspector.gui.widgets.stacked_areas import StackedAreas
-from inspector.workbench.pressure.filling import NO_TOOL, OTHER_TOOLS, UNSEEN, Areas
+from inspector.workbench.pressure.filling import DIFFERENCE, NO_TOOL, OTHER_TOOLS, UNSEEN, Areas
 from inspector.workbench.pressure.scale import Firing, GaugeLine
 from inspector.workbench.pressure.timeline import Mark, Series
 
@@ -119,7 +119,7 @@ class TimelinePlot(Guarded, QWidget):
             return
         parts = [n for n, name in enumerate(areas.names) if name not in self.hidden]
         colours = area_colours(self._theme.colours, areas)
-        shown = StackedAreas([areas.tokens[n] for n in parts]) if parts else StackedAreas([[0] * self.count])
+        shown = StackedAreas([_drawn_tokens(areas, n) for n in parts] or [[0] * self.count])
         self.canvas.show_areas(shown, [colours[n] for n in parts] or [self._theme.colours.window])
 
     def hide_names(self, names: Collection[str]) -> None:
@@ -309,16 +309,22 @@ def _beginning(thread: Thread) -> tuple[str, int, int] | None:
 
 def area_title(name: str) -> str:
     """Return the name of an area as it is written on the screen."""
-    return NOT_RECORDED if name == UNSEEN else name
+    return part_title(name)
+
+
+def _drawn_tokens(areas: Areas, n: int) -> Sequence[int]:
+    """Return what is drawn of an area: a difference below zero has no height."""
+    tokens = areas.tokens[n]
+    return [max(0, one) for one in tokens] if areas.names[n] == DIFFERENCE else tokens
 
 
 def area_colours(colours: Colours, areas: Areas) -> list[str]:
     """Return the colour of each area, lowest first: as in the gauge for categories; the heaviest tool's first."""
-    known: dict[str, str] = {UNSEEN: colours.missing}
+    known: dict[str, str] = {UNSEEN: colours.missing, DIFFERENCE: colours.categories["difference"]}
     if areas.kind == "category":
         known |= {str(name): colour for name, colour in colours.categories.items()}
     else:
-        tools = [name for name in reversed(areas.names) if name not in (UNSEEN, NO_TOOL, OTHER_TOOLS)]
+        tools = [name for name in reversed(areas.names) if name not in (UNSEEN, NO_TOOL, OTHER_TOOLS, DIFFERENCE)]
         known |= dict(zip(tools, TOOL_COLOURS, strict=False))
         known |= {NO_TOOL: colours.categories["system"], OTHER_TOOLS: colours.categories["tools"]}
     return [known[name] for name in areas.names]

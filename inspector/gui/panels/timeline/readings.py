@@ -2,7 +2,7 @@
 
 from inspector.core.words import per_cent
 from inspector.gui.look.glossary import explain
-from inspector.gui.look.labels import NOT_RECORDED
+from inspector.gui.look.labels import NOT_RECORDED, part_title
 from inspector.gui.look.number_formats import error_share, grouped, signed
 from inspector.workbench.pressure.gauge import GaugeReading
 from inspector.workbench.pressure.scale import GaugeLine
@@ -89,7 +89,7 @@ def spoken_tank(reading: GaugeReading | None) -> str:
     """Return the tank in words, for those who cannot see it."""
     if reading is None:
         return "nothing open"
-    parts = [f"{name} {grouped(tokens)}" for name, tokens in reversed(reading.parts)]
+    parts = [f"{part_title(name)} {grouped(tokens)}" for name, tokens in reversed(reading.parts)]
     if reading.unseen:
         parts.append(f"{NOT_RECORDED} {grouped(reading.unseen)}")
     lines = [f"{line.label}: {headroom(reading, line)}" for line in reading.lines]

@@ -39,6 +39,8 @@ class Layer:
     low: int
     high: int
     colour: str
+    tokens: int
+    """What it stands for: more than is drawn where the provider counts less than is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +331,7 @@ def _reserve_words(reading: GaugeReading) -> str:
 
 
 def _layer_words(layer: Layer, reading: GaugeReading) -> str:
-    window, tokens = reading.window.tokens, layer.high - layer.low
+    window, tokens = reading.window.tokens, layer.tokens
     share = f", {per_cent(tokens / window, 1)} of the window" if window else ""
     likely = f"Most likely: {reading.not_recorded}." if layer.name == NOT_RECORDED else ""
     return explain(layer.name, f"{grouped(tokens)} tokens{share}.", likely)
@@ -342,7 +344,8 @@ def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
     stack = [(NOT_RECORDED, reading.unseen, colours.missing)]
     stack += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
     for name, tokens, colour in stack:
-        if tokens:
-            found.append(Layer(name, level, level + tokens, colour))
-            level += tokens
+        top = min(level + tokens, reading.pressure.tokens or 0)
+        if top > level:
+            found.append(Layer(name, level, top, colour, tokens))
+            level = top
     return tuple(found)

@@ -1,0 +1,135 @@
+"""What a harness that calibrates an estimator would believe at every request of a thread, by its own rule.
+
+Nothing here is shown as true: it decides which tier such a harness fires (`calibration`), and says what an estimator
+makes of a buffer (`estimated`).
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from inspector.core.buffer import Prompt, is_prefix
+from inspector.core.heavy import checkpoint
+from inspector.core.session import Request, Thread
+from inspector.core.tokens.calibration import Belief, Beliefs
+from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weigh_newest
+from inspector.core.tokens.known import KnownByThread
+from inspector.core.tokens.pressure import summary_since
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCount:
+    """What is counted of one buffer, and believed before its call."""
+
+    estimated: int
+    """All that the transcript holds of the buffer, by the estimator alone: messages, system prompt, tools."""
+    calibrated: int
+    """What a calibration through the origin makes of what the harness counts of it."""
+    belief: Belief
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnCounts:
+    """One count a request, in order, and `end`: of the buffer after the last record."""
+
+    by: Estimator
+    counts: tuple[OwnCount, ...]
+    end: OwnCount
+    requests: Sequence[Request]
+    _course: "_CountCourse"
+    """As it was in front of the last request, which may be another one when the thread has grown."""
+
+    def at(self, index: int | None) -> OwnCount:
+        """Of request `index`; None or the number of requests = of the buffer after the last record."""
+        return self.end if index is None or index >= len(self.counts) else self.counts[index]
+
+
+_KNOWN = KnownByThread[OwnCounts]()
+
+
+def known_counts(thread: Thread, by: Estimator) -> OwnCounts:
+    """Count and believe by an estimator at all requests of a thread; remembered for the last few. O(messages) once."""
+    return _KNOWN.get(thread, by.name, lambda former: _count_thread(thread, by, former))
+
+
+def _count_thread(thread: Thread, by: Estimator, former: OwnCounts | None) -> OwnCounts:
+    requests = thread.requests
+    weigh_newest(by, thread.messages)
+    counts: list[OwnCount] = []
+    course = _CountCourse(by)
+    if former is not None and 0 < former._course.place <= _count_same(former.requests, requests):
+        course = former._course.copy()
+        counts = list(former.counts[: course.place])
+    settled = course
+    for at in range(course.place, len(requests)):
+        checkpoint()
+        if at == len(requests) - 1:
+            settled = course.copy()
+        counts.append(course.follow(thread, requests[at]))
+    end = course.look(Request(len(requests), thread.end, thread.prompt))
+    return OwnCounts(by, tuple(counts), end, requests, settled)
+
+
+def _count_same(former: Sequence[Request], requests: Sequence[Request]) -> int:
+    """How many of the first requests are the same. From the end: O(what has changed)."""
+    same = min(len(former), len(requests))
+    while same and former[same - 1] is not requests[same - 1]:
+        same -= 1
+    return same
+
+
+class _CountCourse:
+    """Follows one thread from request to request."""
+
+    def __init__(self, by: Estimator) -> None:
+        self.place = 0
+        """Requests that were followed."""
+        self._by = by
+        self._beliefs = Beliefs(by.name)
+        self._anchor: Request | None = None
+        """The last request whose size was reported."""
+        self._counted = 0
+        """Of its buffer: by the estimator's own rule."""
+        self._prompt: tuple[Prompt, int, int] | None = None
+        """The last prompt, its weight by the estimator's own rule, and the tokens of what that leaves out."""
+
+    def copy(self) -> "_CountCourse":
+        """Return the same course, to be led on by itself. O(1)."""
+        made = copy(self)
+        made._beliefs = self._beliefs.copy()
+        return made
+
+    def follow(self, thread: Thread, request: Request) -> OwnCount:
+        """The next request."""
+        own, found = self._count(request)
+        self.place += 1
+        usage = request.usage
+        if usage is not None and usage.prompt > 0:
+            self._report(thread, request, own, usage.prompt)
+        return found
+
+    def look(self, request: Request) -> OwnCount:
+        """What is counted and believed of a buffer before anybody reports it. Changes nothing."""
+        return self._count(request)[1]
+
+    def _count(self, request: Request) -> tuple[int, OwnCount]:
+        weighed, beside = self._weigh_prompt(request.prompt)
+        own = self._by.tokens(messages_weight(self._by, request.view) + weighed)
+        belief = self._beliefs.now()
+        return own, OwnCount(own + beside, belief.tokens(own), belief)
+
+    def _weigh_prompt(self, prompt: Prompt) -> tuple[int, int]:
+        known = self._prompt
+        if known is None or (prompt is not known[0] and prompt != known[0]):
+            own = self._by.weigh_prompt(prompt)
+            known = prompt, own, sum(prompt_tokens(self._by, prompt)) - self._by.tokens(own)
+        self._prompt = prompt, known[1], known[2]
+        return known[1], known[2]
+
+    def _report(self, thread: Thread, request: Request, own: int, reported: int) -> None:
+        anchor, grown = self._anchor, None
+        fresh = summary_since(thread, request, anchor.index if anchor is not None else -1) is not None
+        if anchor is not None and anchor.usage is not None and is_prefix(anchor.view, request.view):
+            grown = (reported - anchor.usage.prompt, own - self._counted)
+        self._beliefs.report(own, reported, request.model or thread.model, grown, fresh=fresh)
+        self._anchor, self._counted = request, own

@@ -1,0 +1,112 @@
+"""Model families: what a model's tokenizer makes of a text, and what its provider charges for a picture.
+
+A factor is the model's tokens for one of o200k, as measured over sessions of each family that were used for nothing
+else. One factor a family is enough: by category of content it differs by 4 points at most.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+ImageRule: TypeAlias = Callable[[int, int], int]
+"""(width, height) in pixels to tokens of the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Models that share a tokenizer and a rule for pictures."""
+
+    name: str
+    factor: float
+    """Tokens of the model for one of o200k, before a session has taught more."""
+    doubt: float
+    """How far the factor may be off on either side, as a share of it."""
+    images: ImageRule
+
+
+_MEASURED = 0.1
+_UNKNOWN = 0.4
+"""The families that were measured lie between 0.9 and 1.55."""
+
+
+def _ceil(value: float) -> int:
+    return -int(-value // 1)
+
+
+def _pictures_by_area(longest: int, most: int) -> ImageRule:
+    """Anthropic: width x height / 750, once the longer edge is scaled down to `longest` pixels; at most `most`."""
+
+    def tokens(width: int, height: int) -> int:
+        shrunk = min(1.0, longest / max(width, height, 1))
+        return max(1, min(most, _ceil(width * height * shrunk * shrunk / 750)))
+
+    return tokens
+
+
+def _pictures_by_tile(base: int, each: int) -> ImageRule:
+    """OpenAI to GPT-5: scaled into 2,048 x 2,048, then the shorter edge to 768, then tiles of 512 x 512."""
+
+    def tokens(width: int, height: int) -> int:
+        shrunk = min(1.0, 2048 / max(width, height, 1))
+        shrunk *= min(1.0, 768 / max(1.0, min(width, height) * shrunk))
+        return base + each * max(1, _ceil(width * shrunk / 512)) * max(1, _ceil(height * shrunk / 512))
+
+    return tokens
+
+
+def _pictures_by_patch(width: int, height: int) -> int:
+    """OpenAI's small models, and all from GPT-5.2 on: patches of 32 x 32, at most 1,536."""
+    return max(1, min(1536, _ceil(width / 32) * _ceil(height / 32)))
+
+
+def _pictures_by_crop(width: int, height: int) -> int:
+    """Gemini: 258 up to 384 x 384, else 258 for each crop of about two thirds of the shorter edge (256 to 768)."""
+    if width <= 384 and height <= 384:
+        return 258
+    crop = max(256, min(768, min(width, height) // 1.5))
+    return 258 * _ceil(width / crop) * _ceil(height / crop)
+
+
+_BY_AREA = _pictures_by_area(1568, 1600)
+_OLD_CLAUDE = Family("claude", 1.12, _MEASURED, _BY_AREA)
+_NEW_CLAUDE = Family("claude 4.7", 1.55, _MEASURED, _pictures_by_area(2576, 4784))
+_GPT = Family("gpt", 0.97, _MEASURED, _pictures_by_tile(85, 170))
+_GPT_5 = Family("gpt 5", 0.97, _MEASURED, _pictures_by_tile(70, 140))
+_GPT_PATCHES = Family("gpt 5.2", 0.97, _MEASURED, _pictures_by_patch)
+_GEMINI = Family("gemini", 0.9, _MEASURED, _pictures_by_crop)
+_OPEN = Family("open weights", 1.0, _MEASURED, _BY_AREA)
+_OTHER = Family("other", 1.0, _UNKNOWN, _BY_AREA)
+
+_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+"""Its version; of `claude-sonnet-4-20250514` 4."""
+_NEW_TOKENIZER = (4, 7)
+"""The Claude from which on one text is more tokens."""
+_GPT_NAME = re.compile(r"gpt|codex|(?:^|/)o[1345](?:-|$)")
+_GPT_VERSION = re.compile(r"gpt-(\d{1,2})(?:\.(\d{1,2}))?")
+_OPEN_NAME = re.compile(r"deepseek|glm|kimi|moonshot")
+
+
+@lru_cache(maxsize=64)
+def family_of(model: str) -> Family:
+    """Return the family of a model by its name."""
+    name = model.lower()
+    version = _CLAUDE.search(name)
+    if "fable" in name or (version and (int(version[1]), int(version[2] or 0)) >= _NEW_TOKENIZER):
+        return _NEW_CLAUDE
+    if "claude" in name:
+        return _OLD_CLAUDE
+    if _GPT_NAME.search(name):
+        return _gpt(name)
+    if "gemini" in name:
+        return _GEMINI
+    return _OPEN if _OPEN_NAME.search(name) else _OTHER
+
+
+def _gpt(name: str) -> Family:
+    found = _GPT_VERSION.search(name)
+    version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    if version >= (5, 2) or "mini" in name or "nano" in name:
+        return _GPT_PATCHES
+    return _GPT_5 if version >= (5, 0) else _GPT

@@ -1,0 +1,171 @@
+"""What weighs the truth: everything that the model reads, by one exact tokenizer.
+
+A weight is in tokens of o200k. The model's own tokens are the weight times one factor, which its family gives
+(`families`) and the session's reports correct (`prediction`). What no tokenizer can look at has a weight that comes to
+the provider's charge with that factor: thinking that is sealed by the length of its signature, a picture by its size in
+pixels. Messages are weighed many at a time (`weigh_all`), because one by one takes three times as long.
+
+A policy's own count has nothing to do with it (`harnesses`, `believing`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+
+from inspector.core.buffer import Prompt
+from inspector.core.heavy import checkpoint
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.session import Thread
+from inspector.core.tokens.counted import (
+    CALL_FRAMING,
+    MESSAGE_FRAMING,
+    RESULT_FRAMING,
+    UNKNOWN,
+    holds_thought,
+    pixel_size,
+)
+from inspector.core.tokens.estimator import Estimator, Kind
+from inspector.core.tokens.exact import count_text, count_texts
+from inspector.core.tokens.families import Family, family_of
+from inspector.core.tokens.harnesses import utf8_length
+
+SIGNED = 0.172
+"""Tokens of o200k for a character of a signature that seals what was thought."""
+THOUGHT = 0.9
+"""Thinking is charged at 0.85 to 0.96 of what the same tokens of text are."""
+_TOGETHER = 1024
+"""Messages that are weighed in one go."""
+_BITS = 40
+_MASK = (1 << _BITS) - 1
+"""The weights of a message's parts lie in one integer, 40 bits each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weigher(Estimator):
+    """Weighs for one family of models."""
+
+    family: Family
+    name: str = "exact"
+    """Also the key under which weights are cached: pictures weigh otherwise in each family."""
+    kind: Kind = "counted"
+    is_rough: bool = False
+    """A quarter of the bytes instead of the tokenizer: for the first picture of a file while that is not loaded."""
+    _parts_key: str = field(default="", repr=False)
+
+    def text(self, text: str) -> int:
+        return _rough(text) if self.is_rough else count_text(text)
+
+    def weigh(self, message: Message) -> int:
+        return self._put(message, self._sizes(self._texts(message)))
+
+    def weigh_all(self, messages: Iterable[Message]) -> None:
+        """Cache the weights of all messages that have none yet. O(text)."""
+        name = self.name
+        new = (message for message in messages if name not in message.counts)
+        while some := list(islice(new, _TOGETHER)):
+            checkpoint()
+            texts = [self._texts(message) for message in some]
+            sizes = iter(self._sizes([text for few in texts for text in few]))
+            for message, few in zip(some, texts, strict=True):
+                message.counts[name] = self._put(message, list(islice(sizes, len(few))))
+
+    def part_weights(self, message: Message) -> Sequence[int]:
+        """The weight of each part of a message; together with its framing the weight of the message."""
+        if len(message.parts) == 1:
+            known = message.counts.get(self.name)
+            return ((self.weigh(message) if known is None else known) - MESSAGE_FRAMING,)
+        if self._parts_key not in message.counts:
+            message.counts[self.name] = self.weigh(message)
+        packed = message.counts.get(self._parts_key, 0)
+        return [packed >> n * _BITS & _MASK for n in range(len(message.parts))]
+
+    def weigh_parts(self, parts: Iterable[Part]) -> list[int]:
+        """The weight of each of some parts that stand in no message by themselves."""
+        alone = tuple(parts)
+        return self._weights(alone, self._sizes([text for part in alone for text in _texts_of(part)]))
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        texts = [dumps(tool.definition) for tool in prompt.tools or ()]
+        sizes = self._sizes([prompt.system, *texts] if prompt.system else texts)
+        return sum(sizes) + (MESSAGE_FRAMING if prompt.system else 0)
+
+    def _texts(self, message: Message) -> list[str]:
+        return [text for part in message.parts for text in _texts_of(part)]
+
+    def _sizes(self, texts: Sequence[str]) -> list[int]:
+        return list(map(_rough, texts)) if self.is_rough else count_texts(texts)
+
+    def _put(self, message: Message, sizes: Sequence[int]) -> int:
+        """The weight of a message whose texts have these sizes; those of its parts are kept on it."""
+        found = self._weights(message.parts, sizes)
+        if len(found) > 1:
+            message.counts[self._parts_key] = sum(one << n * _BITS for n, one in enumerate(found))
+        return MESSAGE_FRAMING + sum(found)
+
+    def _weights(self, parts: Iterable[Part], sizes: Sequence[int]) -> list[int]:
+        left = iter(sizes)
+        return [min(_MASK, self._part(part, left)) for part in parts]
+
+    def _part(self, part: Part, sizes: Iterator[int]) -> int:
+        match part:
+            case Text():
+                return next(sizes)
+            case Thinking(tokens=int(tokens)):
+                return self._charged(tokens)
+            case Thinking(text=text, signature=signature):
+                thought = SIGNED * len(signature) if _is_sealed(text, signature) else next(sizes)
+                return round(THOUGHT * thought)
+            case ToolCall():
+                return CALL_FRAMING + next(sizes) + next(sizes)
+            case ToolResult():
+                return RESULT_FRAMING + next(sizes)
+            case Image():
+                return self._charged(self._picture(part))
+            case Opaque():
+                return -(-part.size // 4) if part.tokens is None else self._charged(part.tokens)
+
+    def _picture(self, image: Image) -> int:
+        size = pixel_size(image)
+        return UNKNOWN if size is None else self.family.images(*size)
+
+    def _charged(self, tokens: int) -> int:
+        """The weight of what the provider counts as so many tokens of its own."""
+        return round(max(0, tokens) / self.family.factor)
+
+
+def _is_sealed(text: str, signature: str) -> bool:
+    return bool(signature) and (not text or holds_thought(signature))
+
+
+def _texts_of(part: Part) -> tuple[str, ...]:
+    """What the tokenizer has to count of a part, in the order in which `_part` takes the sizes."""
+    match part:
+        case Text(text):
+            return (text,)
+        case ToolResult(content=text):
+            return (text,)
+        case ToolCall(name=name, arguments=arguments):
+            return name, arguments if isinstance(arguments, str) else dumps(arguments)
+        case Thinking(text=text, signature=signature, tokens=None) if not _is_sealed(text, signature):
+            return (text,)
+        case _:
+            return ()
+
+
+def _rough(text: str) -> int:
+    return -(-utf8_length(text) // 4)
+
+
+@cache
+def weigher(family: Family, is_rough: bool = False) -> Weigher:
+    """Return what weighs for a family of models."""
+    name = f"{'rough' if is_rough else 'exact'} {family.name}"
+    return Weigher(family, name, is_rough=is_rough, _parts_key=f"{name} by part")
+
+
+def weigher_of(thread: Thread, is_rough: bool = False) -> Weigher:
+    """Return what weighs a thread: for the family of the first model that it names."""
+    named = thread.model or next((request.model for request in thread.requests if request.model), "")
+    return weigher(family_of(named), is_rough)
