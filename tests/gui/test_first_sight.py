@@ -133,7 +133,7 @@ def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(windo
     glance = window.docks.panel("At a glance")
     assert isinstance(glance, GlancePanel)
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
-    card = glance.cards["lost"]
+    card = glance.cards["cost"]
     answer = card.answer
     assert answer is not None
     assert card.detail.text() == answer.detail
@@ -141,7 +141,7 @@ def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(windo
     window.theme.zoom(3)
     qtbot.waitUntil(lambda: card.detail.text().endswith("…"))
     in_part = card.heightForWidth(card.width())
-    assert card.detail.text().startswith(answer.details[0])
+    assert card.detail.text() in (f"{answer.details[0]} …", "…")
     assert unescape(card.toolTip()).count(answer.text) == 1
     card.show_details()
     assert in_part < card.heightForWidth(card.width())
@@ -149,6 +149,17 @@ def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(windo
     window.theme.zoom(0)
     qtbot.waitUntil(lambda: card.detail.text() == answer.detail)
     assert card.toolTip() == ""
+
+
+def test_timeline_in_a_low_window_with_large_letters_keeps_room_for_its_data(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(800, 600)
+    open_sample(window, qtbot)
+    glance, timeline = window.docks.panel("At a glance"), window.docks.panel("Timeline")
+    assert isinstance(glance, GlancePanel)
+    qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
+    for _ in range(3):
+        window.theme.zoom(1)
+    qtbot.waitUntil(lambda: timeline.height() >= 110 and glance.height() <= 0.4 * window.height())
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import (
     QAbstractListModel,
+    QEvent,
     QItemSelectionModel,
     QObject,
     QPoint,
@@ -218,6 +219,8 @@ class PaintedList(WholeRows):
     """The view: one column, one row chosen. `opened`: Enter on that row."""
 
     opened = Signal(int)
+    _keeps_in_sight = True
+    """Does the chosen row stay in sight when the room changes? Not after the user scrolled away from it."""
 
     def __init__(self, name: str, model: PaintedModel, delegate: PaintedRow) -> None:
         super().__init__(name, model, delegate.height)
@@ -227,8 +230,6 @@ class PaintedList(WholeRows):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.horizontalHeader().hide()
         self.horizontalHeader().setStretchLastSection(True)
-        self._keeps_in_sight = True
-        """Does the chosen row stay in sight when the room changes? Not after the user scrolled away from it."""
         self.verticalScrollBar().actionTriggered.connect(lambda _: self._let_scroll())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -258,6 +259,15 @@ class PaintedList(WholeRows):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._show_current()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Rows have another height with other letters."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._show_current()
+
+    def _show_current(self) -> None:
         if self._keeps_in_sight and self.currentIndex().isValid():
             self.scrollTo(self.currentIndex())
 

@@ -266,13 +266,13 @@ class AnswerCard(Guarded, QFrame):
         self.setToolTip("")
 
     def cut_details(self, width: int, most: int) -> None:
-        """Leave out last sentences of an answer that is higher than `most` pixels in that width; the first stays."""
+        """Leave out last sentences of an answer that is higher than `most` pixels in that width; the headline stays."""
         if self.answer is None:
             return
         sentences = list(self.answer.details)
-        while len(sentences) > 1 and self.heightForWidth(width) > most:
+        while sentences and self.heightForWidth(width) > most:
             sentences.pop()
-            say(self.detail, f"{' '.join(sentences)} …")
+            say(self.detail, " ".join([*sentences, "…"]))
             self.setToolTip(tip(self.answer.text))
 
     def _link_words(self, answer: ShortAnswer) -> str:
