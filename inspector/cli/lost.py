@@ -2,16 +2,26 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import Any, get_args
 
-from inspector.cli.output import number, picked, plain, table, write_json, write_lines
-from inspector.cli.select import add_selection, select
+from inspector.cli.output import note, number, picked, plain, table, write_json, write_lines
+from inspector.cli.select import Selection, add_options, add_selection, select
 from inspector.core.errors import InspectorError
+from inspector.core.findings.give_back import give_back_text, open_and_gone
+from inspector.core.findings.judging import MAX_OUTPUT, judged, question, unsure_rows
 from inspector.core.findings.lost import CompactionLoss, RecordedLosses, recorded_losses
 from inspector.core.findings.lost_rows import SHOWN, VERDICT_WORDS, LostRow, LostVerdict, ShownLine
+from inspector.core.message import Message, Text
+from inspector.core.needs import Summarize
 from inspector.core.replay.economics import paid_words
-from inspector.core.words import dollars
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
+from inspector.core.tokens.prices import cost
+from inspector.core.usage import Usage
+from inspector.core.words import dollars, plural
+from inspector.providers.answerers import answerer
 
 HOW = {"call": "tool_call", "answer": "answer", "user": "user"}
 
@@ -20,6 +30,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
     parser.add_argument("--compaction", metavar="N", type=int, help="only this one: 0-based, negative from the end")
+    parser.add_argument(
+        "--give-back",
+        metavar="ROWS",
+        nargs="?",
+        const="",
+        help="print what is open and gone, or these rows of the table (1,3), as text to paste into the session",
+    )
+    parser.add_argument(
+        "--judge", metavar="WHO", help="ask a model about rows that are not sure: anthropic, openai, ..."
+    )
+    add_options(parser, "--model")
     parser.add_argument("--all", action="store_true", help=f"all rows that are worth telling, not the first {SHOWN}")
 
 
@@ -32,10 +53,68 @@ def run(arguments: argparse.Namespace) -> None:
         if not -count <= wanted < count:
             raise InspectorError(f"there is no compaction {wanted}: the thread has {count}, counted from 0.")
         losses = replace(losses, each=(losses.each[wanted],))
-    if arguments.json:
+    if arguments.judge:
+        losses = _judged(chosen, losses, arguments)
+    if arguments.give_back is not None:
+        _give_back(losses, arguments)
+    elif arguments.json:
         write_json(losses_document(losses))
     else:
         write_lines(lost_lines(losses, None if arguments.all else SHOWN))
+
+
+def _give_back(losses: RecordedLosses, arguments: argparse.Namespace) -> None:
+    """Print what the chosen compaction, else the last one, lost, as text to paste."""
+    rows = losses.each[-1].rows if losses.each else ()
+    chosen = open_and_gone(rows)
+    if wanted := arguments.give_back:
+        lines = losses.each[-1].shown if losses.each else ()
+        places = _row_numbers(wanted, len(lines))
+        chosen = tuple(row for place in places for row in lines[place - 1].rows)
+    text = give_back_text(chosen)
+    if arguments.json:
+        write_json({"text": text, "rows": len(chosen)})
+    else:
+        write_lines(text.split("\n") if text else ["Nothing that is open was lost."])
+
+
+def _row_numbers(text: str, count: int) -> list[int]:
+    """The rows that `--give-back 1,3` names, counted from 1 as the table lists them. Raises InspectorError."""
+    numbers = [int(one) for one in text.split(",") if one.strip().isdecimal()]
+    if not numbers or not all(1 <= one <= count for one in numbers):
+        raise InspectorError(f"--give-back takes rows from 1 to {count}, as 1,3, or nothing for all that is open.")
+    return numbers
+
+
+def _judged(chosen: Selection, losses: RecordedLosses, arguments: argparse.Namespace) -> RecordedLosses:
+    """Ask a model about the rows that are not sure, after saying what that costs at most. Raises InspectorError."""
+    model = arguments.model or chosen.thread.model
+    each = []
+    with closing(answerer(arguments.judge, model)) as answer:
+        for loss in losses.each:
+            rows, came = unsure_rows(loss.rows), _came(chosen.thread, loss)
+            if rows:
+                note(_price_words(question(rows, came), len(rows), model))
+                try:
+                    loss = replace(loss, rows=judged(loss.rows, came, answer))
+                except InspectorError as trouble:
+                    note(str(trouble))
+            each.append(loss)
+    return replace(losses, each=tuple(each))
+
+
+def _came(thread: Thread, one: CompactionLoss) -> str:
+    """What the buffer says after a compaction."""
+    messages = thread.place(one.before_request).view.messages()
+    return "\n\n".join(message.text for message in messages if message.text)
+
+
+def _price_words(asked: Summarize, rows: int, model: str) -> str:
+    by = estimator(DEFAULT_ESTIMATOR)
+    tokens = by.tokens(by.weigh(Message("question", "user", (Text(f"{asked.instructions}\n{asked.text}"),))))
+    price = cost(model, Usage(input=tokens, output=MAX_OUTPUT)) if model else None
+    most = f", at most {dollars(price)}" if price is not None else ", price unknown"
+    return f"asking {model or 'a model'} about {plural(rows, 'row')}: about {tokens:,} tokens{most}"
 
 
 def losses_document(losses: RecordedLosses) -> dict[str, Any]:
@@ -57,6 +136,9 @@ def describe(one: CompactionLoss) -> dict[str, Any]:
             "again": [picked(back, "how what request message line tokens usd:6") for back in one.forgetting.again],
         },
         "lost": [_describe_row(row) for row in one.rows],
+        "invented": [
+            picked(one, "kind=fact.kind text=fact.text sentence nearest changed=is_changed") for one in one.inventions
+        ],
         "shown": [{"text": line.text, "rows": len(line.rows)} for line in one.shown],
         **picked(one.economics, "cost_usd saved_per_request_usd paid_after_requests"),
     }
@@ -93,6 +175,7 @@ def _compaction(one: CompactionLoss, most: int | None) -> Iterator[str]:
         paid = paid_words(economics.paid_after_requests).replace("never paid", "never paid for itself")
         yield f"   It cost {cost} and saved {saved} a request: {paid}."
     yield f"   {_counts(one)}"
+    yield from _inventions(one)
     lines = one.shown
     if not lines:
         yield "   Nothing that is worth telling was lost."
@@ -101,6 +184,15 @@ def _compaction(one: CompactionLoss, most: int | None) -> Iterator[str]:
     yield from _table(lines[:most])
     if most is not None and len(lines) > most:
         yield f"... and {len(lines) - most:,} more (--all lists them)"
+
+
+def _inventions(one: CompactionLoss) -> Iterator[str]:
+    """What the summary says that nothing before supports."""
+    if not one.inventions:
+        return
+    listed = ", ".join(plain(found.fact.text, 60) for found in one.inventions[:3])
+    more = f" and {len(one.inventions) - 3:,} more (--json lists them)" if len(one.inventions) > 3 else ""
+    yield f"   Its summary names {plural(len(one.inventions), 'thing')} that nothing before it does: {listed}{more}."
 
 
 def _counts(one: CompactionLoss) -> str:

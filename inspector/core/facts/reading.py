@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.names import names
+from inspector.core.facts.rules import rule
 from inspector.core.facts.sentences import LONGEST, TYPED, decided, failed, find_wishes, sentences
 from inspector.core.facts.user_words import SCANNED, user_words
 from inspector.core.jsontext import dumps
@@ -14,6 +15,10 @@ _LOGGED = re.compile(r"^[^\n]*\d\d:\d\d:\d\d[^\n]*$", re.MULTILINE)
 _FEW = 4
 """Characters of a sentence that says something."""
 _OPTION = re.compile(r"(?:^|_)(?:status|state|mode|action|type|kind|level|priority|format)$")
+_BOILERPLATE = rule("steps.boilerplate")
+_CITED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,400})["\u201d]')
+_LONG_RULE = 240
+"""Characters of a sentence of a summary that tells of more than a rule."""
 _QUOTES = "\"'`\u201c\u201d "
 _QUOTED = ("old_string", "old_str", "oldText", "old_text", "old", "search")
 
@@ -63,11 +68,18 @@ def wishes(message: Message) -> Iterator[Fact]:
 
 
 def retold_rules(message: Message) -> Iterator[Fact]:
-    """Yield the constraints that a summary tells of: what the next one leaves out is lost, though the user is gone."""
+    """Yield the constraints that a summary tells of: what the next one leaves out is lost, though the user is gone.
+
+    What it quotes stands by itself; what its client says in it is left out.
+    """
     for part in message.parts:
-        if isinstance(part, Text):
-            rules = (wish.text for wish in find_wishes(part.text[:SCANNED]) if wish.kind == "constraint")
-            yield from (Fact("constraint", rule.strip(_QUOTES)) for rule in rules)
+        if not isinstance(part, Text):
+            continue
+        text = part.text[:SCANNED]
+        said = [*_CITED.findall(text), _CITED.sub(" ", text)]
+        for wish in (wish for one in said for wish in find_wishes(one)):
+            if wish.kind == "constraint" and len(wish.text) <= _LONG_RULE and not _BOILERPLATE.search(wish.text):
+                yield Fact("constraint", wish.text.strip(_QUOTES))
 
 
 def instructions(message: Message) -> Iterator[Fact]:

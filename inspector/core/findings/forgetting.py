@@ -137,7 +137,7 @@ class _Known:
     """The compaction that removed them; None as long as they stand."""
 
 
-class _Walk:
+class _AgainWalk:
     """Follows the results and wishes of a thread through its compactions."""
 
     def __init__(self, thread: Thread, sizes: Sizes) -> None:
@@ -254,7 +254,7 @@ def forgetting(
         compacted_at: The requests in front of which its buffer was compacted.
     """
     places = set(compacted_at)
-    walk = _Walk(thread, sizes)
+    walk = _AgainWalk(thread, sizes)
     for request, arrival in enumerate(arrivals):
         checkpoint()
         for message in arrival.answer:

@@ -17,6 +17,7 @@ from inspector.core.facts.index import FactIndex, lost
 from inspector.core.facts.wording import Echo, Retelling
 from inspector.core.findings.finished import FinishedWork
 from inspector.core.findings.forgetting import NOTHING_AGAIN, Forgetting, forgetting
+from inspector.core.findings.inventions import Invention, inventions
 from inspector.core.findings.lost_rows import (
     LostRow,
     LostVerdict,
@@ -54,6 +55,8 @@ class CompactionLoss:
     """What is lost or paraphrased, what hurts most first."""
     forgetting: Forgetting = NOTHING_AGAIN
     """What the agent did again because of it."""
+    inventions: tuple[Invention, ...] = ()
+    """What its summary says that nothing before supports."""
     economics: Economics = UNKNOWN
     is_readable: bool = True
     """False: its summary cannot be read here. What counts as lost may stand in it, and what was needed is unknown."""
@@ -170,9 +173,17 @@ class _Recorded:
             kept=0 if self._is_brief else len(_facts_of(self._ground, before) - gone.keys() - content.keys()),
             rows=rows,
             forgetting=self._again.get(at, NOTHING_AGAIN),
+            inventions=self._inventions(at, before),
         )
         drop = self._silent.get(at)
         return self._announce(found) if drop is None else _dropped(found, drop)
+
+    def _inventions(self, at: int, before: Sequence[Message]) -> tuple[Invention, ...]:
+        made = [one for one in self._thread.compactions if one.before_request == at and one.is_readable]
+        summary = next((one.summary for one in made if one.summary is not None), None)
+        if self._is_brief or summary is None or not before:
+            return ()
+        return inventions(summary, (*before, *self._ground.arrivals[at].new))
 
     def _sizes(self, at: int) -> tuple[int | None, int | None]:
         return (None, None) if self._is_brief else change_sizes(self._thread, self._ground.sizes.pressures, at).tokens

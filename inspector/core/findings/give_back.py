@@ -1,0 +1,31 @@
+"""What a compaction lost as text to paste into the session, so that the agent has it again."""
+
+from collections.abc import Iterable, Sequence
+
+from inspector.core.findings.lost_rows import LostRow
+
+_HEADS = {
+    "constraint": "Rules that still hold:",
+    "instruction": "What I asked for and what is still open:",
+    "decision": "Decisions that were made:",
+    "error": "Errors that are still open:",
+}
+_OTHERS = "Names and values that are needed:"
+
+
+def open_and_gone(rows: Iterable[LostRow]) -> tuple[LostRow, ...]:
+    """Return the rows that are worth telling and not finished: all that should be given back."""
+    return tuple(row for row in rows if row.is_worth_telling and row.is_open)
+
+
+def give_back_text(rows: Sequence[LostRow]) -> str:
+    """Return rows as a message of the user's; empty without rows. What a file says is quoted as it is."""
+    if not rows:
+        return ""
+    groups = dict[str, list[str]]()
+    for head in (*_HEADS.values(), _OTHERS):
+        groups[head] = []
+    for row in rows:
+        groups[_HEADS.get(row.fact.kind, _OTHERS)].append(f"- {row.fact.text}")
+    blocks = ["\n".join((head, *dict.fromkeys(lines))) for head, lines in groups.items() if lines]
+    return "\n\n".join(("The conversation was compacted. This was lost and still counts:", *blocks))
