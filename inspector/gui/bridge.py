@@ -75,6 +75,10 @@ EVERY_MS = 100
 MOST = 30_000
 """Objects that are looked through for garbage, which takes 5 ms: a job makes a million a second, and they stay."""
 
+THAW_S, MOST_THAWED = 30.0, 400_000
+"""Seconds between two looks through what was set aside, and objects of which it takes no longer than 0.1 s: beyond that
+a session is open whose objects stay."""
+
 LATE = 0.25
 """Seconds since the last look after which a job has made too many, whatever is counted."""
 
@@ -426,7 +430,7 @@ class Garbage(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         gc.disable()
-        self._looked = monotonic()
+        self._looked = self._thawed = monotonic()
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(EVERY_MS)
@@ -434,6 +438,11 @@ class Garbage(QObject):
     def _look(self) -> None:
         before, self._looked = self._looked, monotonic()
         if _computing and self._looked - before > LATE:
+            gc.freeze()
+        elif not _computing and self._looked - self._thawed > THAW_S and 0 < gc.get_freeze_count() <= MOST_THAWED:
+            self._thawed = self._looked
+            gc.unfreeze()  # among what was set aside are cycles that nobody needs any more
+            gc.collect()
             gc.freeze()
         else:
             collect()

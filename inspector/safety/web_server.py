@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from aiohttp import ClientError, web
+from aiohttp import ClientError, web, web_app
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
@@ -42,6 +42,14 @@ class WebServer(LoopbackServer):
 
     async def _end(self) -> None:
         await self._runner.cleanup()
+        _forget_applications()
+
+
+def _forget_applications() -> None:
+    """Empty aiohttp's cache of handlers: it keeps the last thousand applications, with all that their handlers hold."""
+    clear = getattr(getattr(web_app, "_cached_build_middleware", None), "cache_clear", None)
+    if clear is not None:
+        clear()
 
 
 def is_local(request: web.Request) -> bool:

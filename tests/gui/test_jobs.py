@@ -1,5 +1,6 @@
 """Jobs beside the window: of many that a held key asks for, the first and the last are done."""
 
+import gc
 import subprocess
 import sys
 import weakref
@@ -8,12 +9,14 @@ from pathlib import Path
 from threading import Event, Thread, current_thread
 from time import monotonic, sleep, thread_time
 
+import pytest
 import shiboken6
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.core.heavy import checkpoint
+from inspector.gui import bridge
 from inspector.gui.bridge import Bridge, Lane, LatestJob, Task, collect
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.frame import TimelineFrame
@@ -107,6 +110,24 @@ def test_pass_when_something_is_computed_rests_until_it_has_ended(desk: Desk, qt
     qtbot.waitUntil(lambda: len(steps) > before + 5)
     long_pass.cancel()
     qtbot.waitUntil(lambda: not desk.bridge.busy)
+
+
+class Cycle:
+    """Refers to itself, so that only a collection frees it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_cycle_when_it_was_set_aside_is_freed_while_nothing_is_computed(
+    desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cycle = weakref.ref(Cycle())
+    gc.freeze()
+    assert cycle() is not None
+    monkeypatch.setattr(bridge, "MOST_THAWED", 10_000_000)
+    monkeypatch.setattr(bridge, "THAW_S", 0.0)
+    qtbot.waitUntil(lambda: cycle() is None)
 
 
 def test_computation_when_the_window_is_busy_and_its_job_is_cancelled_ends_within_50_ms(

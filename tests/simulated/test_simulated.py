@@ -1,5 +1,7 @@
 """The simulated provider as anybody's client sees it: plain HTTP, no SDK."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,6 +47,15 @@ def _chat(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def _responses(*items: Any, **more: Any) -> dict[str, Any]:
     return {"model": "m", "input": list(items or (_user(),)), **more}
+
+
+def test_server_when_it_was_closed_keeps_nothing_of_what_it_was_sent() -> None:
+    with SimulatedServer() as server:
+        httpx2.get(server.url)
+        world = weakref.ref(server.world)
+    del server
+    gc.collect()
+    assert world() is None
 
 
 @pytest.mark.parametrize(
