@@ -102,6 +102,9 @@ class Compaction:
     predicted: tuple[int, int, int] | None = None
     """(tokens, least, most) that we predicted of the buffer that was cut, where our own recording holds them: a held
     request, a tier of a run. No provider ever counted that buffer."""
+    unrecorded: int = 0
+    """Tokens of content that it removed and the file does not hold, as the client estimated them; 0 if the file holds
+    all of it."""
 
     @property
     def name(self) -> str:

@@ -244,6 +244,8 @@ class Addition:
     their schemas in ways of their own."""
     model: str = ""
     """Which it goes to, where that is known."""
+    removed: int = 0
+    """Tokens that the client removed since the anchor and that the transcript does not hold."""
 
 
 class _Learned:
@@ -334,6 +336,8 @@ class Learner:
         learned = quantile(self._errors, _INSIDE)
         grown = abs(tokens - anchor.reported)
         room = max(_LEAST_BAND, round(grown * self._doubt() * 2) if learned is None else round(learned))
+        if added.removed:
+            return Prediction(max(0, tokens - added.removed), max(0, tokens - 2 * added.removed), tokens)
         return banded(tokens, room, self.unseen())
 
     def _is_other_family(self, model: str) -> bool:

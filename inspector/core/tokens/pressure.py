@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, is_prefix
@@ -201,6 +202,18 @@ def summary_since(thread: Thread, request: Request, after: int) -> Compaction | 
     return None
 
 
+_CLIENT_SHARE = 1.25
+"""Tokens of the provider for each that Claude Code estimates of what its micro-compactions remove (1.22 to 1.28)."""
+
+
+def removed_unrecorded(thread: Thread, request: Request, after: int) -> int:
+    """Return the tokens that were removed after request `after` and before that one, and are not in the file."""
+    listed = thread.compactions
+    last = bisect_right(listed, request.index, key=lambda one: one.before_request)
+    recent = takewhile(lambda one: one.before_request > after, (listed[n] for n in range(last - 1, -1, -1)))
+    return round(_CLIENT_SHARE * sum(one.unrecorded for one in recent))
+
+
 _FEW_TOOLS = 0.2
 """Share of a whole prompt up to which its tool schemas do not disturb what the prompt says of the tokenizer."""
 
@@ -279,7 +292,8 @@ class _Course:
                 break
             answer += weight(self._by, message)
         told = self._by.tokens(answer) if answer else 0
-        return Addition(counted, True, told, is_whole=is_whole, model=model)
+        removed = removed_unrecorded(thread, request, anchor.index)
+        return Addition(counted, True, told, is_whole=is_whole, model=model, removed=removed)
 
     def _base_unseen(self) -> int:
         """The unseen part before anything was attached anew."""

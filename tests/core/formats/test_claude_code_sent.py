@@ -9,6 +9,7 @@ from inspector.core.drops import thread_drops
 from inspector.core.formats.claude_code.unrecorded import keeps_thinking, oldest_results
 from inspector.core.message import Thinking
 from inspector.core.session import Request, Session
+from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.validity import check
 from tests.core.formats.claude_lines import buffers, read_values, values
 from tests.shared import ARE_REAL, transcripts
@@ -316,6 +317,42 @@ def test_what_was_cleared_stays_cleared_when_the_user_goes_back(recorded: bool) 
     marked = [[m.id for m in request.view if m.mark == "placeholder"] for request in main.requests[5:]]
     assert marked == [["r0", "r1", "r2"], ["r0", "r1", "r2"], ["r0", "r1"]]
     assert len(main.requests[6].view) == len(main.requests[5].view)
+
+
+@pytest.mark.parametrize(
+    ("named", "unrecorded"),
+    [(["t0", "t1", "t2"], 0), (["t0", "gone"], 10_000), (["gone", "lost"], 20_000), ([], 20_000)],
+)
+def test_content_that_was_cleared_when_the_file_lacks_it_is_estimated_by_the_client(
+    named: list[str], unrecorded: int
+) -> None:
+    lines = long_session()
+    meta = {"trigger": "auto", "tokensSaved": 20_000, "compactedToolIds": named}
+    lines.add("b1", "system", subtype="microcompact_boundary", microcompactMetadata=meta)
+    lines.answer("m9", said("Done"), fresh=60_000)
+    (compaction,) = lines.read().main.compactions
+    assert compaction.unrecorded == unrecorded
+
+
+@pytest.mark.parametrize("named", [["t0"], ["gone"]])
+def test_size_after_content_was_cleared_that_the_file_lacks_is_predicted_by_the_clients_estimate(
+    named: list[str],
+) -> None:
+    """As in a file that begins in the middle. The client's tokens are smaller than the provider's by a quarter."""
+    lines = long_session(version="2.1.20", sizes=(6_000,) * 5)
+    lines.answer("m8", said("So far so good"), fresh=150_000)
+    lines.say("u8", "Go on")
+    meta = {"trigger": "auto", "tokensSaved": 20_000, "compactedToolIds": named}
+    lines.add("b1", "system", subtype="microcompact_boundary", microcompactMetadata=meta)
+    lines.answer("m9", said("Done"), fresh=125_300)
+    main = lines.read().main
+    predicted = thread_pressures(main).at(len(main.requests) - 1).predicted
+    assert predicted is not None
+    if named == ["gone"]:
+        assert predicted.tokens == pytest.approx(125_300, rel=0.02)
+    else:
+        assert predicted.tokens == pytest.approx(148_500, rel=0.02)
+    assert predicted.low <= predicted.tokens <= predicted.high
 
 
 def test_thousands_of_clearings_copy_nothing() -> None:

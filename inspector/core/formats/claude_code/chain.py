@@ -19,7 +19,7 @@ from inspector.core.formats.claude_code.chain_state import ChainState
 from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, numbers
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.session import Attached, Compaction
-from inspector.core.untyped import object_of, text_at, texts_at, whole_of
+from inspector.core.untyped import count_of, object_of, text_at, texts_at, whole_of
 from inspector.core.usage import ABSURD, is_absurd
 
 _CONTENT = (str, list)
@@ -323,7 +323,8 @@ def take_system(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
         case "microcompact_boundary":
             meta = object_of(record.value, "microcompactMetadata")  # its `preTokens` are no size of the buffer
             micro = Compaction(0, text_at(meta, "trigger") or "auto", "micro", line=record.line, time=record.time)
-            chain.clear(micro, texts_at(meta, "compactedToolIds") + texts_at(meta, "clearedAttachmentUUIDs"))
+            ids = texts_at(meta, "compactedToolIds") + texts_at(meta, "clearedAttachmentUUIDs")
+            chain.clear(micro, ids, saved=count_of(meta.get("tokensSaved")))
             pass_by(chain, record)
         case _:
             pass_by(chain, record)

@@ -319,12 +319,19 @@ class ChainState:
         if self._compaction is not None and self._compaction.summary is None:
             self._compaction = replace(self._compaction, summary=summary)
 
-    def clear(self, compaction: Compaction, ids: Sequence[str]) -> None:
-        """Take a micro-compaction: tool results (by call id) and other messages (by id) become a placeholder."""
+    def clear(self, compaction: Compaction, ids: Sequence[str], saved: int = 0) -> None:
+        """Replace tool results (by call id) and other messages (by id) with a placeholder: a micro-compaction.
+
+        Args:
+            saved: tokens of all of them as the client estimated.
+        """
         cleared = self.rewrite(dict.fromkeys(ids, CLEARED))
+        missing = max(0, len(ids) - len(cleared))
+        unrecorded = saved * missing // len(ids) if ids else saved
         if self._compaction is not None:
             self._compactions.append(self._compaction)
-        self._compaction = replace(compaction, before_request=self._next_index(), cleared=cleared)
+        before = self._next_index()
+        self._compaction = replace(compaction, before_request=before, cleared=cleared, unrecorded=unrecorded)
 
     def _next_index(self) -> int:
         return len(self._requests) + (self._open is not None)
