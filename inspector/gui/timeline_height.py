@@ -14,6 +14,8 @@ from inspector.gui.workspace import WorkspacePage
 TITLE = "Timeline"
 FULL_IN = ("Read",)
 """Workspaces that show all parts of the timeline."""
+LEAST_FULL = 700
+"""Pixels of a window's height from which on all parts of the timeline have room beside a few rows of the buffer."""
 KEYS = {True: "timeline/added low", False: "timeline/added"}
 """Under which the settings keep the pixels that the user added, to the low timeline and to the full one."""
 
@@ -37,8 +39,8 @@ class TimelineHeight(Guarded, QObject):
 
     @property
     def is_low(self) -> bool:
-        """Does the shown workspace need the room for itself?"""
-        return self._workspace() not in FULL_IN
+        """Does the shown workspace, or a low window, need the room for something else?"""
+        return self._workspace() not in FULL_IN or self._frame.window().height() < LEAST_FULL
 
     @property
     def preferred(self) -> int:

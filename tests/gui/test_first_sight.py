@@ -113,8 +113,11 @@ def test_tiers_in_a_window_of_800x600_are_not_scrolled_sideways(window: MainWind
     assert not tiers.area.horizontalScrollBar().isVisible()
 
 
-def test_buffer_in_read_at_1280x800_shows_ten_rows(window: MainWindow, qtbot: QtBot) -> None:
-    window.resize(1280, 800)
+@pytest.mark.parametrize(("width", "height", "rows"), [(1280, 800, 10), (800, 600, 5)])
+def test_buffer_in_read_shows_rows_in_small_windows(
+    window: MainWindow, qtbot: QtBot, width: int, height: int, rows: int
+) -> None:
+    window.resize(width, height)
     open_sample(window, qtbot)
     panel = window.docks.panel("Buffer")
     assert isinstance(panel, BufferPanel)
@@ -124,7 +127,7 @@ def test_buffer_in_read_at_1280x800_shows_ten_rows(window: MainWindow, qtbot: Qt
     qtbot.wait(30)
     view = panel.view
     row = view.visualRect(view.model().index(0, 0)).height()
-    assert view.viewport().height() // row >= 10
+    assert view.viewport().height() // row >= rows
 
 
 def test_cards_in_a_low_window_with_large_letters_leave_out_last_sentences(window: MainWindow, qtbot: QtBot) -> None:

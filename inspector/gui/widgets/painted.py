@@ -296,7 +296,7 @@ class PaintedHead(Guarded, QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        return QSize(200, self.fontMetrics().height() + 8)
+        return QSize(200, self.fontMetrics().height() + 6)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colours = self._theme.colours

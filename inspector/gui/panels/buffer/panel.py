@@ -81,7 +81,7 @@ class BufferPanel(Panel):
     def _lay_out(self) -> None:
         self.text.setMaximumWidth(230)
         self.text.textChanged.connect(lambda _: self._timer.start())
-        head = row(self.count, 6, self.only, ..., self.text, self.kind, self.order, margins=(13, 5, 8, 5), gap=6)
+        head = row(self.count, 6, self.only, ..., self.text, self.kind, self.order, margins=(13, 2, 8, 2), gap=6)
         self.only.hide()
         self.heads = PaintedHead(self.desk.theme, self.view.viewport(), self._name_columns)
         column(head, self.heads, (self.view, 1), of=self, gap=0)

@@ -70,8 +70,9 @@ _LEAST_SHARE = 0.22
 """Share of the width that a card has at least, where a longer answer takes more than its third."""
 _WORTH_LINES = 2
 """Lines that unequal widths must save."""
-_MOST_SHARE = 0.3
-"""Share of the window's height that the cards take at most: of longer answers the last sentences are in the tooltip."""
+_MOST_SHARE, _MOST_LINES = 0.16, 5
+"""Share of the window's height that the cards take at most, but at least so many lines: of longer answers the last
+sentences are in the tooltip, and the buffer below keeps its rows."""
 _RESERVED_LINES = 4
 """Lines for which a card has room before its answer is known, so that little moves when it comes."""
 
@@ -199,7 +200,7 @@ class GlancePanel(Panel):
         window = self.window()
         if not isinstance(window, QMainWindow):
             return None
-        return max(round(_MOST_SHARE * window.height()), self.cards["filled"].height_of_lines(_RESERVED_LINES))
+        return max(round(_MOST_SHARE * window.height()), self.cards["filled"].height_of_lines(_MOST_LINES))
 
     def _go(self, answer: ShortAnswer) -> None:
         if answer.request is not None:
