@@ -54,6 +54,8 @@ LOW_WINDOW, LEAST_PLOT = 850, 76
 """Pixels of a window below which the timeline has no overview, and pixels of the plot there."""
 PLOT_AT_900, PLOT_GROWTH = 132, 0.24
 """Pixels of the plot in a window of 900 pixels, and for each pixel that a window is higher."""
+MOST_SHARE = 0.405
+"""Of a window's height that the timeline takes at most; with large letters it leaves out rows and overview."""
 LOW_SHARE = 0.088
 """Of a window's height, for the plot in a workspace that needs the room for itself."""
 WORDS_WIDTH = 330
@@ -175,13 +177,15 @@ class Timeline(PlotPanel):
         around = self._head.sizeHint().height() + SPACE_ABOVE + measure_ruler(metrics)
         if self._legend_row.indexOf(self.legend) >= 0:
             around += self.legend.height()
-        if is_low:
-            return around + round(LOW_SHARE * window_height)
-        rows = ROWS if self.plot is None else max(ROWS, len(self.plot.mark_rows.titles))
-        around += rows * measure_row(metrics)
-        if window_height < LOW_WINDOW:
-            return around + LEAST_PLOT
-        return around + round(PLOT_AT_900 + (window_height - 900) * PLOT_GROWTH) + measure_overview(metrics)
+        low = around + round(LOW_SHARE * window_height)
+        more_rows = 0 if self.plot is None else max(0, len(self.plot.mark_rows.titles) - ROWS)
+        full = around + ROWS * measure_row(metrics) + LEAST_PLOT
+        if window_height >= LOW_WINDOW:
+            plot = round(PLOT_AT_900 + (window_height - 900) * PLOT_GROWTH)
+            full += plot - LEAST_PLOT + measure_overview(metrics)
+        if is_low or full > MOST_SHARE * window_height:
+            return low
+        return full + more_rows * measure_row(metrics)
 
     def fit(self) -> None:
         """Put the legend beside the heading if there is room for both, else into rows of its own."""

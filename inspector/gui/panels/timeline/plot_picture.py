@@ -167,7 +167,7 @@ class PlotPicture(Guarded, QWidget):
             painter.setClipping(False)
             if self._frame.left > SMALLEST_GUTTER:
                 paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: grouped(round(value)))
-                whole = QRectF(0, 0, self.width(), area.bottom() + self._frame.metrics.height() / 2)
+                whole = QRectF(0, 0, self.width(), area.bottom())  # below it lies the flag of the playhead
                 self.gutter.paint(painter, area, up, self.labels, whole)
             self._paint_handles(painter, area, up)
         return picture
