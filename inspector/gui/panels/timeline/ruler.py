@@ -74,7 +74,8 @@ class Ruler:
         flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         names = ("Request", "Time") if any(self.times) else ("Request",)
         for n, name in enumerate(names):
-            room = QRectF(0, top + TICK + n * high, frame.left - 2 * GUTTER_INSET, high)
+            beside = max(2 * GUTTER_INSET, widest / 2 + GUTTER_INSET)  # the first time reaches into the gutter
+            room = QRectF(0, top + TICK + n * high, frame.left - beside, high)
             painter.drawText(room, flags, name)
 
     def _paint_ticks(self, painter: QPainter, top: float, across: LinearScale, step: int) -> None:
