@@ -77,15 +77,15 @@ def missing_file(path: str) -> ProviderFailure:
     return ProviderFailure(f"The recording does not hold the content of {path}.", kind="missing")
 
 
-def missing_files(asked: Sequence["AnsweredNeed"]) -> tuple[int, list[str]]:
+def missing_files(answered: Sequence["AnsweredNeed"]) -> tuple[int, list[str]]:
     """Return how many files were to be re-attached, and the paths of those that could not be read."""
-    paths = [(one.need.path, one.reply) for one in asked if isinstance(one.need, ReadFile)]
+    paths = [(entry.need.path, entry.reply) for entry in answered if isinstance(entry.need, ReadFile)]
     return len(paths), [path for path, reply in paths if isinstance(reply, Failure)]
 
 
-def missing_files_words(asked: Sequence["AnsweredNeed"]) -> str:
+def missing_files_words(answered: Sequence["AnsweredNeed"]) -> str:
     """`2 of 5 files to re-attach are not in the recording: a.py, b.py`; empty if none is missing."""
-    count, paths = missing_files(asked)
+    count, paths = missing_files(answered)
     if not paths:
         return ""
     verb = "is" if len(paths) == 1 else "are"
@@ -153,14 +153,14 @@ def http_failure(status: int, message: str, code: str = "", retry_after: str = "
 
     `code` is the provider's own word for the error (OpenAI's `code`), `retry_after` its header: kept in the message.
     """
-    told = message or f"HTTP {status}"
+    sentence = message or f"HTTP {status}"
     if code in _OVERFLOW_CODES or status == 413 or (status == 400 and _OVERFLOW.search(message)):
         return ContextWindowExceeded(message or "context window exceeded")
     if status in (408, 504):
-        return Timeout(told)
+        return Timeout(sentence)
     if retry_after:
-        told += f" (retry after {retry_after}{' s' if retry_after.isdecimal() else ''})"
-    failure = ProviderFailure(told, status, "http")
+        sentence += f" (retry after {retry_after}{' s' if retry_after.isdecimal() else ''})"
+    failure = ProviderFailure(sentence, status, "http")
     with suppress(ValueError):  # a date is not a number of seconds
         seconds = float(retry_after)
         failure.retry_after_s = seconds if 0 <= seconds < math.inf else None
@@ -174,7 +174,7 @@ def read_script(value: Any) -> Scripted:
     """A script from its JSON: a list of `"text"`, `{"text"}`, `{"messages"}` or `{"error"}`. Raises InspectorError."""
     if not isinstance(value, list):
         raise InspectorError("The answers must be a JSON list, one for each need, in order.")
-    return Scripted([_reply(one, n) for n, one in enumerate(value)])
+    return Scripted([_reply(answer, n) for n, answer in enumerate(value)])
 
 
 def _reply(value: Any, n: int) -> Answer | Failure:
@@ -206,13 +206,13 @@ def _failure(value: Mapping[str, Any], n: int) -> Answer | Failure:
             status = value.get("status")
             return http_failure(status if isinstance(status, int) else 500, message)
         case other:
-            known = "context_window_exceeded, timeout, empty, http"
-            raise InspectorError(f"Answer {n + 1} has an unknown error {other!r}; known: {known}.")
+            names = "context_window_exceeded, timeout, empty, http"
+            raise InspectorError(f"Answer {n + 1} has an unknown error {other!r}; known: {names}.")
 
 
-def need_document(asked: AnsweredNeed) -> dict[str, Any]:
+def need_document(answered: AnsweredNeed) -> dict[str, Any]:
     """A need and its answer as the command line prints them."""
-    need, reply = asked.need, asked.reply
+    need, reply = answered.need, answered.reply
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(need).__name__).lower()
     document: dict[str, Any] = {"kind": kind, "timeout_s": getattr(need, "timeout_s", None)}
     document["request"] = _request(need)

@@ -1,11 +1,12 @@
 """What each request brings, and the thread as it stood right before its buffer was changed."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from inspector.core.buffer import Stretch, View, is_prefix, shared
-from inspector.core.changes import aligned
+from inspector.core.changes import align_messages
 from inspector.core.message import Message
 from inspector.core.session import Thread
 
@@ -31,86 +32,132 @@ class Arrival:
 
 
 def arrivals(thread: Thread) -> tuple[Arrival, ...]:
-    """One a request, and one for what came after the last. O(messages), and a walk over the buffer where it was not
-    merely appended to."""
-    return tuple(_arrivals(thread))
+    """Return what each request brings, and what came after the last one.
+
+    O(messages), and a walk over the buffer where it was not merely appended to.
+    """
+    finder = _ArrivalFinder(thread)
+    views = [*(request.view for request in thread.requests), thread.end]
+    return tuple(finder.advance(index, view) for index, view in enumerate(views))
 
 
-def _arrivals(thread: Thread) -> Iterator[Arrival]:
-    order, place = thread.messages, {message.id: at for at, message in enumerate(thread.messages)}
-    made = [one for one in thread.compactions if one.before_request]
-    compacted_at = {one.before_request for one in made}
-    rewritten = {one.before_request for one in made if one.kind == "summary"}
-    known = set[str]()
-    upto = -1  # place of the last message that came
-    last: View | None = None
-    for index, view in enumerate([*(request.view for request in thread.requests), thread.end]):
-        compacted = index in compacted_at
-        grown = last is not None and is_prefix(last, view)
-        seen = view.tail(len(last)) if grown and last is not None else view.messages()
-        fresh = [message for message in seen if message.id not in known]
-        known.update(message.id for message in fresh)
-        if index in rewritten:  # what of the recording came before the summary was never sent
-            places = [place[message.id] for message in fresh if message.id in place]
-            border = min(places) if places else upto + 1 + _one_answer(order[upto + 1 :])
-            swallowed = [message for message in order[upto + 1 : border] if message.id not in known]
-            known.update(message.id for message in swallowed)
-            fresh = [*swallowed, *(message for message in fresh if not message.mark)]
-        came = [message for message in fresh if not message.summary] if index else fresh
-        upto = max([upto, *(place.get(message.id, -1) for message in fresh)])
-        swapped, gone = ({}, frozenset[str]()) if grown or compacted or last is None else _edits(last, seen)
-        ours = [message.role in _OURS for message in came]
-        at = [*ours, False].index(False) if index else 0
-        yield Arrival(tuple(came[:at]), tuple(came[at:]), swapped, gone, compacted, grown or last is None)
-        last = view
+class _ArrivalFinder:
+    """Goes through the buffers of a thread in order and tells which messages are new in each."""
+
+    def __init__(self, thread: Thread) -> None:
+        compactions = [compaction for compaction in thread.compactions if compaction.before_request]
+        self._compacted_at = {compaction.before_request for compaction in compactions}
+        self._summarised_at = {compaction.before_request for compaction in compactions if compaction.kind == "summary"}
+        self._recording = thread.messages
+        self._place_of_id = {message.id: place for place, message in enumerate(thread.messages)}
+        self._seen_ids = set[str]()
+        self._last_place = -1
+        """Place in the recording of the last message that came."""
+        self._last_view: View | None = None
+
+    def advance(self, index: int, view: View) -> Arrival:
+        """Return what comes between the buffer before and `view`, the buffer of the request of this index."""
+        last = self._last_view
+        self._last_view = view
+        is_compacted = index in self._compacted_at
+        is_grown = last is not None and is_prefix(last, view)
+        messages = view.tail(len(last)) if last is not None and is_grown else view.messages()
+        new = self._take_new(messages, is_summarised=index in self._summarised_at)
+        if index:
+            new = [message for message in new if not message.summary]
+        answer_end = _count_ours(new) if index else 0
+        swapped: Mapping[str, Message] = {}
+        gone = frozenset[str]()
+        if last is not None and not is_grown and not is_compacted:
+            swapped, gone = _find_edits(last, messages)
+        is_growth = is_grown or last is None
+        return Arrival(tuple(new[:answer_end]), tuple(new[answer_end:]), swapped, gone, is_compacted, is_growth)
+
+    def _take_new(self, messages: Sequence[Message], *, is_summarised: bool) -> list[Message]:
+        """Return the messages that no buffer held before, and remember them."""
+        new = [message for message in messages if message.id not in self._seen_ids]
+        self._seen_ids.update(message.id for message in new)
+        if is_summarised:
+            new = [*self._take_unsent(new), *(message for message in new if not message.mark)]
+        places = [self._place_of_id.get(message.id, -1) for message in new]
+        self._last_place = max([self._last_place, *places])
+        return new
+
+    def _take_unsent(self, new: Sequence[Message]) -> list[Message]:
+        """Return what the recording holds before the new messages and no request ever sent: a summary replaced it."""
+        start = self._last_place + 1
+        places = [self._place_of_id[message.id] for message in new if message.id in self._place_of_id]
+        end = min(places) if places else start + _count_answer(self._recording[start:])
+        unsent = [message for message in self._recording[start:end] if message.id not in self._seen_ids]
+        self._seen_ids.update(message.id for message in unsent)
+        return unsent
 
 
-def _renamed(before: View, after: View) -> frozenset[str]:
-    """Return the ids after of messages that stood in the buffer before under other ids: they did not arrive."""
+def _count_ours(messages: Sequence[Message]) -> int:
+    """Count the messages at the beginning that the model or its tools wrote."""
+    return sum(1 for _ in takewhile(lambda message: message.role in _OURS, messages))
+
+
+def _find_renamed(before: View, after: View) -> frozenset[str]:
+    """Return the new ids of messages that stood in the buffer before under other ids: they did not arrive."""
     if after.rewritten_since(before) is not None:
         return frozenset()
     same = shared(before, after)
     old, new = before.tail(same), after.tail(same)
-    places = zip(old, aligned(old, new), strict=True)
+    places = zip(old, align_messages(old, new), strict=True)
     return frozenset(new[place].id for message, place in places if place >= 0 and new[place].id != message.id)
 
 
-def _one_answer(messages: Sequence[Message]) -> int:
-    """Length of one answer with its results: what comes before the next answer or anybody else's word."""
-    results = False
-    for at, message in enumerate(messages):
-        if message.role not in _OURS or (results and message.role == "assistant"):
-            return at
-        results = results or message.role == "tool"
+def _count_answer(messages: Sequence[Message]) -> int:
+    """Count the messages of an answer and its results: up to the next answer, or to what anybody else wrote."""
+    has_results = False
+    for place, message in enumerate(messages):
+        if message.role not in _OURS or (has_results and message.role == "assistant"):
+            return place
+        has_results = has_results or message.role == "tool"
     return len(messages)
 
 
-def _edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], frozenset[str]]:
-    standing = {message.id: message for message in now}
-    before = last.messages()
-    swapped = {m.id: new for m in before if (new := standing.get(m.id)) is not None and new is not m and new != m}
-    return swapped, frozenset(message.id for message in before if message.id not in standing)
+def _find_edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], frozenset[str]]:
+    """Return the messages by id that read otherwise now, and the ids of those that are not sent any more."""
+    now_by_id = {message.id: message for message in now}
+    swapped: dict[str, Message] = {}
+    gone: list[str] = []
+    for message in last.messages():
+        later = now_by_id.get(message.id)
+        if later is None:
+            gone.append(message.id)
+        elif later is not message and later != message:
+            swapped[message.id] = later
+    return swapped, frozenset(gone)
 
 
 def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
-    """The thread as it stood right before its buffer was changed in front of request `at`."""
+    """Return the thread as it stood right before its buffer was changed in front of request `at`."""
     request = thread.requests[at] if at < len(thread.requests) else None
-    if request is not None and request.asked is not None and not (at and request.edits):
-        end = request.asked  # the client sends again what the provider had cleared before
-    else:
-        standing = thread.requests[at - 1].view
-        is_silent = not (arrival.grown or arrival.compacted)
-        known = _renamed(standing, thread.place(at).view) if is_silent else frozenset()
-        came = [message for message in (*arrival.answer, *arrival.new) if message.id not in known]
-        end = Stretch(standing, came).view() if came else standing
     last = thread.requests[at - 1] if at else request
-    earlier = bisect_left(thread.compactions, at, key=lambda one: one.before_request)
+    earlier = bisect_left(thread.compactions, at, key=lambda compaction: compaction.before_request)
     return replace(
         thread,
         requests=thread.requests[:at],
-        end=end,
+        end=_view_before(thread, at, arrival),
         prompt=last.prompt if last else thread.prompt,
         model=(request.model if request else "") or thread.model,
         compactions=thread.compactions[:earlier],
         trailing=(),
     )
+
+
+def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
+    """Return the buffer right before it was changed: the last one with what arrived after it."""
+    if at < len(thread.requests):
+        request = thread.requests[at]
+        is_cleared_again = at and request.edits  # the client sends again what the provider had cleared before
+        if request.asked is not None and not is_cleared_again:
+            return request.asked
+    last = thread.requests[at - 1].view
+    renamed = frozenset[str]()
+    if not arrival.grown and not arrival.compacted:
+        renamed = _find_renamed(last, thread.place(at).view)
+    new = [message for message in (*arrival.answer, *arrival.new) if message.id not in renamed]
+    return Stretch(last, new).view() if new else last

@@ -136,12 +136,16 @@ class View:
         return self.tail(0)
 
     def tail(self, start: int) -> tuple[Message, ...]:
-        """The messages from `start` on. O(their number) and what was rewritten on the way down to them."""
+        """Return the messages from `start` on. O(their number) and what was rewritten on the way down to them."""
         under = self.stretch._under
         if under is None:
             return tuple(self.stretch._more[start : self.length])
         if start >= under.length:
             return tuple(self.stretch._more[start - under.length : max(0, self.length - under.length)])
+        return self._tail_of_many(start)
+
+    def _tail_of_many(self, start: int) -> tuple[Message, ...]:
+        """Return the same where they lie in several stretches: walk down, then rewrite on the way up."""
         runs: list[Sequence[Message]] = []
         rewritten: list[tuple[Rewritten, int]] = []
         stretch, end = self.stretch, self.length
@@ -155,12 +159,12 @@ class View:
             if stretch._rewritten and end > start:
                 rewritten.append((stretch._rewritten, end))
             stretch = stretch._under.stretch
-        found = [message for run in reversed(runs) for message in run]
-        for changed, end in reversed(rewritten):
-            for at, (_, message) in changed.items():
+        messages = [message for run in reversed(runs) for message in run]
+        for changes, end in reversed(rewritten):
+            for at, (_, message) in changes.items():
                 if start <= at < end:
-                    found[at - start] = message
-        return tuple(found)
+                    messages[at - start] = message
+        return tuple(messages)
 
     def backwards(self) -> Iterator[Message]:
         """The messages from the last to the first, without laying them all out."""
@@ -183,14 +187,14 @@ class View:
 
         O(stretches between them, and what was rewritten).
         """
-        found: dict[int, tuple[Message, Message]] = {}
+        rewritten: dict[int, tuple[Message, Message]] = {}
         stretch, length, depth = self.stretch, self.length, former.stretch.depth
         while stretch.depth > depth and length >= former.length and (under := stretch._under) is not None:
             for at, (old, new) in stretch._rewritten.items():
                 if at < former.length:
-                    found[at] = old, found[at][1] if at in found else new
+                    rewritten[at] = old, rewritten[at][1] if at in rewritten else new
             stretch, length = under.stretch, min(length, under.length)
-        return found if stretch is former.stretch and length >= former.length else None
+        return rewritten if stretch is former.stretch and length >= former.length else None
 
     def weight(self, name: str, weigh: Callable[[Message], int]) -> int:
         """Sum of `weigh` over the messages, cached under `name`."""
@@ -218,13 +222,13 @@ class Buffer:
         return Buffer(tuple(messages), self.prompt)
 
 
-def shared(one: View, other: View) -> int:
+def shared(view: View, other: View) -> int:
     """How many messages two views share at their beginning: the same objects. O(1) for views of one line of growth."""
-    same = _parting(one, other)
-    if same in (one.length, other.length):
+    same = _count_common(view, other)
+    if same in (view.length, other.length):
         return same
-    for mine, theirs in zip(one.tail(same), other.tail(same), strict=False):
-        if mine is not theirs:
+    for message, other_message in zip(view.tail(same), other.tail(same), strict=False):
+        if message is not other_message:
             break
         same += 1
     return same
@@ -237,17 +241,19 @@ def head(view: View, count: int) -> tuple[Message, ...]:
     return View(view.stretch, min(count, view.length)).messages()
 
 
-def _parting(one: View, other: View) -> int:
-    """How long both are the same, by the nearest stretch on which both stand."""
-    mine, theirs, here, there = one.stretch, other.stretch, one.length, other.length
-    while mine is not theirs:
-        if mine.depth < theirs.depth:
-            mine, theirs, here, there = theirs, mine, there, here
-        base = mine.base
+def _count_common(view: View, other: View) -> int:
+    """Return how long both are the same, by the nearest stretch on which both stand."""
+    deep, deep_length = view.stretch, view.length
+    shallow, shallow_length = other.stretch, other.length
+    while deep is not shallow:
+        if deep.depth < shallow.depth:
+            deep, shallow = shallow, deep
+            deep_length, shallow_length = shallow_length, deep_length
+        base = deep.base
         if base is None:
             return 0
-        mine, here = base.stretch, min(here, base.length)
-    return min(here, there)
+        deep, deep_length = base.stretch, min(deep_length, base.length)
+    return min(deep_length, shallow_length)
 
 
 def is_prefix(shorter: View, longer: View) -> bool:

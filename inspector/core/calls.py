@@ -86,11 +86,11 @@ def patched_files(text: str) -> list[str]:
 
 def patched(call: ToolCall) -> list[str]:
     """The files that a patch in a call's arguments changes."""
-    said = [call.arguments]
+    texts = [call.arguments]
     if isinstance(call.arguments, Mapping):
-        said = [call.arguments.get(key) for key in ("input", "patch", *COMMAND_KEYS)]
-        said = [one for value in said for one in (value if isinstance(value, list) else [value])]
-    return [path for one in said if isinstance(one, str) for path in patched_files(one)]
+        texts = [call.arguments.get(key) for key in ("input", "patch", *COMMAND_KEYS)]
+        texts = [text for value in texts for text in (value if isinstance(value, list) else [value])]
+    return [path for text in texts if isinstance(text, str) for path in patched_files(text)]
 
 
 def subject_of(call: ToolCall) -> str:
@@ -166,9 +166,9 @@ class _FolderCount:
 
     def copy(self) -> "_FolderCount":
         """Return the same counts, to be added to by themselves."""
-        made = _FolderCount()
-        made._files, made._counts = set(self._files), Counter(self._counts)
-        return made
+        counts = _FolderCount()
+        counts._files, counts._counts = set(self._files), Counter(self._counts)
+        return counts
 
     def add(self, paths: Iterable[str]) -> None:
         """Count the folders of these paths. A path counts once; one that is no absolute path of a file, never."""

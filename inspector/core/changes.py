@@ -42,45 +42,55 @@ class MessageChanges:
     @property
     def taken(self) -> tuple[tuple[Message, Message, Change], ...]:
         """The changes that took something."""
-        return tuple(one for one in self.changed if one[2] not in HARMLESS)
+        return tuple(entry for entry in self.changed if entry[2] not in HARMLESS)
 
 
-def compare(before: Sequence[Message], after: Sequence[Message]) -> MessageChanges:
-    """What became of `before`, where `after` stands now. O(both)."""
+def compare_messages(before: Sequence[Message], after: Sequence[Message]) -> MessageChanges:
+    """Find out what became of the messages `before`, where `after` stands now. O(both)."""
     lost: list[Message] = []
     faded: list[tuple[Message, Change]] = []
     changed: list[tuple[Message, Message, Change]] = []
-    kept, places = 0, aligned(before, after)
+    unchanged = 0
+    places = align_messages(before, after)
     for message, place in zip(before, places, strict=True):
         if place < 0:
-            if fading := _fading(message):
-                faded.append((message, fading))
-            else:
+            fading = _classify_fading(message)
+            if fading is None:
                 lost.append(message)
-        elif (how := change(message, after[place])) is None:
-            kept += 1
+            else:
+                faded.append((message, fading))
+            continue
+        change = classify_change(message, after[place])
+        if change is None:
+            unchanged += 1
         else:
-            changed.append((message, after[place], how))
-    taken = set(places)
-    fresh = tuple(message for n, message in enumerate(after) if n not in taken)
-    return MessageChanges(tuple(lost), tuple(faded), tuple(changed), kept, fresh)
+            changed.append((message, after[place], change))
+    known_places = set(places)
+    fresh = tuple(message for place, message in enumerate(after) if place not in known_places)
+    return MessageChanges(tuple(lost), tuple(faded), tuple(changed), unchanged, fresh)
 
 
-def aligned(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
-    """Where each message of `before` stands in `after`, whatever its id is now; -1 where it does not. O(both)."""
-    there = {message.id: n for n, message in enumerate(after)}
-    places = [there.get(message.id, -1) for message in before]
-    anchors: dict[Hashable, deque[int]] = {}
-    taken = set(places)
-    for n, message in enumerate(after):
-        if n not in taken:
-            anchors.setdefault(_anchor(message), deque()).append(n)
+def align_messages(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
+    """Return where each message of `before` stands in `after`, whatever its id is now; -1 where it does not.
+
+    O(both).
+    """
+    place_of_id = {message.id: place for place, message in enumerate(after)}
+    places = [place_of_id.get(message.id, -1) for message in before]
+    matched = set(places)
+    places_of_anchor: dict[Hashable, deque[int]] = {}
+    for place, message in enumerate(after):
+        if place not in matched:
+            places_of_anchor.setdefault(_anchor(message), deque()).append(place)
     for n, message in enumerate(before):
-        found = anchors.get(_anchor(message)) if places[n] < 0 else None
-        if found and _anchor(message) is not None:
-            places[n] = found.popleft()
-            taken.add(places[n])
-    _by_order(before, after, places, taken)
+        if places[n] >= 0:
+            continue
+        anchor = _anchor(message)
+        candidates = places_of_anchor.get(anchor)
+        if candidates and anchor is not None:
+            places[n] = candidates.popleft()
+            matched.add(places[n])
+    _align_by_order(before, after, places, matched)
     return places
 
 
@@ -92,62 +102,70 @@ def _anchor(message: Message) -> Hashable:
     return ("calls", *calls) if calls else None
 
 
-def _by_order(before: Sequence[Message], after: Sequence[Message], places: list[int], taken: set[int]) -> None:
-    """Between two that are known, those left of one role that say something alike belong together."""
-    at = 0
+def _align_by_order(before: Sequence[Message], after: Sequence[Message], places: list[int], matched: set[int]) -> None:
+    """Match messages of one role and similar text that stand between the same two matched messages."""
+    start = 0
     for n, message in enumerate(before):
         if places[n] >= 0:
-            at = max(at, places[n] + 1)
+            start = max(start, places[n] + 1)
             continue
-        for m in range(at, min(at + 3, len(after))):
-            if m not in taken and after[m].role == message.role and _alike(message, after[m]):
-                places[n] = m
-                taken.add(m)
-                at = m + 1
+        for place in range(start, min(start + 3, len(after))):
+            if place not in matched and after[place].role == message.role and _is_alike(message, after[place]):
+                places[n] = place
+                matched.add(place)
+                start = place + 1
                 break
 
 
-def _alike(one: Message, other: Message) -> bool:
-    """Can the one be the other, edited? By its beginning or its end, reminders aside; bare placeholders count."""
-    mine, theirs = _said(one), _said(other)
-    if mine == theirs:
+def _is_alike(message: Message, later: Message) -> bool:
+    """Can `later` be `message`, edited? Compares beginnings and ends without reminders; a placeholder fits any."""
+    old, new = _wording(message), _wording(later)
+    if old == new:
         return True
-    if not mine or not theirs or one.summary != other.summary:
+    if not old or not new or message.summary != later.summary:
         return False
-    head, tail = mine[:80], mine[-80:]
-    return theirs.startswith(head[: len(theirs)]) or theirs.endswith(tail) or is_placeholder(theirs)
+    beginning, end = old[:80], old[-80:]
+    return new.startswith(beginning[: len(new)]) or new.endswith(end) or is_placeholder(new)
 
 
-def _fading(message: Message) -> Change | None:
-    """A message that nobody wrote to be kept: a reminder of the client's, thinking alone."""
+def _classify_fading(message: Message) -> Change | None:
+    """Return how a message could go without a loss: a reminder of the client's, thinking alone. None for any other."""
     if message.mark in ("attachment", "meta"):
         return "reminders"
     if all(isinstance(part, Thinking) for part in message.parts):
         return "thinking"
-    return "reminders" if message.role in ("user", "system") and not _said(message) and message.text else None
+    is_reminder = message.role in ("user", "system") and not _wording(message) and message.text
+    return "reminders" if is_reminder else None
 
 
-def change(before: Message, after: Message) -> Change | None:
-    """What the difference is; None where the model reads the same."""
+def classify_change(before: Message, after: Message) -> Change | None:
+    """Return what kind of change leads from one message to the other; None where the model reads the same."""
     if before is after or (before.role == after.role and before.parts == after.parts):
         return None
     if after.mark == "placeholder" and before.mark != "placeholder":
         return "cleared"
-    mine, theirs = tuple(map(_plain, before.parts)), tuple(map(_plain, after.parts))
-    if mine == theirs:
+    old, new = tuple(map(_normalise, before.parts)), tuple(map(_normalise, after.parts))
+    if old == new:
         return "rewritten" if _uncounted(before) != _uncounted(after) else None
-    if _without(mine, "thinking") == _without(theirs, "thinking"):
+    if _without(old, "thinking") == _without(new, "thinking"):
         return "thinking"
-    if _words(mine, before) == _words(theirs, after):
+    if _words(old, before) == _words(new, after):
         return "reminders"
-    if _pictures(before) > _pictures(after) and _without(mine, "image") == _without(theirs, "image")[: len(mine)]:
+    has_fewer_images = _count_images(before) > _count_images(after)
+    if has_fewer_images and _without(old, "image") == _without(new, "image")[: len(old)]:
         return "images"
-    said, says = _said(before), _said(after)
-    if before.result is not None and len(says) < len(said) and (is_placeholder(says) or _stands_for(says, said)):
+    return _classify_text_change(before, after)
+
+
+def _classify_text_change(before: Message, after: Message) -> Change:
+    """Return the kind of a change by the texts alone."""
+    old, new = _wording(before), _wording(after)
+    is_shorter = len(new) < len(old)
+    if before.result is not None and is_shorter and (is_placeholder(new) or _stands_for(new, old)):
         return "cleared"
-    if _pictures(before) > _pictures(after) and said and says.startswith(said):
+    if _count_images(before) > _count_images(after) and old and new.startswith(old):
         return "images"
-    return "shortened" if len(says) < len(said) else "edited"
+    return "shortened" if is_shorter else "edited"
 
 
 def _uncounted(message: Message) -> list[Part]:
@@ -162,10 +180,10 @@ _SENTENCE = re.compile(rf"(?i)(?=.*\b(?:tool|output|result|content|response|mess
 
 def is_placeholder(text: str) -> bool:
     """Is it what a client leaves where a content stood: `[Old tool result content cleared]`, `[cleared]`, nothing?"""
-    told = text.strip()
-    if len(told) > 400:
+    text = text.strip()
+    if len(text) > 400:
         return False
-    return not told or bool(_PLACEHOLDER.fullmatch(told) or _SENTENCE.fullmatch(told))
+    return not text or bool(_PLACEHOLDER.fullmatch(text) or _SENTENCE.fullmatch(text))
 
 
 _BRACKETED = re.compile(r"[\[(<].{1,200}[\])>]")
@@ -179,7 +197,7 @@ def _stands_for(text: str, content: str) -> bool:
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
-def _said(message: Message) -> str:
+def _wording(message: Message) -> str:
     """What stands in a message but for reminders, thinking and white space at its ends."""
     texts = []
     for part in message.parts:
@@ -193,19 +211,21 @@ def _said(message: Message) -> str:
     return "\n".join(text for text in texts if text.strip()).strip()
 
 
-def _words(plain: Sequence[Hashable], message: Message) -> tuple[str, int]:
-    return _said(message), sum(1 for one in plain if isinstance(one, tuple) and one[0] in ("call", "image", "opaque"))
+def _words(parts: Sequence[Hashable], message: Message) -> tuple[str, int]:
+    """Return what stands in a message, and how many calls, images and opaque parts it has."""
+    others = [part for part in parts if isinstance(part, tuple) and part[0] in ("call", "image", "opaque")]
+    return _wording(message), len(others)
 
 
-def _pictures(message: Message) -> int:
+def _count_images(message: Message) -> int:
     return sum(isinstance(part, Image) for part in message.parts)
 
 
-def _without(plain: Sequence[Hashable], kind: str) -> list[Hashable]:
-    return [one for one in plain if not (isinstance(one, tuple) and one[0] == kind)]
+def _without(parts: Sequence[Hashable], kind: str) -> list[Hashable]:
+    return [part for part in parts if not (isinstance(part, tuple) and part[0] == kind)]
 
 
-def _plain(part: Part) -> Hashable:
+def _normalise(part: Part) -> Hashable:
     """A part so that two ways to write the same are equal."""
     match part:
         case Text(text):
@@ -231,13 +251,13 @@ def _canonical(value: Json) -> str:
 
 
 def _leaves(value: Json) -> Iterator[str]:
-    """Every value with the way to it, in no order: however deep, nothing calls itself."""
+    """Yield every value that is no list or object with the path to it, in no order; without recursion."""
     stack: list[tuple[str, Json]] = [("", value)]
     while stack:
-        way, one = stack.pop()
-        if isinstance(one, dict):
-            stack += [(f"{way}.{key}", inner) for key, inner in one.items()]
-        elif isinstance(one, list):
-            stack += [(f"{way}.{n}", inner) for n, inner in enumerate(one)]
+        path, inner = stack.pop()
+        if isinstance(inner, dict):
+            stack += [(f"{path}.{key}", child) for key, child in inner.items()]
+        elif isinstance(inner, list):
+            stack += [(f"{path}.{n}", child) for n, child in enumerate(inner)]
         else:
-            yield f"{way}={dumps(one)}\n"
+            yield f"{path}={dumps(inner)}\n"

@@ -48,12 +48,12 @@ def rows(fates: Sequence[Fate], estimator: Estimator) -> tuple[DiffRow, ...]:
     )
 
 
-def readable(message: Message) -> str:
-    """A message as the plain text that is compared: every part, in order."""
-    return "\n".join(_part(part) for part in message.parts)
+def message_lines(message: Message) -> str:
+    """Return a message as the plain text that is compared: every part, in order."""
+    return "\n".join(_part_lines(part) for part in message.parts)
 
 
-def _part(part: Part) -> str:
+def _part_lines(part: Part) -> str:
     match part:
         case Image(media_type=media):
             return f"[image {media}]"
@@ -64,46 +64,49 @@ def _part(part: Part) -> str:
 
 
 def line_diff(before: str, after: str) -> tuple[LineRun, ...]:
-    """Lines kept, out and in; between two that were kept, those that went out come first.
+    """Return the lines kept, out and in; between two that were kept, those that went out come first.
 
     Common ends are trimmed before anything is compared; linear memory, no recursion.
     """
     old, new = before.split("\n"), after.split("\n")
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
-    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    head = _count_equal(old, new)
+    tail = _count_equal(old[head:][::-1], new[head:][::-1])
+    old_end, new_end = len(old) - tail, len(new) - tail
     runs = [
         LineRun(" ", tuple(old[:head])),
-        *_middle(middle_old, middle_new),
-        LineRun(" ", tuple(old[len(old) - tail :])),
+        *_compare_lines(old[head:old_end], new[head:new_end]),
+        LineRun(" ", tuple(old[old_end:])),
     ]
     return tuple(run for run in runs if run.lines)
 
 
-def _common(old: Sequence[str], new: Sequence[str]) -> int:
+def _count_equal(old: Sequence[str], new: Sequence[str]) -> int:
+    """Count the lines at the beginning that are the same."""
     same = 0
-    for a, b in zip(old, new, strict=False):
-        if a != b:
+    for old_line, new_line in zip(old, new, strict=False):
+        if old_line != new_line:
             break
         same += 1
     return same
 
 
-def _middle(old: list[str], new: list[str]) -> list[LineRun]:
+def _compare_lines(old: list[str], new: list[str]) -> list[LineRun]:
     if not old or not new or max(len(old), len(new)) > MOST_LINES:
         return [LineRun("-", tuple(old)), LineRun("+", tuple(new))]
-    numbers: dict[str, int] = {}
-    a = [numbers.setdefault(line, len(numbers)) for line in old]
-    b = [numbers.setdefault(line, len(numbers)) for line in new]
     from rapidfuzz.distance import Indel  # not needed to start the window
 
+    numbers: dict[str, int] = {}
+    old_numbers = [numbers.setdefault(line, len(numbers)) for line in old]
+    new_numbers = [numbers.setdefault(line, len(numbers)) for line in new]
     runs: list[LineRun] = []
-    for is_equal, steps in groupby(Indel.opcodes(a, b), lambda step: step.tag == "equal"):
-        listed = list(steps)
+    for is_equal, steps in groupby(Indel.opcodes(old_numbers, new_numbers), lambda step: step.tag == "equal"):
         if is_equal:
-            runs += [LineRun(" ", tuple(old[step.src_start : step.src_end])) for step in listed]
+            runs += [LineRun(" ", tuple(old[step.src_start : step.src_end])) for step in steps]
             continue
-        out = [line for step in listed for line in old[step.src_start : step.src_end]]
-        into = [line for step in listed for line in new[step.dest_start : step.dest_end]]
+        out: list[str] = []
+        into: list[str] = []
+        for step in steps:
+            out += old[step.src_start : step.src_end]
+            into += new[step.dest_start : step.dest_end]
         runs += [LineRun("-", tuple(out)), LineRun("+", tuple(into))]
     return runs

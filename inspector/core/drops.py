@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from inspector.core.arrivals import Arrival, arrivals, thread_before
 from inspector.core.buffer import View, shared
-from inspector.core.changes import HARMLESS, Change, MessageChanges, aligned, change, compare
+from inspector.core.changes import HARMLESS, Change, MessageChanges, align_messages, classify_change, compare_messages
 from inspector.core.heavy import checkpoint
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
@@ -54,8 +54,8 @@ class Cause(NamedTuple):
     marker: str
 
 
-def recorded(compaction: Compaction) -> Cause:
-    """The file announces it, or holds what cannot be explained without it."""
+def explain_record(compaction: Compaction) -> Cause:
+    """Return the cause of a compaction that the file records, or that its provider's counts give away."""
     kinds: Mapping[str, tuple[DropKind, str]] = {
         "summary": ("compaction", "The history was replaced by a summary."),
         "micro": ("micro-compaction", "Old tool results were cleared."),
@@ -67,27 +67,34 @@ def recorded(compaction: Compaction) -> Cause:
     return Cause(kind, True, why, " ".join(f"recorded {compaction.trigger} compaction".split()))
 
 
-def changed(changes: MessageChanges, same: int, former: Request, request: Request) -> Cause | None:
-    """Nobody announced it. `same`: messages in front that both buffers share. None where nothing changed after all."""
+def explain_changes(changes: MessageChanges, same: int, former: Request, request: Request) -> Cause | None:
+    """Return the cause of changes that no record announces; None where nothing changed after all.
+
+    Args:
+        changes: What became of the messages after the place where both buffers part.
+        same: How many messages at the beginning both buffers share.
+        former: The request before the changes.
+        request: The request that shows them.
+    """
     taken = changes.taken
-    if any(message.summary for message in changes.fresh[:_HEAD]) and (changes.lost or taken):
-        return Cause("compaction", True, "A summary stands where messages were; no record announces it.", "a summary")
     if not changes.lost and not taken:
-        return _told_otherwise(changes, former, request)
-    if not changes.lost and all(how == "cleared" for _, _, how in taken):
+        return _explain_rewording(changes, former, request)
+    if any(message.summary for message in changes.fresh[:_HEAD]):
+        return Cause("compaction", True, "A summary stands where messages were; no record announces it.", "a summary")
+    if not changes.lost and all(change == "cleared" for _, _, change in taken):
         why = f"{len(taken)} tool results were replaced by a placeholder."
         return Cause("micro-compaction", True, why, f"placeholder: {_excerpt(taken[0][1])}")
     if changes.lost and not changes.kept and not changes.changed:
-        return _replaced(changes, same)
-    if _switched(former, request):
+        return _explain_replacement(changes, same)
+    if _is_other_model(former, request):
         why = f"With the switch from {former.model} to {request.model} the history was changed."
         return Cause("model switch", True, why, f"{former.model} → {request.model}")
     why = f"{len(changes.lost)} messages were taken out, {len(taken)} were shortened or edited."
     return Cause("edit", True, why, "messages that are gone" if changes.lost else "messages that read otherwise")
 
 
-def _replaced(changes: MessageChanges, same: int) -> Cause:
-    """All after a place is gone: a rewind where the user speaks anew, else the end was taken away."""
+def _explain_replacement(changes: MessageChanges, same: int) -> Cause:
+    """Return the cause where all after a place is gone: a rewind where the user writes anew, else an edit."""
     if not same:
         return Cause("edit", True, "Nothing of the buffer is left: it begins anew.", "no message in common")
     fresh = next((message for message in changes.fresh if message.mark == ""), None)
@@ -98,19 +105,20 @@ def _replaced(changes: MessageChanges, same: int) -> Cause:
     return Cause("edit", True, why, "messages that are gone")
 
 
-def _told_otherwise(changes: MessageChanges, former: Request, request: Request) -> Cause | None:
+def _explain_rewording(changes: MessageChanges, former: Request, request: Request) -> Cause | None:
+    """Return the cause of changes without a loss; None where there is no change."""
     counts = changes.counts
     if not counts:
         return None
-    kind = next(how for how in _OTHERWISE if counts[how])
-    words = ", ".join(f"{counts[how]} x {how}" for how in HARMLESS if counts[how])
-    if _switched(former, request) and kind == "thinking":
+    kind = next(change for change in _HARMLESS_CHANGES if counts[change])
+    words = ", ".join(f"{counts[change]} x {change}" for change in HARMLESS if counts[change])
+    if _is_other_model(former, request) and kind == "thinking":
         why = f"With the switch from {former.model} to {request.model} thinking of old turns was taken out."
         return Cause("model switch", False, why, words)
-    return Cause(kind, False, f"{_OTHERWISE[kind]} Nothing that was said is lost.", words)
+    return Cause(kind, False, f"{_HARMLESS_CHANGES[kind]} Nothing that was said is lost.", words)
 
 
-_OTHERWISE: Mapping[Literal["images", "thinking", "rewritten", "reminders"], str] = {
+_HARMLESS_CHANGES: Mapping[Literal["images", "thinking", "rewritten", "reminders"], str] = {
     "images": "Images of old turns were replaced by a word.",
     "thinking": "Thinking of old turns was taken out.",
     "rewritten": "Messages are written otherwise (JSON, white space) and say the same.",
@@ -119,23 +127,23 @@ _OTHERWISE: Mapping[Literal["images", "thinking", "rewritten", "reminders"], str
 """The weightiest first."""
 
 
-def counted(former: Request, request: Request) -> Cause | None:
-    """The messages only grew: did the provider count less, or say that it cleared something?"""
-    cleared = _cleared(request.edits)
-    if cleared > _cleared(former.edits):
-        words = ", ".join(str(one.get("type", "")) for one in request.edits)
+def explain_counts(former: Request, request: Request) -> Cause | None:
+    """Return why the provider counted less though the messages only grew; None if it did not, nor cleared anything."""
+    cleared = _count_cleared(request.edits)
+    if cleared > _count_cleared(former.edits):
+        words = ", ".join(str(edit.get("type", "")) for edit in request.edits)
         why = f"The provider cleared {cleared:,} tokens of what the client sent before the model read it."
         return Cause("server-side clearing", True, why, f"applied_edits: {words}")
     before, after = former.usage, request.usage
     if before is None or after is None or before.prompt - after.prompt <= max(_LEAST, before.prompt * _FELL):
         return None
-    if cleared and cleared < _cleared(former.edits):
+    if cleared and cleared < _count_cleared(former.edits):
         return None
     fell = f"The provider counted {before.prompt:,} tokens, then {after.prompt:,}, while the messages only grew"
-    if _switched(former, request):
+    if _is_other_model(former, request):
         why = f"{fell}: another model counts otherwise."
         return Cause("model switch", False, why, f"{former.model} → {request.model}")
-    if smaller := _smaller(former, request):
+    if smaller := _describe_smaller_prompt(former, request):
         return Cause("prompt", False, f"{fell}: {smaller}.", smaller)
     if request.prompt.system is not None:  # the whole body is known: it was not the client
         why = f"{fell}: something was cleared without the client's doing."
@@ -143,17 +151,18 @@ def counted(former: Request, request: Request) -> Cause | None:
     return Cause("unexplained", True, f"{fell}, as far as the file says.", "the provider's counts")
 
 
-def _switched(former: Request, request: Request) -> bool:
+def _is_other_model(former: Request, request: Request) -> bool:
     return bool(former.model and request.model) and former.model != request.model
 
 
-def _cleared(edits: Sequence[Mapping[str, Any]]) -> int:
-    told = (one.get("cleared_input_tokens") for one in edits)
-    return sum(one for one in told if isinstance(one, int))
+def _count_cleared(edits: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many tokens the provider says that it cleared."""
+    counts = (edit.get("cleared_input_tokens") for edit in edits)
+    return sum(count for count in counts if isinstance(count, int))
 
 
-def _smaller(former: Request, request: Request) -> str:
-    """How the prompt shrank; empty where it did not, or where the file does not hold it."""
+def _describe_smaller_prompt(former: Request, request: Request) -> str:
+    """Return how the prompt shrank; empty where it did not, or where the file does not hold it."""
     before, after = former.prompt, request.prompt
     if before is after:
         return ""
@@ -224,28 +233,29 @@ class Drops:
 def session_drops(session: Session) -> tuple[Drop, ...]:
     """Of all threads, in their order."""
     parents = _Parents(session)
-    return tuple(drop for thread in session.threads for drop in _drops(thread, parents, None).found)
+    return tuple(drop for thread in session.threads for drop in _find_drops(thread, parents, None).found)
 
 
 def thread_drops(thread: Thread, session: Session | None = None, former: Drops | None = None) -> Drops:
     """Of one thread. `session` tells of its parent; `former`: what was found when the thread was shorter."""
-    return _drops(thread, _Parents(session) if session else None, former)
+    return _find_drops(thread, _Parents(session) if session else None, former)
 
 
-def _drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:
+def _find_drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:
     requests = thread.requests
     start = _count_settled(former, thread) if former is not None else 0
-    whole = _ChangeFinder(thread)
+    finder = _ChangeFinder(thread)
     if former is not None and start:
-        found = [drop for drop in former.found if drop.request < start]
+        drops = [drop for drop in former.found if drop.request < start]
     else:
-        found = _birth(thread, parents) + whole.at_once()
+        drops = _describe_birth(thread, parents) + finder.find_at_start()
     for at in range(max(1, start), len(requests)):
         checkpoint()
-        if (drop := whole.between(requests[at - 1], requests[at])) is not None:
-            found.append(drop)
+        drop = finder.find_between(requests[at - 1], requests[at])
+        if drop is not None:
+            drops.append(drop)
     last = tuple(requests[max(0, len(requests) - 2) :])
-    return Drops(thread.id, tuple(found), last, len(requests), tuple(thread.compactions))
+    return Drops(thread.id, tuple(drops), last, len(requests), tuple(thread.compactions))
 
 
 def _count_settled(former: Drops, thread: Thread) -> int:
@@ -261,22 +271,21 @@ def _count_settled(former: Drops, thread: Thread) -> int:
         settled -= 1
     else:
         return 0
-    known = sum(one.before_request < settled for one in former.compactions)
-    now = sum(one.before_request < settled for one in thread.compactions)
-    same = known == now and former.compactions[:known] == tuple(thread.compactions[:known])
-    return settled if same else 0
+    old = [compaction for compaction in former.compactions if compaction.before_request < settled]
+    new = [compaction for compaction in thread.compactions if compaction.before_request < settled]
+    return settled if old == new else 0
 
 
 _Announced = tuple[int, Compaction]
 
 
-def _announced(compactions: Sequence[Compaction]) -> Mapping[int, _Announced]:
-    """By request: of several in front of one, a summary says more than a clean-up."""
-    found: dict[int, _Announced] = {}
-    for n, one in enumerate(compactions):
-        if one.kind == "summary" or one.before_request not in found:
-            found[one.before_request] = n, one
-    return found
+def _index_compactions(compactions: Sequence[Compaction]) -> Mapping[int, _Announced]:
+    """Return compactions by request: of several in front of one, a summary says more than a clean-up."""
+    compaction_at: dict[int, _Announced] = {}
+    for n, compaction in enumerate(compactions):
+        if compaction.kind == "summary" or compaction.before_request not in compaction_at:
+            compaction_at[compaction.before_request] = n, compaction
+    return compaction_at
 
 
 def silent_losses(thread: Thread) -> dict[int, Drop]:
@@ -293,34 +302,37 @@ class _Parents:
         self._counted: dict[str, tuple[list[str], list[int | None]]] = {}
         """By request: the latest time so far, and what was counted last."""
 
-    def told_before(self, name: str, first: Request) -> int | None:
-        """What the thread's last request before the sub-agent's first was counted at."""
+    def count_before(self, name: str, first: Request) -> int | None:
+        """Return what the provider counted for the thread's last request before the sub-agent's first one."""
         if self._threads is None:
             self._threads = {thread.id: thread for thread in reversed(self._session.threads)}
         if name not in self._counted:
             requests = self._threads[name].requests if name in self._threads else ()
-            told: Iterable[int | None] = (request.usage.prompt if request.usage else None for request in requests)
-            counts: Iterable[int | None] = accumulate(told, lambda last, count: last if count is None else count)
+            reported: Iterable[int | None] = (request.usage.prompt if request.usage else None for request in requests)
+            counts: Iterable[int | None] = accumulate(reported, lambda last, count: last if count is None else count)
             self._counted[name] = list(accumulate((request.time for request in requests), max)), list(counts)
         latest, prompts = self._counted[name]
         at = bisect_right(latest, first.time) if first.time else len(latest)
         return prompts[at - 1] if at else None
 
 
-def _birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
+def _describe_birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
     """A sub-agent begins with a buffer of its own: on the wire it looks as if the conversation had shrunk."""
     if not thread.parent or not thread.requests:
         return []
     first = thread.requests[0]
+    why = f"A sub-agent of {thread.parent} begins with a buffer of its own; the parent's goes on unchanged."
+    marker = f"call {thread.parent_call}" if thread.parent_call else "a thread of its own"
+    parent_tokens = parents.count_before(thread.parent, first) if parents else None
     return [
         Drop(
             thread.id,
             0,
             "sub-agent",
             False,
-            f"A sub-agent of {thread.parent} begins with a buffer of its own; the parent's goes on unchanged.",
-            f"call {thread.parent_call}" if thread.parent_call else "a thread of its own",
-            parent_tokens=parents.told_before(thread.parent, first) if parents else None,
+            why,
+            marker,
+            parent_tokens=parent_tokens,
             line=first.line,
             time=first.time,
         )
@@ -332,21 +344,21 @@ class _ChangeFinder:
 
     def __init__(self, thread: Thread) -> None:
         self._thread = thread
-        self._announced = _announced(thread.compactions)
+        self._announced = _index_compactions(thread.compactions)
         self._arrivals: Sequence[Arrival] = ()
 
-    def at_once(self) -> list[Drop]:
-        """The first request, where it was cut at the proxy already."""
+    def find_at_start(self) -> list[Drop]:
+        """Return the change in front of the first request, where it was cut at the proxy already."""
         first = next(iter(self._thread.requests), None)
         if first is None or first.asked is None or 0 not in self._announced:
             return []
-        drop = self.between(first, first)
+        drop = self.find_between(first, first)
         return [drop] if drop is not None else []
 
-    def between(self, former: Request, request: Request) -> Drop | None:
-        """What happened between two requests that follow one another; None where the buffer only grew."""
+    def find_between(self, former: Request, request: Request) -> Drop | None:
+        """Return what happened between two requests that follow one another; None where the buffer only grew."""
         announced = self._announced.get(request.index)
-        cause = recorded(announced[1]) if announced is not None else _silent_cause(former, request)
+        cause = explain_record(announced[1]) if announced is not None else _explain_silent(former, request)
         if cause is None:
             return None
         before = thread_before(self._thread, request.index, self._arrival(request.index)).end
@@ -371,19 +383,19 @@ class _ChangeFinder:
         places = sorted(rewritten)
         old = [*(rewritten[at][0] for at in places), *before.tail(former.view.length)]
         new = [*(rewritten[at][1] for at in places), *request.view.tail(former.view.length)]
-        return _fates(old, new, summarised)[0]
+        return _find_fates(old, new, summarised)[0]
 
     def _arrival(self, at: int) -> Arrival:
         self._arrivals = self._arrivals or arrivals(self._thread)
         return self._arrivals[at]
 
 
-def _silent_cause(former: Request, request: Request) -> Cause | None:
-    """What happened that nobody announced."""
-    same, changes = parting(former.view, request.view)
-    cause = changed(changes, same, former, request) if changes is not _NOTHING else None
+def _explain_silent(former: Request, request: Request) -> Cause | None:
+    """Return the cause of a change that nobody announced; None where there is none."""
+    same, changes = find_parting(former.view, request.view)
+    cause = explain_changes(changes, same, former, request) if changes is not _NOTHING else None
     if cause is None or (cause.kind == "micro-compaction" and request.edits):
-        cause = counted(former, request) or cause
+        cause = explain_counts(former, request) or cause
     return cause
 
 
@@ -404,28 +416,37 @@ def change_fates(before: View, after: View, summarised: bool) -> tuple[dict[str,
         that stand there under another one.
     """
     same = shared(before, after)
-    return _fates(before.tail(same), after.tail(same), summarised)
+    return _find_fates(before.tail(same), after.tail(same), summarised)
 
 
-def _fates(
+def _find_fates(
     old: Sequence[Message], new: Sequence[Message], summarised: bool
 ) -> tuple[dict[str, FateName], dict[str, str]]:
     changed: dict[str, FateName] = {}
     renamed: dict[str, str] = {}
     gone: list[str] = []
-    stands = {message.id for message in old}
-    for message, place in zip(old, aligned(old, new), strict=True):
-        then = new[place] if place >= 0 else None
-        if then is None or (then.id != message.id and message.summary):
+    for message, place in zip(old, align_messages(old, new), strict=True):
+        later = new[place] if place >= 0 else None
+        if later is None or (later.id != message.id and message.summary):
             gone.append(message.id)  # a new summary is not the old one, edited
             continue
-        if then.id != message.id:
-            renamed[message.id] = then.id
-        how = change(message, then)
-        if how is not None or then != message:
-            changed[message.id] = "kept" if how is None else _FATES.get(how, "replaced")
-    summarised = summarised or any(message.summary and message.id not in stands for message in new)
-    return {**changed, **dict.fromkeys(gone, "summarised" if summarised else "dropped")}, renamed
+        if later.id != message.id:
+            renamed[message.id] = later.id
+        fate = _find_fate(message, later)
+        if fate is not None:
+            changed[message.id] = fate
+    old_ids = {message.id for message in old}
+    has_new_summary = any(message.summary and message.id not in old_ids for message in new)
+    fate_of_gone: FateName = "summarised" if summarised or has_new_summary else "dropped"
+    return {**changed, **dict.fromkeys(gone, fate_of_gone)}, renamed
+
+
+def _find_fate(message: Message, later: Message) -> FateName | None:
+    """Return what became of a message that still stands; None where it is the same in all."""
+    change = classify_change(message, later)
+    if change is not None:
+        return _FATES.get(change, "replaced")
+    return "kept" if later != message else None
 
 
 def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
@@ -441,17 +462,18 @@ def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
     )
 
 
-def parting(former: View, view: View) -> tuple[int, MessageChanges]:
-    """How many messages stand in front of the first change, and what became of those after it."""
+def find_parting(former: View, view: View) -> tuple[int, MessageChanges]:
+    """Return how many messages stand in front of the first change, and what became of those after it."""
     rewritten = view.rewritten_since(former)
     if rewritten is None:
         same = shared(former, view)
-        return same, compare(former.tail(same), view.tail(same)) if same < former.length else _NOTHING
+        return same, compare_messages(former.tail(same), view.tail(same)) if same < former.length else _NOTHING
     if not rewritten:
         return former.length, _NOTHING
     places = sorted(rewritten)
-    fresh = view.tail(former.length)
-    changes = compare([rewritten[at][0] for at in places], [*(rewritten[at][1] for at in places), *fresh])
+    old = [rewritten[at][0] for at in places]
+    new = [rewritten[at][1] for at in places]
+    changes = compare_messages(old, [*new, *view.tail(former.length)])
     return places[0], replace(changes, kept=changes.kept + former.length - places[0] - len(places))
 
 

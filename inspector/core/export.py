@@ -182,8 +182,8 @@ WRITERS: Mapping[str, Callable[[Buffer, Birth], Iterable[dict[str, Any]]]] = Map
 def transcript(format: str, buffer: Buffer, birth: Birth) -> str:  # noqa: A002
     """The transcript's text, one JSON object a line. Raises InspectorError for a format that cannot be written."""
     if format not in WRITERS:
-        known = ", ".join(WRITERS)
+        names = ", ".join(WRITERS)
         raise InspectorError(
-            f"Sessions of {format} cannot be written ({known} can); write a payload instead (openai-chat, for one)."
+            f"Sessions of {format} cannot be written ({names} can); write a payload instead (openai-chat, for one)."
         )
     return "".join(f"{dumps(record)}\n" for record in WRITERS[format](buffer, birth))

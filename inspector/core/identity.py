@@ -99,11 +99,11 @@ def content_hashes(unit: Iterable[Message]) -> tuple[str, str]:
 
 def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:
     """Of the messages that one wire item was read into. `whole`: thinking and reminders count, too."""
-    said: list[Any] = []
+    content: list[Any] = []
     for message in messages:
-        said.append(message.role)
-        said += [_lasting(part) for part in message.parts if whole or not _is_passing(part)]
-    return hash_of(said, 16)
+        content.append(message.role)
+        content += [_lasting(part) for part in message.parts if whole or not _is_passing(part)]
+    return hash_of(content, 16)
 
 
 def is_reminder(part: Part) -> bool:
@@ -119,8 +119,8 @@ def _is_passing(part: Part) -> bool:
 def _lasting(part: Part) -> list[Any]:
     if isinstance(part, Opaque) and isinstance(value := part.value, Mapping):
         only_named = len(value) <= 2  # a reference to an item that the provider holds: its id is all there is
-        kept = {name: one for name, one in value.items() if name not in _PASSING or (name == "id" and only_named)}
-        return ["opaque", part.kind, kept]
+        fields = {name: field for name, field in value.items() if name not in _PASSING or (name == "id" and only_named)}
+        return ["opaque", part.kind, fields]
     return _readable(part)
 
 

@@ -89,8 +89,8 @@ class Opaque:
         """What people can read of it: of a compaction that the provider made inside a call its summary."""
         if self.kind != "compaction" or not isinstance(self.value, Mapping):
             return ""
-        told = self.value.get("content")
-        return told if isinstance(told, str) else ""
+        content = self.value.get("content")
+        return content if isinstance(content, str) else ""
 
 
 Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Image | Opaque

@@ -39,12 +39,12 @@ class _Extract:
 def summarise(need: Summarize) -> str:
     """The answer to any summary need: four sections under their headers, from text alone where there is no more."""
     messages = need.source or need.messages
-    found = _collect(messages) if messages else _from_text(need.text)
-    files = [*(f"{path} (changed)" for path in found.written), *(p for p in found.seen if p not in found.written)]
+    extract = _collect(messages) if messages else _from_text(need.text)
+    files = [*(f"{path} (changed)" for path in extract.written), *(p for p in extract.seen if p not in extract.written)]
     sections = (
-        ("Goal", _first_and_last(list(found.goals), GOALS), "not stated by the user"),
-        ("Accomplished", list(found.actions)[-ACTIONS:], "no tool was used"),
-        ("Key Decisions", [*list(found.decisions)[-DECISIONS:], *list(found.errors)[-ERRORS:]], "none stated"),
+        ("Goal", _first_and_last(list(extract.goals), GOALS), "not stated by the user"),
+        ("Accomplished", list(extract.actions)[-ACTIONS:], "no tool was used"),
+        ("Key Decisions", [*list(extract.decisions)[-DECISIONS:], *list(extract.errors)[-ERRORS:]], "none stated"),
         ("Relevant Files", files[:FILES], "none named"),
     )
     return "\n".join([LABEL, *(_section(*section) for section in sections)])
@@ -67,48 +67,49 @@ def _short(text: str) -> str:
 
 
 def _collect(messages: Iterable[Message]) -> _Extract:
-    found, names = _Extract(), dict[str, str]()
+    extract, names = _Extract(), dict[str, str]()
     for message in messages:
-        found.goals.update((fact.text, None) for fact in instructions(message))
+        extract.goals.update((fact.text, None) for fact in instructions(message))
         for part in message.parts:
             if isinstance(part, ToolCall):
                 about = first_text(part.arguments, (*COMMAND_KEYS, *FILE_KEYS))
                 names[part.id] = f"{part.name} {_short(about)}" if about else part.name
-                _files(part, found)
+                _add_files(part, extract)
             elif isinstance(part, Text) and message.role == "assistant":
-                found.decisions.update(dict.fromkeys(_decisions(part.text)))
+                extract.decisions.update(dict.fromkeys(_decisions(part.text)))
         result = message.result
         if result is not None:
             state = "error" if result.is_error else "ok"
-            found.actions[f"{names.get(result.call_id, 'tool')}: {state}"] = None
+            extract.actions[f"{names.get(result.call_id, 'tool')}: {state}"] = None
             if result.is_error:
-                found.errors[f"error: {_short(result.content)}"] = None
-    return found
+                extract.errors[f"error: {_short(result.content)}"] = None
+    return extract
 
 
 def _from_text(text: str) -> _Extract:
-    found = _Extract()
-    found.goals.update(dict.fromkeys(line[6:] for line in text.splitlines() if line.startswith("User: ")))
-    found.decisions.update(dict.fromkeys(_decisions(text)))
+    extract = _Extract()
+    extract.goals.update(dict.fromkeys(line[6:] for line in text.splitlines() if line.startswith("User: ")))
+    extract.decisions.update(dict.fromkeys(_decisions(text)))
     for fact in facts(Message("", "assistant", (Text(text),))):
         if fact.kind == "path":
-            found.seen[fact.text] = None
+            extract.seen[fact.text] = None
         elif fact.kind == "error":
-            found.errors[fact.text] = None
+            extract.errors[fact.text] = None
     tools = [line.split("tool_use: ", 1)[1] for line in text.splitlines() if "→ tool_use: " in line]
-    found.actions.update((f"{name} called {tools.count(name)} times", None) for name in dict.fromkeys(tools))
-    return found
+    extract.actions.update((f"{name} called {tools.count(name)} times", None) for name in dict.fromkeys(tools))
+    return extract
 
 
 def _decisions(text: str) -> list[str]:
-    return [one for one in sentences(text) if _DECISION.search(one)]
+    return [sentence for sentence in sentences(text) if _DECISION.search(sentence)]
 
 
-def _files(call: ToolCall, found: _Extract) -> None:
+def _add_files(call: ToolCall, extract: _Extract) -> None:
     if not isinstance(call.arguments, dict):
         return
-    place = found.written if any(word in call.name.lower() for word in _WRITES) else found.seen
+    is_writing = any(word in call.name.lower() for word in _WRITES)
+    files = extract.written if is_writing else extract.seen
     for key in FILE_KEYS:
         value = call.arguments.get(key)
         if isinstance(value, str) and value:
-            place[value] = None
+            files[value] = None

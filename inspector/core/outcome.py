@@ -1,5 +1,6 @@
 """What a tier did: the buffer after, the fate of every message, and the events it would have sent."""
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -51,33 +52,31 @@ class Outcome(Generic[R]):
 
 
 def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:
-    """Every message of both buffers once, in the order of reading: a merge by id, never a guess. O(n).
+    """Return every message of both buffers once, in the order of reading: a merge by id, never a guess. O(n).
 
     Gone messages stand where they stood before; inserted ones where they stand after.
     """
-    after, renamed = {message.id: message for message in outcome.buffer.messages}, outcome.renamed
-    old = {renamed.get(message.id, message.id) for message in before.messages}
-    found: list[Fate] = []
-    new = iter(outcome.buffer.messages)
-    waiting = next(new, None)
+    renamed = outcome.renamed
+    later_by_id = {message.id: message for message in outcome.buffer.messages}
+    old_ids = {renamed.get(message.id, message.id) for message in before.messages}
+    queue = deque(outcome.buffer.messages)
+    merged: list[Fate] = []
     for message in before.messages:
-        then = after.get(renamed.get(message.id, message.id))
-        while waiting is not None and waiting.id not in old and then is not None:
-            found.append(Fate(waiting.id, "inserted", None, waiting))
-            waiting = next(new, None)
-        found.append(Fate(then.id if then else message.id, _name(message, then, outcome.changed), message, then))
-        if waiting is not None and then is not None and waiting.id == then.id:
-            waiting = next(new, None)
-    while waiting is not None:
-        if waiting.id not in old:
-            found.append(Fate(waiting.id, "inserted", None, waiting))
-        waiting = next(new, None)
-    return tuple(found)
+        later = later_by_id.get(renamed.get(message.id, message.id))
+        if later is None:
+            merged.append(Fate(message.id, outcome.changed.get(message.id, "dropped"), message, None))
+            continue
+        while queue and queue[0].id not in old_ids:
+            inserted = queue.popleft()
+            merged.append(Fate(inserted.id, "inserted", None, inserted))
+        merged.append(Fate(later.id, _fate_name(message, later, outcome.changed), message, later))
+        if queue and queue[0].id == later.id:
+            queue.popleft()
+    merged += [Fate(message.id, "inserted", None, message) for message in queue if message.id not in old_ids]
+    return tuple(merged)
 
 
-def _name(before: Message, after: Message | None, changed: Mapping[str, FateName]) -> FateName:
-    if after is None:
-        return changed.get(before.id, "dropped")
+def _fate_name(before: Message, after: Message, changed: Mapping[str, FateName]) -> FateName:
     if after is before or after == before:
         return "kept"
     return changed.get(before.id, "replaced")

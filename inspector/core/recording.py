@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 def to_json(value: Any) -> Any:
-    """A dataclass as an object of the fields that differ from their defaults; tuples as lists."""
+    """Write a dataclass as an object of the fields that differ from their defaults; tuples as lists."""
     if isinstance(value, Message):
         return write_message(value)
     if is_dataclass(value) and not isinstance(value, type):
-        told = ((one.name, getattr(value, one.name)) for one in fields(value) if not _is_default(one, value))
-        return {name: to_json(inner) for name, inner in told}
+        names = [field.name for field in fields(value) if not _is_default(field, value)]
+        return {name: to_json(getattr(value, name)) for name in names}
     if isinstance(value, tuple | list):
         return [to_json(inner) for inner in value]
     if isinstance(value, Mapping):
@@ -34,11 +34,11 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def _is_default(one: Field[Any], value: Any) -> bool:
-    held = getattr(value, one.name)
-    if one.default_factory is not MISSING:
-        return bool(held == one.default_factory())
-    return one.default is not MISSING and bool(held == one.default) and type(held) is type(one.default)
+def _is_default(field: Field[Any], value: Any) -> bool:
+    held = getattr(value, field.name)
+    if field.default_factory is not MISSING:
+        return bool(held == field.default_factory())
+    return field.default is not MISSING and bool(held == field.default) and type(held) is type(field.default)
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -60,59 +60,65 @@ def from_json(kind: type[T], data: Any) -> T:
 def _field_types(kind: type) -> Mapping[str, Any]:
     """Return the type of each field of a dataclass. Cached: resolving the names of types takes most of the time."""
     hints = get_type_hints(kind)
-    return {one.name: hints[one.name] for one in fields(kind)}
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def _read(hint: Any, data: Any, where: str) -> Any:
+    """Read a value as the type that is wanted. Raises InspectorError, which names `where`, for any other value."""
     origin, kinds = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         if data is None and NoneType in kinds:
             return None
-        return _read(next(one for one in kinds if one is not NoneType), data, where)
-    if origin is Literal:
-        good: bool = data in kinds
-    elif origin is Mapping:
-        good = isinstance(data, dict)
-        if good:
-            return {key: _read(kinds[1], one, where) for key, one in data.items()}
-    elif hint is Message:
+        return _read(next(kind for kind in kinds if kind is not NoneType), data, where)
+    if hint is Message:
         return read_messages([data], where)[0]
-    elif origin in (tuple, Sequence):
-        good = isinstance(data, list | tuple)
-        if good:
-            return tuple(_read(kinds[0], one, where) for one in data)
-    elif is_dataclass(hint):
+    if origin is Mapping and isinstance(data, dict):
+        return {key: _read(kinds[1], value, where) for key, value in data.items()}
+    if origin in (tuple, Sequence) and isinstance(data, list | tuple):
+        return tuple(_read(kinds[0], value, where) for value in data)
+    if is_dataclass(hint):
         return from_json(hint, data)  # type: ignore[arg-type]  # a type that is a dataclass
-    elif hint is float:
-        good = isinstance(data, int | float) and not isinstance(data, bool)
-    else:
-        good = type(data) is hint
-    if not good:
+    if not _is_plain(hint, data):
         raise InspectorError(f"{where} cannot be {str(data)[:60]!r}.")
     return data
 
 
+def _is_plain(hint: Any, data: Any) -> bool:
+    """Is it a scalar of that type?"""
+    if get_origin(hint) is Literal:
+        return data in get_args(hint)
+    if hint is float:
+        return isinstance(data, int | float) and not isinstance(data, bool)
+    return type(data) is hint
+
+
 def write_reply(reply: Answer | Failure) -> dict[str, Any]:
-    """An answer or a failure."""
+    """Write an answer or a failure."""
     if isinstance(reply, Failure):
-        name = failure_name(reply)
-        failed: dict[str, Any] = {"error": name or "http", "message": str(reply)}
-        if isinstance(reply, ProviderFailure):
-            failed |= {"status": reply.status, "kind": reply.kind}
-        elif not name:
-            failed["kind"] = "other"
-        return failed | ({"elapsed_ms": reply.elapsed_ms} if reply.elapsed_ms else {})
-    told: dict[str, Any] = {"text": reply.text}
+        return _write_failure(reply)
+    document: dict[str, Any] = {"text": reply.text}
     if reply.messages:
-        told["messages"] = [write_message(message) for message in reply.messages]
+        document["messages"] = [write_message(message) for message in reply.messages]
     if reply.usage is not None:
-        told["usage"] = to_json(reply.usage)
+        document["usage"] = to_json(reply.usage)
     more = {"finish": reply.finish, "elapsed_ms": reply.elapsed_ms, "by": reply.by}
-    return told | {key: value for key, value in more.items() if value}
+    return document | {key: value for key, value in more.items() if value}
+
+
+def _write_failure(failure: Failure) -> dict[str, Any]:
+    name = failure_name(failure)
+    document: dict[str, Any] = {"error": name or "http", "message": str(failure)}
+    if isinstance(failure, ProviderFailure):
+        document |= {"status": failure.status, "kind": failure.kind}
+    elif not name:
+        document["kind"] = "other"
+    if failure.elapsed_ms:
+        document["elapsed_ms"] = failure.elapsed_ms
+    return document
 
 
 def read_reply(value: Any) -> Answer | Failure:
-    """The same again. Raises InspectorError for what `write_reply` did not write."""
+    """Read an answer or a failure. Raises InspectorError for what `write_reply` did not write."""
     if not isinstance(value, Mapping):
         raise InspectorError("A recorded answer must be a JSON object.")
     elapsed = value.get("elapsed_ms")
@@ -121,21 +127,21 @@ def read_reply(value: Any) -> Answer | Failure:
         failure = _read_failure(value)
         failure.elapsed_ms = elapsed_ms
         return failure
-    return Answer(
-        str(value.get("text") or ""),
-        read_messages(value.get("messages") or [], "answer"),
-        from_json(Usage, value["usage"]) if value.get("usage") is not None else None,
-        str(value.get("finish") or ""),
-        elapsed_ms,
-        str(value.get("by") or ""),
-    )
+    text = str(value.get("text") or "")
+    messages = read_messages(value.get("messages") or [], "answer")
+    usage = from_json(Usage, value["usage"]) if value.get("usage") is not None else None
+    return Answer(text, messages, usage, str(value.get("finish") or ""), elapsed_ms, str(value.get("by") or ""))
 
 
 def _read_failure(value: Mapping[str, Any]) -> Failure:
-    message, status, kind = str(value.get("message") or ""), value.get("status"), value.get("kind")
-    if named := FAILURES.get(str(value["error"])):
-        return named(message)
+    message = str(value.get("message") or "")
+    status = value.get("status")
+    failure_type = FAILURES.get(str(value["error"]))
+    if failure_type is not None:
+        return failure_type(message)
     if value["error"] != "http":
         raise InspectorError(f"There is no recorded error {value['error']!r}.")
-    known: Any = kind if kind in get_args(FailureKind) else "other"
-    return ProviderFailure(message, status if isinstance(status, int) else None, known)
+    kind: Any = value.get("kind")
+    if kind not in get_args(FailureKind):
+        kind = "other"
+    return ProviderFailure(message, status if isinstance(status, int) else None, kind)

@@ -315,11 +315,16 @@ def _with_own_ids(threads: Iterable[Thread]) -> tuple[Thread, ...]:
 def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:
     """Where each exchange belongs, by the line of its request. O(requests)."""
     subs = {thread.id for thread in session.threads if thread.parent}
-    found = {one.line: ExchangePlace(one.thread, None, one.kind, one.thread in subs) for one in session.side_calls}
+    places = {
+        exchange.line: ExchangePlace(exchange.thread, None, exchange.kind, exchange.thread in subs)
+        for exchange in session.side_calls
+    }
     for thread in session.threads:
         is_sub = thread.id in subs
-        found.update((one.line, ExchangePlace(thread.id, one.index, "", is_sub)) for one in thread.requests)
-    return found
+        places.update(
+            (request.line, ExchangePlace(thread.id, request.index, "", is_sub)) for request in thread.requests
+        )
+    return places
 
 
 def additions(requests: Sequence[Request]) -> Iterator[tuple[Message, ...]]:
@@ -352,7 +357,13 @@ def compaction_count(thread: Thread) -> int:
     first request is where the file begins, and does not count.
     """
     first = first_place(thread)
-    return len({(one.before_request, one.name) for one in thread.compactions if one.before_request >= first})
+    return len(
+        {
+            (compaction.before_request, compaction.name)
+            for compaction in thread.compactions
+            if compaction.before_request >= first
+        }
+    )
 
 
 def seconds_between(before: str, now: str) -> float | None:

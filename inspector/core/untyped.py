@@ -14,8 +14,8 @@ def text_of(value: Any) -> str:
 
 def text_at(value: Any, key: str) -> str:
     """The string under a key; empty where there is none."""
-    found = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
-    return found if isinstance(found, str) else ""
+    text = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
+    return text if isinstance(text, str) else ""
 
 
 def text_under(value: Any, *keys: str) -> str:
@@ -26,7 +26,7 @@ def text_under(value: Any, *keys: str) -> str:
 
 def texts_at(value: Any, key: str) -> list[str]:
     """The strings in the list under a key."""
-    return [one for one in list_of(fields_of(value).get(key)) if isinstance(one, str)]
+    return [text for text in list_of(fields_of(value).get(key)) if isinstance(text, str)]
 
 
 def list_of(value: Any) -> list[Any]:
@@ -36,7 +36,9 @@ def list_of(value: Any) -> list[Any]:
 
 def objects_of(value: Any) -> list[Mapping[str, Any]]:
     """The objects in a list; none where the value is no list."""
-    return [one for one in value if type(one) is dict or isinstance(one, Mapping)] if isinstance(value, list) else []
+    return (
+        [item for item in value if type(item) is dict or isinstance(item, Mapping)] if isinstance(value, list) else []
+    )
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
@@ -46,8 +48,8 @@ def fields_of(value: Any) -> Mapping[str, Any]:
 
 def object_of(value: Any, key: str) -> Mapping[str, Any]:
     """The object under a key; an empty one where there is none."""
-    found = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
-    return found if type(found) is dict or (found is not None and isinstance(found, Mapping)) else {}
+    inner = value.get(key) if type(value) is dict or isinstance(value, Mapping) else None
+    return inner if type(inner) is dict or (inner is not None and isinstance(inner, Mapping)) else {}
 
 
 def first_of(value: Any) -> Mapping[str, Any]:
@@ -70,7 +72,7 @@ def value_in(text: str | bytes, otherwise: Any = None) -> Any:
 
 def first_object(values: Any) -> Mapping[str, Any]:
     """The first of several choices or candidates: only that one goes on in the conversation."""
-    return next((one for one in objects_of(values) if not one.get("index")), {})
+    return next((choice for choice in objects_of(values) if not choice.get("index")), {})
 
 
 def digits_of(text: str) -> int | None:

@@ -75,11 +75,11 @@ def cache_missed(before: Usage, now: Usage) -> int:
     return missed if missed > MISSED and missed > MISSED_SHARE * before.cached else 0
 
 
-def is_absurd(told: Any) -> bool:
+def is_absurd(counts: Any) -> bool:
     """Does an object of counts (or one in it) hold a number that can be no count of tokens?"""
-    if not isinstance(told, dict | list):
+    if not isinstance(counts, dict | list):
         return False
-    for value in told.values() if isinstance(told, dict) else told:
+    for value in counts.values() if isinstance(counts, dict) else counts:
         kind = type(value)
         if kind is int or kind is float:
             if not -MOST <= value <= MOST:

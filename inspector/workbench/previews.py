@@ -22,7 +22,7 @@ from inspector.core.answering import (
     rehearsed,
 )
 from inspector.core.buffer import Buffer
-from inspector.core.diff import readable
+from inspector.core.diff import message_lines
 from inspector.core.errors import InspectorError
 from inspector.core.needs import drive
 from inspector.core.outcome import Fate, Outcome, fates
@@ -124,7 +124,7 @@ def weigh(
 def _names_saved_file(outcome: Outcome[Any]) -> bool:
     """Does a message that the tier changed name a file that a preview does not write?"""
     changed = (message for message in outcome.buffer.messages if message.id in outcome.changed)
-    return any(NOT_WRITTEN in readable(message) for message in changed)
+    return any(NOT_WRITTEN in message_lines(message) for message in changed)
 
 
 def _touched(changes: Iterable[Fate]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import read_buffer, write_message
-from inspector.core.diff import readable
+from inspector.core.diff import message_lines
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import WRAPPED, dumps, is_deeper, loads
 from inspector.core.outcome import FateName
@@ -62,7 +62,7 @@ def ran(steps: Steps, at: int) -> StepResult:
         after=after,
         calibrated=calibrated,
         fates={fate.id: fate.name for fate in fates if fate.name != "kept"},
-        inserted=tuple(readable(fate.after) for fate in fates if fate.before is None and fate.after is not None),
+        inserted=tuple(message_lines(fate.after) for fate in fates if fate.before is None and fate.after is not None),
         events=tuple((event.name, loads(dumps(dict(event.fields)).encode(), deepest=WRAPPED)) for event in step.events),
     )
 

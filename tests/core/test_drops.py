@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Prompt, Stretch, Tool
-from inspector.core.changes import change, compare, is_placeholder
+from inspector.core.changes import classify_change, compare_messages, is_placeholder
 from inspector.core.drops import Drop, drop_sizes, session_drops, thread_drops
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Session, Thread
@@ -271,11 +271,11 @@ _MESSAGES = st.lists(
 
 @given(before=_MESSAGES, after=_MESSAGES)
 def test_every_message_is_accounted_for(before: list[Message], after: list[Message]) -> None:
-    found = compare(before, after)
+    found = compare_messages(before, after)
     assert len(found.lost) + len(found.faded) + len(found.changed) + found.kept == len(before)
     assert len(found.fresh) == len(after) - len(found.changed) - found.kept
-    assert all(change(one, other) is not None for one, other, _ in found.changed)
-    assert compare(before, before).kept == len(before)
+    assert all(classify_change(one, other) is not None for one, other, _ in found.changed)
+    assert compare_messages(before, before).kept == len(before)
     session_drops(Session("x", (thread(before, after, tokens=(9_000, 10)),)))
 
 

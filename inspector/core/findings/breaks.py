@@ -15,8 +15,8 @@ from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
 from inspector.core.buffer import Prompt, is_prefix, shared
-from inspector.core.diff import readable
-from inspector.core.drops import Drop, parting, thread_drops
+from inspector.core.diff import message_lines
+from inspector.core.drops import Drop, find_parting, thread_drops
 from inspector.core.findings import break_words
 from inspector.core.findings.prompt_change import changed_lines, compare_tools
 from inspector.core.heavy import checkpoint
@@ -383,12 +383,12 @@ def _find_prompt_change(former: Prompt, now: Prompt) -> _Finding | None:
 
 def _find_message_change(former: Request, request: Request, drop: Drop | None) -> _Finding | None:
     """Return the first message that was sent before and has changed or is missing now; None if there is none."""
-    same, changes = parting(former.view, request.view)
+    same, changes = find_parting(former.view, request.view)
     if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
         return None
     was, now = former.view.tail(same), request.view.tail(same)
     old, new = was[0] if was else None, now[0] if now else None
-    diff = changed_lines(readable(old) if old else "", readable(new) if new else "")
+    diff = changed_lines(message_lines(old) if old else "", message_lines(new) if new else "")
     why = break_words.say_message_changed(drop.why if drop is not None else "", same, len(former.view))
     return _Finding("prefix-changed", why, new.id if new else old.id if old else "", same, diff)
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from inspector.core.buffer import Prompt
-from inspector.core.diff import line_diff, readable
-from inspector.core.drops import parting
+from inspector.core.diff import line_diff, message_lines
+from inspector.core.drops import find_parting
 from inspector.core.findings.break_words import say_tools_changed
 from inspector.core.message import Message
 from inspector.core.session import Request
@@ -35,7 +35,7 @@ def find_prompt_change(former: Request, request: Request) -> PromptChange:
         return PromptChange(sentence, diff=changed_lines(before.system, now.system))
     if before.tools is not None and now.tools is not None and before.tools != now.tools:
         return PromptChange(say_tools_changed(*compare_tools(before, now)))
-    same, changes = parting(former.view, request.view)
+    same, changes = find_parting(former.view, request.view)
     if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
         return PromptChange(_describe_extension(former, request))
     new = next(iter(request.view.tail(same)), None)
@@ -65,7 +65,7 @@ def _describe_message(old: Message, new: Message | None, place: int, count: int)
     where = f"message {place:,} of {count:,}"
     if new is None:
         return PromptChange(f"The prompt ends before {where}.", place, old.id)
-    text, other = readable(old), readable(new)
+    text, other = message_lines(old), message_lines(new)
     if text == other:
         return PromptChange(f"The prompt differs from {where} on, in what is not text.", place, new.id)
     character = _count_shared_characters(text, other)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from inspector.core.arrivals import arrivals, thread_before
 from inspector.core.buffer import Buffer
-from inspector.core.drops import DropKind, Drops, change_fates, recorded
+from inspector.core.drops import DropKind, Drops, change_fates, explain_record
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Economics
@@ -85,7 +85,7 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     drop = next((one for one in drops.found if one.request == at and one.kind != "sub-agent"), None)
     if made:  # of several, a summary says more than a clean-up
         one = next((one for _, one in made if one.kind == "summary"), made[0][1])
-        kind, why, trigger = recorded(one).kind, recorded(one).why, " ".join(one.trigger.split())
+        kind, why, trigger = explain_record(one).kind, explain_record(one).why, " ".join(one.trigger.split())
     else:
         assert drop is not None  # else it were no place
         kind, why, trigger = drop.kind, drop.why, ""

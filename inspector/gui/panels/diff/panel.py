@@ -6,7 +6,7 @@ from typing import ClassVar
 from PySide6.QtCore import QModelIndex, QRect, QSignalBlocker, Qt
 from PySide6.QtGui import QFontMetrics
 
-from inspector.core.diff import DiffRow, LineRun, line_diff, readable
+from inspector.core.diff import DiffRow, LineRun, line_diff, message_lines
 from inspector.core.drops import Drop
 from inspector.core.message import Message
 from inspector.core.words import plural
@@ -285,10 +285,10 @@ def diff_sections(of: DiffRow, rival: Message | None = None, words: str = "") ->
         heading += " · beside the summary of the other side"
     if fate.name == "kept":
         assert fate.before is not None
-        return (Section(heading, readable(fate.before), "code"),)
+        return (Section(heading, message_lines(fate.before), "code"),)
     before, after = fate.before or rival, fate.after or rival
-    was = readable(before) if before is not None else None
-    now = readable(after) if after is not None else None
+    was = message_lines(before) if before is not None else None
+    now = message_lines(after) if after is not None else None
     return (Section(heading, "\n".join(_lines(_runs(was, now))), "diff"),)
 
 
