@@ -14,7 +14,7 @@ from inspector.core.session import Session
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import calibration_report
 from inspector.core.tokens.windows import find_window
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 
@@ -82,7 +82,7 @@ def test_it_reads_without_a_problem(session: Session) -> None:
 
 def test_every_buffer_would_be_accepted(session: Session) -> None:
     for thread in session.threads:
-        assert not [request.index for request in thread.requests if check(request.buffer())]
+        assert not [request.index for request in thread.requests if find_refusals(request.buffer())]
 
 
 def test_it_crosses_both_watermarks_compacts_and_grows_past_the_first_again(session: Session) -> None:

@@ -25,7 +25,7 @@ from inspector.core.policies.verdict import Verdict
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.validity import TIER as REPAIR
-from inspector.core.validity import check, repair
+from inspector.core.validity import find_refusals, repair
 from inspector.core.words import per_cent
 
 BY_HAND = "by hand"
@@ -372,7 +372,7 @@ def _size(pressure: Pressure, believed: int) -> dict[str, Any]:
 
 def _explained(error: str, buffer: Buffer) -> str:
     """What a model call failed of; where the buffer is one that providers refuse, that as well."""
-    broken = next((problem for problem in check(buffer) if problem.rule in PAIRS), None)
+    broken = next((problem for problem in find_refusals(buffer) if problem.rule in PAIRS), None)
     if broken is None:
         return error
     return f"{error} (The policy left the buffer so: {broken.why} Its mode=safe does not; resuming the run repairs it.)"

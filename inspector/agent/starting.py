@@ -41,7 +41,7 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Session, Thread
 from inspector.core.untyped import text_at
-from inspector.core.validity import check, repair
+from inspector.core.validity import find_refusals, repair
 from inspector.core.words import plural
 from inspector.resources import resource
 from inspector.simulated.demo import COMPACTIONS, MODEL, NOTES_FILE, TASK
@@ -169,7 +169,7 @@ def _good(name: str) -> str:
 
 def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message, ...]:
     """Every result right after its call, every call with one result."""
-    bad = [problem.rule for problem in check(Buffer(messages))]
+    bad = [problem.rule for problem in find_refusals(Buffer(messages))]
     if "order" in bad or "duplicate-answer" in bad:
         messages = tuple(_ordered(messages))
         changes.append("Tool results were put right after their calls, each once.")

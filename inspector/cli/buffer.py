@@ -19,7 +19,7 @@ from inspector.core.tokens.believing import known_counts
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from inspector.core.words import per_cent
 
 add_arguments = add_selection
@@ -89,7 +89,7 @@ def message_document(message: Message, size: Sizer) -> dict[str, Any]:
 
 def validity_document(buffer: Buffer) -> list[dict[str, Any]]:
     """Return why a provider would refuse the buffer."""
-    return [asdict(problem) for problem in check(buffer)]
+    return [asdict(problem) for problem in find_refusals(buffer)]
 
 
 def _lines(document: dict[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ from typing import Any, cast
 _ONE_AT_A_TIME = Lock()
 
 
-def load(name: str) -> ModuleType:
+def load_module(name: str) -> ModuleType:
     """The module of that name. Raises ImportError where it really cannot be had."""
     with _ONE_AT_A_TIME:
         try:

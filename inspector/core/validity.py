@@ -38,7 +38,7 @@ class Invalid:
     """The dialects whose provider refuses it."""
 
 
-def check(buffer: Buffer) -> tuple[Invalid, ...]:
+def find_refusals(buffer: Buffer) -> tuple[Invalid, ...]:
     """Return why a provider would refuse the buffer, in the order of the messages; empty if none would. O(messages)."""
     messages = buffer.messages
     troubles = (*_check_beginning(messages), *_check_contents(messages), *_check_pairs(messages))

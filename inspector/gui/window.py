@@ -12,7 +12,7 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QIcon, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
-from inspector.core.heavy import load
+from inspector.core.heavy import load_module
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.exact import load_tokenizer
 from inspector.core.untyped import digits_of
@@ -125,7 +125,7 @@ class MainWindow(Guarded, QMainWindow):
             lambda task: _user_windows(), self.workbench.use_windows, lambda error: self.notice.say(str(error))
         )
         self.bridge.run(
-            lambda task: [load(name) for name in _BENEATH], lambda _: self.bridge.in_turns(self._load_panels())
+            lambda task: [load_module(name) for name in _BENEATH], lambda _: self.bridge.in_turns(self._load_panels())
         )
 
     def _load_panels(self) -> Iterator[None]:

@@ -19,7 +19,7 @@ from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.openai_chat import CHAT, read_chat_message
 from inspector.core.dialects.openai_responses import RESPONSES, read_items
 from inspector.core.dialects.tool_shapes import for_anthropic, for_chat, for_responses
-from inspector.core.heavy import load
+from inspector.core.heavy import load_module
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Part, ToolCall
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure, RemoteCompact
@@ -76,7 +76,7 @@ class ProviderAdapter:
 
     def client(self) -> Any:
         if self._client is None:
-            sdk = load(self.maker.lower())
+            sdk = load_module(self.maker.lower())
             import httpx2
 
             self.errors = (getattr(sdk, f"{self.maker}Error"), httpx2.HTTPError)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from inspector.core.dialects.decoding import decoded
-from inspector.core.formats.proxy.keys import client_of
+from inspector.core.formats.proxy.keys import name_client
 from inspector.core.jsontext import NotJson, loads
 from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.records import Pairs, RequestHead, ResponseRecord
@@ -112,5 +112,5 @@ _SDKS = {
 
 def client_name(headers: Pairs) -> str:
     """`claude-code`, `codex`, `openai-sdk`, ...; else the first word of the user agent; empty where nothing tells."""
-    name = client_of({key.lower(): value for key, value in reversed(headers)})[:40]
+    name = name_client({key.lower(): value for key, value in reversed(headers)})[:40]
     return _SDKS.get(name.lower(), name)

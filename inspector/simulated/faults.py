@@ -12,7 +12,7 @@ from typing import Any
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
 from inspector.core.untyped import digits_of
-from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, Invalid, check
+from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, Invalid, find_refusals
 from inspector.simulated.call import SimulatedCall
 
 HEADER, QUERY, SUFFIX = "x-simulate-fault", "fault", "!"
@@ -200,7 +200,7 @@ def invalid(dialect: str, call: SimulatedCall) -> ApiError | None:
     messages = call.buffer.messages
     if not messages and dialect != RESPONSES:
         return ApiError(400, "messages: at least one message is required", param="messages")
-    for problem in check(call.buffer):
+    for problem in find_refusals(call.buffer):
         if dialect in problem.providers:
             return _worded(dialect, problem, messages)
     return None

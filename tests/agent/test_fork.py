@@ -14,7 +14,7 @@ from inspector.core.needs import drive
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.session import Session, Thread
-from inspector.core.validity import check as refused
+from inspector.core.validity import find_refusals as refused
 from inspector.simulated.server import SimulatedServer
 from inspector.transcripts.files import open_transcript
 from tests.agent.conftest import Planned

@@ -16,7 +16,7 @@ from inspector.agent.status import ANY, Breakpoints
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
 from inspector.core.session import Session, Thread
-from inspector.core.validity import check as refused
+from inspector.core.validity import find_refusals as refused
 from inspector.simulated.server import SimulatedServer
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower

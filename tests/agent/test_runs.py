@@ -16,7 +16,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.policies.catalogue import TITLES
 from inspector.core.session import Session
-from inspector.core.validity import check as refused
+from inspector.core.validity import find_refusals as refused
 from inspector.simulated.call import SimulatedAnswer
 from inspector.simulated.server import SimulatedServer
 from tests.agent.conftest import Planned

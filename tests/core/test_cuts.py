@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.cuts import BufferCut, Recut, cut_of, recut
-from inspector.core.dialects.rewrite import items_of, plan, with_items
+from inspector.core.dialects.rewrite import items_of, plan_recipes, with_items
 from inspector.core.message import Message, Text
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from tests.core.dialects.bodies import DIALECTS, TURNS, body_of, buffer_of, marked, rewrite, said, wire_items
 from tests.core.dialects.edits import SUMMARY, buffer_ends_open, edited
 
@@ -35,7 +35,7 @@ def growing(draw: st.DrawFn) -> tuple[str, dict[str, Any], dict[str, Any]]:
 
 def _cut(dialect: str, body: dict[str, Any], buffer: Buffer, new: Buffer) -> Any:
     items = items_of(dialect, body)
-    return cut_of(dialect, items, plan(dialect, items, buffer.messages, new.messages))
+    return cut_of(dialect, items, plan_recipes(dialect, items, buffer.messages, new.messages))
 
 
 @given(st.data(), growing())
@@ -72,8 +72,8 @@ def test_more_behind_it_is_passed_on(data: st.DataObject, grown: Any) -> None:
     assert said(again.messages) == said(wanted.messages)
     if count > 1:
         assert all(one is other for one, other in zip(done.items[-count:-1], moved[-count:-1], strict=True))
-    broken = {bad.rule for bad in check(new)} | {bad.rule for bad in check(buffer_of(dialect, later))}
-    assert {bad.rule for bad in check(again)} <= broken
+    broken = {bad.rule for bad in find_refusals(new)} | {bad.rule for bad in find_refusals(buffer_of(dialect, later))}
+    assert {bad.rule for bad in find_refusals(again)} <= broken
 
 
 def _bare(dialect: str, items: list[Any]) -> list[Any]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.core.outcome import fates
-from inspector.core.validity import REMOVED, check, repair
+from inspector.core.validity import REMOVED, find_refusals, repair
 from tests.core.policies.build import assistant, buffer, result, texts, user
 
 PAIRING = {"result-without-call", "call-without-result", "duplicate-answer"}
@@ -28,7 +28,7 @@ def test_an_orphan_result_is_dropped() -> None:
     assert [one.id for one in mended.buffer.messages] == [broken.messages[n].id for n in (0, 2, 3)]
     assert mended.changed == {broken.messages[1].id: "dropped"}
     assert mended.events[0].fields == {"dropped_results": 1, "answered_calls": 0}
-    assert not check(mended.buffer)
+    assert not find_refusals(mended.buffer)
 
 
 def test_an_unanswered_call_gets_an_answer_behind_its_turn() -> None:
@@ -36,7 +36,7 @@ def test_an_unanswered_call_gets_an_answer_behind_its_turn() -> None:
     mended = repair(broken, None).buffer
     assert texts(mended.messages) == ["go", "calling", "calling", "2", REMOVED, "and then", "calling", REMOVED]
     assert [one.result.is_error for one in mended.messages if one.result] == [False, True, True]
-    assert not check(mended)
+    assert not find_refusals(mended)
     names = [fate.name for fate in fates(broken, repair(broken, None))]
     assert names.count("inserted") == 2
 
@@ -62,7 +62,7 @@ ONE = st.one_of(
 def test_whatever_comes_in_pairs_up_afterwards(messages: list[Message]) -> None:
     before = Buffer(tuple(messages))
     mended = repair(before, None)
-    assert not {found.rule for found in check(mended.buffer)} & PAIRING
+    assert not {found.rule for found in find_refusals(mended.buffer)} & PAIRING
     assert repair(mended.buffer, None).buffer is mended.buffer
     stayed = [one for one in mended.buffer.messages if not one.id.startswith("repair-")]
     assert [id(one) for one in stayed] == [id(one) for one in messages if one.id not in mended.changed]

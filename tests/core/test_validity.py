@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 
 U = Message("u", "user", (Text("hi"),))
 A = Message("a", "assistant", (Text("hello"),))
@@ -45,7 +45,7 @@ GOOD = {
 
 @pytest.mark.parametrize("messages", GOOD.values(), ids=GOOD.keys())
 def test_good(messages: list[Message]) -> None:
-    assert check(Buffer(tuple(messages))) == ()
+    assert find_refusals(Buffer(tuple(messages))) == ()
 
 
 BAD = {
@@ -75,7 +75,7 @@ BAD = {
 
 @pytest.mark.parametrize(("messages", "found"), BAD.values(), ids=BAD.keys())
 def test_bad(messages: list[Message], found: list[str]) -> None:
-    invalid = check(Buffer(tuple(messages)))
+    invalid = find_refusals(Buffer(tuple(messages)))
     assert [f"{one.rule} {one.message}" for one in invalid] == found
     assert all(one.why.endswith(".") and one.providers for one in invalid)
 
@@ -94,9 +94,9 @@ def test_a_well_behaved_agent_is_never_refused(steps: list[str]) -> None:
                 messages.append(Message(f"a{n}", "assistant", (Text("so"),)))
             case _:
                 messages.append(Message(f"u{n}", "user", (Text("go on"),)))
-    assert check(Buffer(tuple(messages))) == ()
+    assert find_refusals(Buffer(tuple(messages))) == ()
 
 
 @given(st.lists(st.sampled_from([U, A, call("1"), call("2", name="d"), answer("1"), answer("2")]), max_size=10))
 def test_any_list_of_messages_can_be_checked(messages: list[Message]) -> None:
-    check(Buffer(tuple(messages)))
+    find_refusals(Buffer(tuple(messages)))

@@ -14,7 +14,7 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.settings import RokuState
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from inspector.providers.answerers import Api
 from inspector.simulated.server import SimulatedServer
 from tests.core.policies.build import play_turn
@@ -56,7 +56,7 @@ def test_l3b_gets_its_four_sections(simulated: SimulatedServer, wire: Api) -> No
     assert called.fields["output_tokens"] > 10  # type: ignore[operator]
     complete = next(event for event in outcome.events if event.name == "CompactComplete")
     assert complete.fields["elapsed_ms"] > 0  # type: ignore[operator]
-    assert not check(outcome.buffer)
+    assert not find_refusals(outcome.buffer)
     assert len(heard.asked) == 1
 
 

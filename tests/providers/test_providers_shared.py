@@ -12,7 +12,7 @@ from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.settings import RokuState
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import Thread
-from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, check
+from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, find_refusals
 from inspector.providers.answerers import Api
 from inspector.simulated.server import SimulatedServer
 from inspector.transcripts.files import open_transcript
@@ -47,7 +47,7 @@ def test_a_recorded_buffer_is_answered(simulated: SimulatedServer, wire: Api, pa
     with by_url(simulated, wire) as answer:
         for request in (requests[len(requests) // 2], requests[-1]):
             buffer = request.buffer()
-            found = [one for one in check(buffer) if NAMES[wire] in one.providers]
+            found = [one for one in find_refusals(buffer) if NAMES[wire] in one.providers]
             why = [one.why for one in found if one.rule != "empty-message"]  # those are left out
             if why:
                 with pytest.raises(ProviderFailure, match="HTTP 400"):

@@ -12,7 +12,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from inspector.core.outcome import FateName, fates
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from inspector.workbench.edits import (
     Edit,
     Insertion,
@@ -80,8 +80,8 @@ def test_what_becomes_of_the_messages(edit: Edit, expected: dict[str, FateName])
 def test_a_call_whose_result_goes_is_taken_out_of_its_message() -> None:
     left = apply(Removal(("r1",)), BUFFER, None).buffer
     assert [type(part).__name__ for part in left.messages[1].parts] == ["Thinking", "Text", "ToolCall"]
-    assert not check(left)
-    assert check(apply(Removal(("r1",), partners=False), BUFFER, None).buffer)
+    assert not find_refusals(left)
+    assert find_refusals(apply(Removal(("r1",), partners=False), BUFFER, None).buffer)
 
 
 def test_a_message_that_said_nothing_but_the_call_goes_with_it() -> None:
@@ -98,7 +98,7 @@ def test_with_partners_nothing_is_left_unpaired(gone: set[str]) -> None:
     buffer = SIX
     left = apply(Removal(tuple(sorted(gone))), buffer, None).buffer
     broken = {"call-without-result", "result-without-call", "order"}
-    assert not [one for one in check(left) if one.rule in broken]
+    assert not [one for one in find_refusals(left) if one.rule in broken]
     assert not {one.id for one in left.messages} & gone
     assert not partners(left, ()).messages
 

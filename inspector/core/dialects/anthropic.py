@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, PayloadSigns, Refusal, StreamAssembler, words
+from inspector.core.dialects.dialect import Dialect, PayloadSigns, Refusal, StreamAssembler, word_set
 from inspector.core.dialects.tool_shapes import for_anthropic, shaped_tools
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -458,9 +458,9 @@ def _write_error(status: int, sentence: str) -> dict[str, Any]:
 
 
 _SIGNS = PayloadSigns(
-    keys=words("system anthropic_version thinking stop_sequences top_k output_config"),
+    keys=word_set("system anthropic_version thinking stop_sequences top_k output_config"),
     limit="max_tokens",
-    blocks=words("tool_use tool_result thinking redacted_thinking image document"),
+    blocks=word_set("tool_use tool_result thinking redacted_thinking image document"),
     is_own_tool=lambda tool: "input_schema" in tool,
     is_own_model=lambda model: model.startswith("claude"),
 )

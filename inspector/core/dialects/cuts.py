@@ -38,7 +38,7 @@ class BufferCut:
 
 
 def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> BufferCut | None:
-    """Return the cut that turns `items` into what `plan` (of `rewrite.plan`) makes of them; None if it changes
+    """Return the cut that turns `items` into what `plan` (of `plan_recipes`) makes of them; None if it changes
     nothing.
     """
     same = 0

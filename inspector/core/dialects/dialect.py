@@ -50,7 +50,7 @@ class StreamAssembler:
         raise NotImplementedError
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Return the words of a text as a set."""
     return frozenset(text.split())
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, Units, words
+from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, Units, word_set
 from inspector.core.dialects.openai_responses import read_arguments, read_image, write_error
 from inspector.core.dialects.tool_shapes import for_chat, shaped_tools
 from inspector.core.jsontext import dumps
@@ -291,12 +291,12 @@ def _is_own_message(message: Mapping[str, Any]) -> bool:
 
 
 _SIGNS = PayloadSigns(
-    keys=words(
+    keys=word_set(
         "max_completion_tokens response_format n stop frequency_penalty presence_penalty logprobs "
         "stream_options parallel_tool_calls functions reasoning_effort seed logit_bias"
     ),
     limit="max_completion_tokens",
-    blocks=words("image_url input_audio file refusal"),
+    blocks=word_set("image_url input_audio file refusal"),
     is_own_message=_is_own_message,
     is_own_tool=lambda tool: "input_schema" not in tool and isinstance(tool.get("function"), Mapping),
     is_own_model=lambda model: "gpt" in model,

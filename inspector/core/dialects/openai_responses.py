@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, words
+from inspector.core.dialects.dialect import Dialect, PayloadSigns, StreamAssembler, word_set
 from inspector.core.dialects.tool_shapes import for_responses, shaped_tools
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -441,9 +441,9 @@ def _is_own_tool(tool: Mapping[str, Any]) -> bool:
 
 
 _SIGNS = PayloadSigns(
-    keys=words("instructions previous_response_id store include max_output_tokens"),
+    keys=word_set("instructions previous_response_id store include max_output_tokens"),
     limit="max_output_tokens",
-    blocks=words(
+    blocks=word_set(
         "input_text output_text input_image function_call function_call_output reasoning compaction "
         "custom_tool_call custom_tool_call_output local_shell_call item_reference web_search_call"
     ),

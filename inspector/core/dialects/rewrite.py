@@ -42,7 +42,9 @@ def read_wire_items(dialect: str, items: Sequence[Any]) -> tuple[Message, ...]:
     return tuple(message for unit in _units(DIALECTS[dialect], items) for message in unit)
 
 
-def plan(dialect: str, items: Sequence[Any], original: Sequence[Message], new: Sequence[Message]) -> tuple[Recipe, ...]:
+def plan_recipes(
+    dialect: str, items: Sequence[Any], original: Sequence[Message], new: Sequence[Message]
+) -> tuple[Recipe, ...]:
     """Return how the items of the new buffer are made from those that came: a recipe for each item.
 
     `original` are the messages that `items` were read into, by whatever reader: ids are taken from them. Raises

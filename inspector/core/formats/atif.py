@@ -21,7 +21,7 @@ from inspector.core.formats.format import Contents, DocumentReader, FedValues, F
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.formats.many import ManyReader
 from inspector.core.formats.reading import ProblemList
-from inspector.core.formats.signs import FileSign, FileSigns, matches
+from inspector.core.formats.signs import FileSign, FileSigns, fits_pattern
 from inspector.core.session import Compaction, HeldSession, Session, Thread
 from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
@@ -41,7 +41,7 @@ def companions(path: PurePath) -> Sequence[str]:
 
 def is_companion(head: Head, session: Session) -> bool:
     """A run that this one started, or its continuation."""
-    if not matches(head.document, _TRAJECTORY):
+    if not fits_pattern(head.document, _TRAJECTORY):
         return False
     about = object_of(object_of(head.document, "agent"), "extra")
     return session.id in (head.document.get("session_id"), about.get("parent_session_id"))

@@ -14,7 +14,7 @@ from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.gemini_cli.content import read_answer, read_gemini_user, read_tokens
 from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.reading import ProblemList, RecordPosition, note_shared_ids, with_reasoning
-from inspector.core.formats.signs import FileSign, FileSigns, matches
+from inspector.core.formats.signs import FileSign, FileSigns, fits_pattern
 from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, Thinking
 from inspector.core.prefix import Prefix
@@ -42,7 +42,7 @@ def companions(path: PurePath) -> Sequence[str]:
 
 def is_companion(head: Head, session: Session) -> bool:
     """A sub-agent's line says so."""
-    return any(matches(value, _AGENT) for value in head.values[:1])
+    return any(fits_pattern(value, _AGENT) for value in head.values[:1])
 
 
 @dataclass(slots=True)

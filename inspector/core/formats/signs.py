@@ -30,7 +30,7 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
 _ABSENT = "<absent>"
 
 
-def matches(value: Any, pattern: Pattern) -> bool:
+def fits_pattern(value: Any, pattern: Pattern) -> bool:
     """Does a JSON value look like the pattern?"""
     if callable(pattern):
         return bool(pattern(value))
@@ -38,7 +38,7 @@ def matches(value: Any, pattern: Pattern) -> bool:
         return isinstance(value, Mapping) and all(_has(value, key, inner) for key, inner in pattern.items())
     if isinstance(pattern, Sequence) and not isinstance(pattern, str):
         is_list = isinstance(value, list)
-        return is_list and (not pattern or (bool(value) and matches(value[0], pattern[0])))
+        return is_list and (not pattern or (bool(value) and fits_pattern(value[0], pattern[0])))
     if not isinstance(pattern, str):
         return type(value) is type(pattern) and bool(value == pattern)
     if pattern in _TYPES:
@@ -49,7 +49,7 @@ def matches(value: Any, pattern: Pattern) -> bool:
 def _has(value: Mapping[str, Any], key: str, pattern: Pattern) -> bool:
     if isinstance(pattern, str) and pattern == _ABSENT:
         return key not in value
-    return key in value and matches(value[key], pattern)
+    return key in value and fits_pattern(value[key], pattern)
 
 
 def _is_like(text: str, choice: str) -> bool:
@@ -71,11 +71,11 @@ class FileSign:
         """Does the file bear this sign?"""
         rows = head.rows
         if self.rows == "document":
-            return head.document is not None and matches(head.document, self.pattern)
+            return head.document is not None and fits_pattern(head.document, self.pattern)
         if self.rows == "first":
-            return bool(rows) and matches(rows[0], self.pattern)
+            return bool(rows) and fits_pattern(rows[0], self.pattern)
         needed = {"any": 1, "most": (len(rows) + 1) // 2, "every": len(rows)}[self.rows]
-        return sum(matches(row, self.pattern) for row in rows) >= max(needed, 1)
+        return sum(fits_pattern(row, self.pattern) for row in rows) >= max(needed, 1)
 
 
 class FileSigns:

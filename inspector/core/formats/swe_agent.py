@@ -16,7 +16,7 @@ from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.format import Contents, DocumentReader, FedValues, Format
 from inspector.core.formats.growing import GrowingThread, split_prompt
 from inspector.core.formats.reading import ProblemList
-from inspector.core.formats.signs import FileSign, FileSigns, matches
+from inspector.core.formats.signs import FileSign, FileSigns, fits_pattern
 from inspector.core.message import Message
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator
@@ -37,7 +37,7 @@ def _are_steps(value: Any) -> bool:
 
 def _is_own_history(value: Any) -> bool:
     """Is it a history that bears what only SWE-agent writes?"""
-    if not matches(value, [{"role": "<any>", "content": "<any>"}]):
+    if not fits_pattern(value, [{"role": "<any>", "content": "<any>"}]):
         return False
     return any(key in message for message in objects_of(value)[:4] for key in _OWN[:4])
 

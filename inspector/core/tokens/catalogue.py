@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from inspector.core.errors import InspectorError
-from inspector.core.heavy import load
+from inspector.core.heavy import load_module
 from inspector.core.usage import HOUR, MINUTES
 from inspector.resources import resource
 
@@ -43,7 +43,7 @@ def spellings(name: str) -> list[str]:
 @cache
 def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
     """Provider and model of the price catalogue; None where it does not know the name. Imports it on first use."""
-    load("genai_prices")
+    load_module("genai_prices")
     from genai_prices.data_snapshot import get_snapshot
 
     for spelling in spellings(name):

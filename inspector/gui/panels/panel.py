@@ -25,7 +25,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QLayout, QToolButton, QWidget
 
-from inspector.core.heavy import load
+from inspector.core.heavy import load_module
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded, attempt
 from inspector.gui.look.build import Item, Margins, column, row, small_button
@@ -187,7 +187,7 @@ class PlotPanel(Panel):
         if not self._loading:
             self._loading = True
             bridge = self.desk.bridge
-            bridge.run(lambda task: load("numpy"), lambda _: bridge.in_turns(self._load_library()))
+            bridge.run(lambda task: load_module("numpy"), lambda _: bridge.in_turns(self._load_library()))
 
     def _load_library(self) -> Iterator[None]:
         """On this thread, since it makes classes of Qt's (inspector/gui/bridge.py): pyqtgraph looks at every name of

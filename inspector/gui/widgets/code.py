@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String
 
-from inspector.core.heavy import load
+from inspector.core.heavy import load_module
 
 Kind: TypeAlias = Literal["key", "string", "number", "word", "added", "removed", "place", "comment"]
 """What a stretch of a line is; the theme gives it a colour."""
@@ -110,7 +110,7 @@ def fenced(text: str) -> Iterator[tuple[str, str | None]]:
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Any:
     try:
-        return load("pygments.lexers").find_lexer_class_by_name(language)(stripnl=False, ensurenl=False)
+        return load_module("pygments.lexers").find_lexer_class_by_name(language)(stripnl=False, ensurenl=False)
     except ValueError:  # it knows none of that name
         return None
 

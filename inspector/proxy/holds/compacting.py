@@ -13,7 +13,7 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.instructions import acting, without_instructions
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.estimators import prompt_tokens
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from inspector.core.words import per_cent, plural
 from inspector.extensions.policies import find_policy
 from inspector.proxy.holds.hold import HoldInfo
@@ -84,7 +84,9 @@ class Compactor:
         if last.buffer.messages == buffer.messages or not last.buffer.messages:
             return Proposal(buffer, tokens, why="nothing is due", running=last.running)
         after = buffer.with_messages(last.buffer.messages)
-        new_problems = {problem.rule for problem in check(after)} - {problem.rule for problem in check(buffer)}
+        new_problems = {problem.rule for problem in find_refusals(after)} - {
+            problem.rule for problem in find_refusals(buffer)
+        }
         if new_problems:
             rules = ", ".join(sorted(new_problems))
             why = f"{self._policy.title} would leave a buffer that a provider refuses ({rules})"

@@ -13,7 +13,7 @@ from typing import Any
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.cuts import cut_of, recut
 from inspector.core.dialects.recipe import Ref, carry_out
-from inspector.core.dialects.rewrite import CannotRewrite, plan, with_items, with_whole
+from inspector.core.dialects.rewrite import CannotRewrite, plan_recipes, with_items, with_whole
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.tokens.prediction import Prediction
@@ -386,7 +386,7 @@ def _changed(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> Hold
         raise CannotRewrite(held.shown.cannot)
     if not buffer.messages:
         raise CannotRewrite("An empty buffer cannot be sent: every provider refuses it.")
-    recipes = plan(call.dialect, items, (original or held.request.buffer).messages, buffer.messages)
+    recipes = plan_recipes(call.dialect, items, (original or held.request.buffer).messages, buffer.messages)
     if recipes == tuple(Ref((n,)) for n in range(len(items))):
         return HoldRelease()
     cuts = [carry_out(recipe, items) for recipe in recipes]

@@ -21,7 +21,7 @@ from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.cuts import BufferCut
 from inspector.core.dialects.rewrite import read_wire_items
 from inspector.core.formats.proxy.exchange import Reply, read_response
-from inspector.core.formats.proxy.keys import client_of
+from inspector.core.formats.proxy.keys import name_client
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.counted import TokenizerRefused
 from inspector.core.tokens.estimators import estimator, weight
@@ -235,7 +235,7 @@ class ConversationState:
         if user is None and "context-1m" in headers.get("anthropic-beta", ""):
             return Window(1_000_000, "inferred")
         request = Request(0, EMPTY_VIEW, usage=Usage(input=self.largest), model=model)
-        thread = Thread("main", model=model, requests=(request,), client=client_of(headers))
+        thread = Thread("main", model=model, requests=(request,), client=name_client(headers))
         return find_window(Session("proxy", (thread,)), thread, user=user, models=models)
 
 

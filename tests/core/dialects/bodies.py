@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Buffer
 from inspector.core.dialects import catalogue
 from inspector.core.dialects.recipe import carry_out
-from inspector.core.dialects.rewrite import items_of, plan, with_items
+from inspector.core.dialects.rewrite import items_of, plan_recipes, with_items
 from inspector.core.formats.payload.reader import PayloadReader
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolResult
@@ -164,7 +164,7 @@ def marked(body: dict[str, Any], at: int) -> dict[str, Any]:
 def rewrite(dialect: str, body: dict[str, Any], original: Buffer, new: Buffer) -> dict[str, Any]:
     """The body with `new` in it, as the proxy's gate makes it."""
     items = items_of(dialect, body)
-    recipes = plan(dialect, items, original.messages, new.messages)
+    recipes = plan_recipes(dialect, items, original.messages, new.messages)
     return with_items(dialect, body, [carry_out(recipe, items) for recipe in recipes])
 
 

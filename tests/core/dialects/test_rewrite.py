@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.rewrite import CannotRewrite, items_of, with_whole
 from inspector.core.message import Message, ToolCall, ToolResult
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from tests.core.dialects.bodies import DIALECTS, TURNS, Turn, body_of, buffer_of, marked, rewrite, said, wire_items
 from tests.core.dialects.edits import SUMMARY, buffer_ends_open, changed, edited, in_call_order
 
@@ -49,7 +49,7 @@ def test_what_is_sent_is_what_was_meant(data: st.DataObject, request: tuple[str,
     if dialect == "gemini":
         again, new = in_call_order(again), in_call_order(new)
     assert said(again.messages) == said(new.messages)
-    assert {bad.rule for bad in check(again)} <= {bad.rule for bad in check(new)}
+    assert {bad.rule for bad in find_refusals(again)} <= {bad.rule for bad in find_refusals(new)}
 
 
 @given(st.data(), requests())

@@ -9,7 +9,7 @@ from inspector.core.buffer import NOT_IN_FILE
 from inspector.core.message import Image, Text, Thinking
 from inspector.core.session import BEGINS_LATE
 from inspector.core.usage import Usage
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from tests.core.formats.claude_lines import DATA, buffers, read, read_values, shown, sniffed, values
 
 BUFFERS = {
@@ -62,7 +62,7 @@ def test_the_format_is_told_by_content(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(BUFFERS) - {"suffix.jsonl", "odd.jsonl", "iflow.jsonl"}))
 def test_buffers_are_ones_a_provider_takes(name: str) -> None:
     for request in read(name).main.requests:
-        assert not check(request.buffer())
+        assert not find_refusals(request.buffer())
 
 
 @pytest.mark.parametrize("name", BUFFERS)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from inspector.core.formats.claude_code.reader import ClaudeCodeReader
 from inspector.core.jsontext import loads
 from inspector.core.session import Session, Thread
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from tests.core.formats.claude_lines import DATA, buffers, read_values, values
 from tests.shared import transcripts
 
@@ -80,7 +80,7 @@ def test_calls_and_results_of_a_real_session_pair(path: Path) -> None:
     calls, results = named_in(lines, "tool_use", "id"), named_in(lines, "tool_result", "tool_use_id")
     thread = read_values(lines).main
     for request in thread.requests[:: max(1, len(thread.requests) // 40)]:
-        for invalid in check(request.buffer()):
+        for invalid in find_refusals(request.buffer()):
             assert invalid.rule not in ("empty-message", "empty-text"), (invalid, request.index)  # it was answered
             message = next(m for m in request.view if m.id == invalid.message)
             asked = {call.id for call in message.calls}

@@ -10,7 +10,7 @@ from inspector.core.formats.claude_code.unrecorded import keeps_thinking, oldest
 from inspector.core.message import Thinking
 from inspector.core.session import Request, Session
 from inspector.core.tokens.pressure import thread_pressures
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from tests.core.formats.claude_lines import buffers, read_values, values
 from tests.shared import ARE_REAL, transcripts
 
@@ -176,7 +176,7 @@ def test_thinking_leaves_when_a_prompt_begins_a_turn() -> None:
         ["u1", "m1", "r1", "m2", "u2", "u3", "m3", "r3", "u4"],  # m4 was nothing else
     ]
     assert [message.id for message in main.messages][-3:] == ["m4", "u4", "m5"]
-    assert not [found for request in main.requests for found in check(request.buffer())]
+    assert not [found for request in main.requests for found in find_refusals(request.buffer())]
     assert main.requests[3].view.messages()[0] is main.requests[0].view.messages()[0]
 
 

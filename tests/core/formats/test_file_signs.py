@@ -8,7 +8,7 @@ import pytest
 from inspector.core.formats.detect import FORMATS, SURE
 from inspector.core.formats.foreign import ForeignFormat, foreign_database, foreign_formats
 from inspector.core.formats.format import Head
-from inspector.core.formats.signs import FileSign, FileSigns, Pattern, matches
+from inspector.core.formats.signs import FileSign, FileSigns, Pattern, fits_pattern
 from tests.core.formats.heads import head_of
 
 
@@ -33,8 +33,8 @@ from tests.core.formats.heads import head_of
     ],
 )
 def test_a_pattern_matches_what_it_describes_and_nothing_else(pattern: Pattern, fitting: Any, other: Any) -> None:
-    assert matches(fitting, pattern)
-    assert other is ... or not matches(other, pattern)
+    assert fits_pattern(fitting, pattern)
+    assert other is ... or not fits_pattern(other, pattern)
 
 
 def test_a_sign_asks_for_the_first_any_most_or_every_row() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from inspector.core.dialects.catalogue import endpoint
-from inspector.core.formats.proxy.keys import ClientKey, client_of, key_of, read_headers
+from inspector.core.formats.proxy.keys import ClientKey, key_of, name_client, read_headers
 from inspector.core.formats.proxy.side import RequestSigns, plain_kind, side_kind
 
 USER = json.dumps({"device_id": "d", "account_uuid": "", "session_id": "5e55-1"})
@@ -118,7 +118,7 @@ def test_the_body_goes_before_the_headers_of_a_connection() -> None:
     ],
 )
 def test_clients(agent: str, name: str) -> None:
-    assert client_of({"user-agent": agent}) == name
+    assert name_client({"user-agent": agent}) == name
 
 
 def test_headers_that_were_not_recorded_are_absent() -> None:

@@ -23,7 +23,7 @@ from inspector.core.policies.pi.settings import PiSettings, PiState
 from inspector.core.policies.turn import TurnResult
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from tests.core.policies.build import Script, assistant, buffer, plain, play_turn, result, user
 
 KEEP = ("keepRecentTokens", "150")
@@ -88,7 +88,7 @@ def test_check_when_the_answer_calls_a_tool_compacts_before_it_runs(point: str, 
     world = World([answer(190_000, ("c", "read", {}))], "S", "P")
     done = play(plain(5), world, ("check_point", point))
     assert world.kinds == order
-    assert check(done.buffer) == ()
+    assert find_refusals(done.buffer) == ()
     assert [message.role for message in done.buffer.messages[-2:]] == ["assistant", "tool"]
 
 
@@ -137,7 +137,7 @@ def test_seen_from_the_next_call_the_answer_was_checked_before_its_tools() -> No
     (outcome,) = drive(POLICY.before_call(PolicyContext(live, settings, PiState(), moment)), Script("S", "P"))
     assert outcome.buffer.messages[-2:] == (call, late)
     assert outcome.running.border == call.id
-    assert check(outcome.buffer) == ()
+    assert find_refusals(outcome.buffer) == ()
     (again,) = drive(POLICY.before_call(PolicyContext(outcome.buffer, settings, outcome.running, moment)), Script())
     assert again.buffer is outcome.buffer
     (then,) = drive(POLICY.after_turn(PolicyContext(outcome.buffer, settings, outcome.running, moment)), Script())

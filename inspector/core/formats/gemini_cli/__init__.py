@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.gemini_cli.reader import NAME, GeminiReader
-from inspector.core.formats.signs import FileSign, FileSigns, matches
+from inspector.core.formats.signs import FileSign, FileSigns, fits_pattern
 from inspector.core.session import Session
 
 _HEX = "0123456789abcdef"
@@ -30,7 +30,7 @@ def companions(path: PurePath) -> Sequence[str]:
 
 def is_companion(head: Head, session: Session) -> bool:
     """A sub-agent's chat says so; the reader checks whose it is, by its folder."""
-    return any(matches(value, {**_HEADER, "kind": "subagent"}) for value in head.values[:1])
+    return any(fits_pattern(value, {**_HEADER, "kind": "subagent"}) for value in head.values[:1])
 
 
 FORMAT = Format(

@@ -29,7 +29,7 @@ def read_message(message: Mapping[str, Any], where: RecordPosition) -> Message:
 
 def _parts(kind: Any, message: Mapping[str, Any]) -> tuple[Part, ...]:
     if kind == "toolResult":
-        parts = read_content(message.get("content"))
+        parts = read_parts(message.get("content"))
         return as_result(text_of(message.get("toolCallId")), parts, message.get("isError") is True)
     if kind == "bashExecution":
         return (Text(bash_text(message)),)
@@ -37,10 +37,10 @@ def _parts(kind: Any, message: Mapping[str, Any]) -> tuple[Part, ...]:
         return (Text(branch_text(text_of(message.get("summary")))),)
     if kind == "compactionSummary":
         return (Text(summary_text(text_of(message.get("summary")))),)
-    return read_content(message.get("content"))
+    return read_parts(message.get("content"))
 
 
-def read_content(content: Any) -> tuple[Part, ...]:
+def read_parts(content: Any) -> tuple[Part, ...]:
     """A string or a list of blocks."""
     if isinstance(content, list):
         return tuple([_part(block) for block in content])
@@ -76,7 +76,7 @@ def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part
 
 def with_content(source: Message, content: Any) -> Message:
     """The message with other content: its role, id and, for a tool's answer, its call stay."""
-    parts, result = read_content(content), source.result
+    parts, result = read_parts(content), source.result
     return replace(source, parts=as_result(result.call_id, parts, result.is_error) if result else parts)
 
 
@@ -95,7 +95,7 @@ def record_of(message: Mapping[str, Any]) -> tuple[str, int | None]:
 def system_units(message: Mapping[str, Any]) -> int:
     """UTF-16 units that pi counts for a system message (1.5)."""
     sections, tools = message.get("sections"), message.get("toolsAdded")
-    texts = [part.text for part in read_content(message.get("content")) if isinstance(part, Text)]
+    texts = [part.text for part in read_parts(message.get("content")) if isinstance(part, Text)]
     texts += map(text_of, sections.values()) if isinstance(sections, dict) else []
     return sum(map(u16, texts)) + (u16(dumps(tools)) if isinstance(tools, list) else 0)
 
@@ -160,7 +160,7 @@ class PiSystemPrompt:
         sections, new_sections = dict(self.sections), message.get("sections")
         if isinstance(new_sections, dict):
             sections |= {str(name): text_of(text) for name, text in new_sections.items()}
-        new_text = "\n".join(part.text for part in read_content(message.get("content")) if isinstance(part, Text))
+        new_text = "\n".join(part.text for part in read_parts(message.get("content")) if isinstance(part, Text))
         text, tools = new_text or self.text, self._tools(message)
         whole = "\n\n".join(filter(None, (text, *sections.values())))
         return PiSystemPrompt(text, tuple(sections.items()), tools, Prompt(whole, tools))

@@ -13,8 +13,8 @@ from inspector.core.formats.pi.messages import (
     FAILED,
     PiSystemPrompt,
     branch_text,
-    read_content,
     read_message,
+    read_parts,
     read_usage,
     record_of,
     summary_text,
@@ -116,7 +116,7 @@ class PiReader:
         elif kind == "compaction":
             self._take_compaction(value, where, node)
         elif kind == "custom_message":
-            self._put_meta(read_content(value.get("content")), where, node, Record(kind, where.id))
+            self._put_meta(read_parts(value.get("content")), where, node, Record(kind, where.id))
         elif kind == "branch_summary":
             summary = text_of(value.get("summary"))
             self._put_meta((Text(branch_text(summary)),), where, node, Record(kind, where.id, counted=u16(summary)))

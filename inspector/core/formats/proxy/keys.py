@@ -55,7 +55,7 @@ def key_of(headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", s
         tag: Given to the proxy when the client was launched.
         system: The beginning of the system prompt.
     """
-    client = client_of(headers)
+    client = name_client(headers)
     key = _claude_code(client, headers, body, system) or _codex(client, headers, body)
     if key := key or _opencode(client, headers):
         return key
@@ -77,7 +77,7 @@ _AGENTS = (
 )
 
 
-def client_of(headers: Mapping[str, str]) -> str:
+def name_client(headers: Mapping[str, str]) -> str:
     """Return the client's name, by its user agent and by headers that only it sends; empty if nothing shows it."""
     if "x-claude-code-session-id" in headers:
         return "claude-code"

@@ -15,7 +15,7 @@ from typing import Any
 from inspector.core.buffer import Prompt, head
 from inspector.core.dialects.dialect import answer_schema
 from inspector.core.formats.proxy.bodies import Body
-from inspector.core.formats.proxy.keys import client_of, turn_metadata
+from inspector.core.formats.proxy.keys import name_client, turn_metadata
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.untyped import object_of, objects_of, text_at, text_of
 
@@ -153,7 +153,7 @@ def offers_only_search(body: Mapping[str, Any]) -> bool:
 def _web_search(signs: RequestSigns) -> bool:
     if signs.messages != 1 or not offers_only_search(signs.body):
         return False
-    return signs.last.startswith(SEARCH_PROMPT) or client_of(signs.headers) == "claude-code"
+    return signs.last.startswith(SEARCH_PROMPT) or name_client(signs.headers) == "claude-code"
 
 
 _RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (

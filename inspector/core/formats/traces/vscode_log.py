@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.formats.format import Head
-from inspector.core.formats.signs import FileSign, FileSigns, matches
+from inspector.core.formats.signs import FileSign, FileSigns, fits_pattern
 from inspector.core.formats.traces.reader import TraceReader
 from inspector.core.formats.traces.span import Span, completed, mapping, read_count, unpack_json
 from inspector.core.session import Session
@@ -45,7 +45,7 @@ def companions(path: PurePath) -> Sequence[str]:
 def is_companion(head: Head, session: Session) -> bool:
     """They lie alone in a folder of their own."""
     del session
-    is_text = matches(head.document, {"content": "<text>"})
+    is_text = fits_pattern(head.document, {"content": "<text>"})
     return is_text or any(map(_window_of, objects_of(head.document))) or SIGNS(head) > 0
 
 
@@ -69,7 +69,7 @@ class DebugLogReader(TraceReader):
     def _take(self, line: int, value: Any, file: str) -> None:
         if file.endswith(".json"):
             self._read_file(file, value)
-        elif not matches(value, {"type": "<text>", "attrs": "<object>"}):
+        elif not fits_pattern(value, {"type": "<text>", "attrs": "<object>"}):
             self._problems.note(line, "not a line of a debug log", value, file)
         else:
             self._read_line(line, value, file)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from inspector.core.validity import Invalid, check
+from inspector.core.validity import Invalid, find_refusals
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
@@ -65,7 +65,7 @@ class ValidityPanel(ListPanel[Invalid]):
             self.mend.hide()
             self.setWindowTitle(self.TITLE)
             return
-        self._job.run(lambda task: check(state.buffer()), self._show)
+        self._job.run(lambda task: find_refusals(state.buffer()), self._show)
 
     def _show(self, found: Sequence[Invalid]) -> None:
         self.show_rows(found, _says(found))

@@ -5,7 +5,7 @@ from time import time
 
 from PySide6.QtWidgets import QFrame, QProgressBar
 
-from inspector.core.validity import check
+from inspector.core.validity import find_refusals
 from inspector.core.words import per_cent, plural
 from inspector.gui.look.build import button, column, holding, mark
 from inspector.gui.look.labels import label, say, tip
@@ -182,7 +182,7 @@ def instead(hold: HoldInfo, steps: Steps, left: int | None) -> str:
 
 def refusal(steps: Steps) -> str:
     """Why a provider would refuse what the steps make of it; empty where it is no worse than before."""
-    known = {(one.rule, one.message) for one in check(steps.origin)}
-    worse = (one.why for one in check(steps.buffer) if (one.rule, one.message) not in known)
+    known = {(one.rule, one.message) for one in find_refusals(steps.origin)}
+    worse = (one.why for one in find_refusals(steps.buffer) if (one.rule, one.message) not in known)
     why = next(worse, "")
     return f" A provider would refuse this: {why}" if why else ""

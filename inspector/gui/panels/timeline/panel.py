@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QBoxLayout, QMenu
 
 from inspector.core.findings.breaks import Rebilling, cache_breaks
 from inspector.core.findings.triggers import client_trigger
-from inspector.core.heavy import load
+from inspector.core.heavy import load_module
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
@@ -115,7 +115,7 @@ class Timeline(PlotPanel):
         """Load numpy on another thread, once; the plot is placed when it is there."""
         if not self._loading:
             self._loading = True
-            self.desk.bridge.run(lambda task: load("numpy"), lambda _: self._make_plot())
+            self.desk.bridge.run(lambda task: load_module("numpy"), lambda _: self._make_plot())
 
     def _make_plot(self) -> None:
         self.plot = self.make_plot()
