@@ -10,7 +10,7 @@ from functools import cache
 from threading import Lock
 from typing import TypeAlias
 
-from inspector.core.heavy import load
+from inspector.core.heavy import load_module
 from inspector.core.tokens.counted import TokenizerRefused, count_tokens, pieces
 
 ENCODING = "o200k_base"
@@ -58,7 +58,7 @@ def _tokenizer() -> _BatchCount:
 @cache
 def _load() -> _BatchCount:
     try:
-        batch_count = load("toktok").batch_count
+        batch_count = load_module("toktok").batch_count
     except ImportError:  # no wheel for this machine
         count_tokens("load", ENCODING)
         return _count_by_tiktoken
