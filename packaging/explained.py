@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from inspector.core.findings.breakdown import breakdown, tool_calls
 from inspector.core.session import Session
 from inspector.core.tokens.families import family_of
-from inspector.core.tokens.prediction import quantile
 from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.quantiles import quantile
 from inspector.core.tokens.sizing import sizer
 from inspector.core.words import per_cent
 

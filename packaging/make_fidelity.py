@@ -31,7 +31,7 @@ from inspector.core.message import part_text  # noqa: E402
 from inspector.core.session import Request, Session  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
 from inspector.core.tokens.fit import Fit, calibration_report, explained  # noqa: E402
-from inspector.core.tokens.prediction import quantile  # noqa: E402
+from inspector.core.tokens.quantiles import quantile  # noqa: E402
 from inspector.core.words import per_cent  # noqa: E402
 from inspector.transcripts.files import open_transcript  # noqa: E402
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, line, prediction_errors
-from inspector.core.tokens.prediction import quantile
 from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.quantiles import quantile
 from inspector.core.words import per_cent
 
 SHOWN = ("roku", "tiktoken")

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from inspector.core.tokens.prediction import quantile
+from inspector.core.tokens.quantiles import quantile
 from tests.core.formats.recordings import Recording
 from tests.core.formats.sending import Sender
 from tests.shared import ARE_REAL

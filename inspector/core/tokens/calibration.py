@@ -12,7 +12,8 @@ from collections import deque
 from copy import copy
 from dataclasses import dataclass
 
-from inspector.core.tokens.prediction import LASTING, Ratios, prior, quantile
+from inspector.core.tokens.prediction import LASTING, Ratios, prior
+from inspector.core.tokens.quantiles import quantile
 
 MAX_SAMPLES = 8
 LOWEST, HIGHEST = 0.5, 2.0

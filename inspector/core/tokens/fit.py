@@ -14,8 +14,8 @@ from inspector.core.session import Thread
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import Estimator, buffer_tokens, refusals
-from inspector.core.tokens.prediction import quantile
 from inspector.core.tokens.pressure import Pressures, thread_pressures
+from inspector.core.tokens.quantiles import quantile
 
 
 @dataclass(frozen=True, slots=True)

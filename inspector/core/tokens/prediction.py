@@ -8,12 +8,13 @@ little. A prediction never knows the number that it predicts.
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from inspector.core.tokens.bands import FIRST, LARGE, Bands, Growth
 from inspector.core.tokens.families import family_of
+from inspector.core.tokens.quantiles import quantile
 
 RECENT = 16
 """Ratios that the slope for the next call is learned from: what an agent does now is like what it did a moment ago."""
@@ -90,23 +91,6 @@ class Ratios:
         return self._ordered[bisect_left(sums, share * sums[-1])][0] if sums else None
 
 
-def quantile(values: Iterable[float], share: float) -> float | None:
-    """The value below which `share` of the values lie, interpolated; None of no values."""
-    ordered = sorted(values)
-    if not ordered:
-        return None
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-
-_ERRORS = 64
-"""Past predictions of the next call that the band is learned from."""
-_INSIDE = 0.95
-"""Share of them that lay within the band."""
-_LEAST_BAND = 16
-"""Tokens on either side: no prediction is surer than a few tokens of framing."""
 _CHANGE = 0.1
 """Of what a change of the counted rows is worth, on either side, as long as the session has not said otherwise."""
 _FALL = 2_000
@@ -237,6 +221,12 @@ class Addition:
     """Tokens that the client most likely attached anew without recording it, after its own compaction."""
     attached_range: tuple[int, int] = (0, 0)
     """How many fewer, and how many more it may be."""
+    is_turn: bool = False
+    """The user wrote something in what came."""
+    is_empty: bool = False
+    """The transcript holds no message of it: only reports say how it grows."""
+    is_same: bool = False
+    """It is the very buffer that was reported, and no call of it is known."""
     compacted: bool = False
     """A summary of the history was recorded since the anchor."""
     is_whole: bool = False
@@ -281,7 +271,10 @@ class Learner:
         self._by_family: dict[str, _Learned] = {}
         self._learned = _Learned()
         """Of the family whose model answered last."""
-        self._errors = deque[int](maxlen=_ERRORS)
+        self._bands = Bands()
+        self._reports = 0
+        self._uncounted = deque[int](maxlen=_TRIED)
+        """Reported growth of which nothing is recorded."""
 
     @property
     def anchor(self) -> Anchor | None:
@@ -293,7 +286,7 @@ class Learner:
         made = copy(self)
         made._by_family = {name: learned.copy() for name, learned in self._by_family.items()}
         made._learned = made._by_family.get(family_of(self._model).name, _Learned())
-        made._errors = self._errors.copy()
+        made._bands, made._uncounted = self._bands.copy(), self._uncounted.copy()
         return made
 
     def slope(self) -> float:
@@ -323,22 +316,43 @@ class Learner:
             return None
         if self._is_other_family(added.model):
             return self._convert(anchor, added)
-        if not added.extends:
-            shown = self.unseen() + round(self.slope() * anchor.counted) if added.compacted else anchor.reported
+        if added.is_same:
+            return Prediction(anchor.reported, anchor.reported, anchor.reported)
+        if added.compacted:
+            shown = self.unseen() + round(self.slope() * anchor.counted)
             found, more = self.scale(shown, anchor.counted).predict(added.counted), added.attached
             least, most = added.attached_range
             low, high = found.low + more + least, found.high + more + most
             return Prediction(max(0, found.tokens + more), max(0, low), max(0, high), more)
-        plain, with_output = self._guesses(anchor, added)
-        tokens = max(0, with_output if self._takes_output() else plain)
-        if added.counted == anchor.counted:
-            return Prediction(tokens, tokens, tokens)
-        learned = quantile(self._errors, _INSIDE)
-        grown = abs(tokens - anchor.reported)
-        room = max(_LEAST_BAND, round(grown * self._doubt() * 2) if learned is None else round(learned))
+        tokens = self._guess(anchor, added)
         if added.removed:
             return Prediction(max(0, tokens - added.removed), max(0, tokens - 2 * added.removed), tokens)
-        return banded(tokens, room, self.unseen())
+        kind, change = self._growth(anchor, added, tokens)
+        if kind == "uncounted":
+            return banded(tokens, self._bands.room(kind, change), 0)
+        doubt = 0.0 if len(self._learned.lasting) >= _KNOWN_BY else self._doubt()
+        return banded(tokens, self._bands.room(kind, change, doubt), self.unseen())
+
+    def _guess(self, anchor: Anchor, added: Addition) -> int:
+        if added.is_empty:
+            return max(0, anchor.reported + round(quantile(self._uncounted, 0.5) or 0))
+        if not added.extends:
+            return max(0, anchor.reported + round(self.slope() * (added.counted - anchor.counted)))
+        plain, with_output = self._guesses(anchor, added)
+        return max(0, with_output if self._takes_output() else plain)
+
+    def _growth(self, anchor: Anchor, added: Addition, tokens: int) -> tuple[Growth, int]:
+        """(what makes the buffer another one, tokens that its error is a share of)."""
+        change = abs(tokens - anchor.reported)
+        if not added.extends:
+            return "cleared", change
+        if added.counted <= anchor.counted:
+            return "uncounted", anchor.reported
+        if change > LARGE:
+            return "large", change
+        if added.is_turn:
+            return "turn", change
+        return ("first" if self._reports < FIRST else "grew"), change
 
     def _is_other_family(self, model: str) -> bool:
         """Does a model answer whose tokenizer is another than that of the last report?"""
@@ -388,7 +402,12 @@ class Learner:
         was started anew with fewer tools, or dropped what it had put around the messages.
         """
         anchor, is_other, fallen = self._anchor, self._is_other_family(model), 0
-        told = self.predict(added) if anchor is not None and added.extends else None
+        told = self.predict(added) if anchor is not None and not is_other else None
+        if anchor is not None and told is not None and not (added.compacted or added.removed):
+            self._bands.learn(*self._growth(anchor, added, told.tokens), told.tokens - reported)
+        if anchor is not None and added.is_empty and not fresh and reported > anchor.reported:
+            self._uncounted.append(reported - anchor.reported)
+        self._reports += 1
         self._model = model or self._model
         self._learned = self._by_family.setdefault(family_of(self._model).name, _Learned())
         if anchor is not None and added.extends and not is_other:
@@ -407,7 +426,6 @@ class Learner:
         learned, fallen = self._learned, 0
         plain, with_output = self._guesses(anchor, added)
         if told is not None:
-            self._errors.append(abs(told.tokens - reported))
             fallen = told.tokens - reported if reported < anchor.reported - _FALL else 0
         learned.tried[0].append(abs(plain - reported))
         learned.tried[1].append(abs(with_output - reported))

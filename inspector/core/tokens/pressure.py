@@ -8,7 +8,7 @@ cost O(messages) once, and only what is new when the thread has grown.
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal, TypeAlias
 
@@ -18,7 +18,8 @@ from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weigh_newest, weight
 from inspector.core.tokens.families import family_of
 from inspector.core.tokens.known import KnownByThread
-from inspector.core.tokens.prediction import Addition, Learner, Prediction, Scale, prior, quantile, scale
+from inspector.core.tokens.prediction import Addition, Learner, Prediction, Scale, prior, scale
+from inspector.core.tokens.quantiles import quantile
 from inspector.core.tokens.weigher import weigher_of
 from inspector.core.usage import Usage
 
@@ -254,7 +255,11 @@ class _Course:
 
     def look(self, thread: Thread, request: Request) -> Pressure:
         """What is said of a buffer before anybody reports it. Changes nothing."""
-        return self._said(thread, request, self._added(thread, request))
+        added = self._added(thread, request)
+        anchor = self._anchor
+        if anchor is not None and len(request.view) and request.view == anchor.view and request.prompt == anchor.prompt:
+            added = replace(added, is_same=True)
+        return self._said(thread, request, added)
 
     def _said(self, thread: Thread, request: Request, added: Addition) -> Pressure:
         if request.predicted is not None:
@@ -275,7 +280,7 @@ class _Course:
         counted = self._by.tokens(messages_weight(self._by, request.view)) + self._prompt(request.prompt)
         tools = prompt_tokens(self._by, request.prompt)[1]
         is_whole, model = holds_all(request) and tools <= _FEW_TOOLS * counted, request.model
-        anchor = self._anchor
+        anchor, is_empty = self._anchor, not len(request.view) and not counted
         if anchor is None or not is_prefix(anchor.view, request.view):
             compaction = self._compaction(thread, request)
             attached = compaction.attached if compaction is not None else None
@@ -285,15 +290,16 @@ class _Course:
             usual = int(quantile([attached.usual, *self._attached], 0.5) or 0)
             more = self._base_unseen() - self._learner.unseen()
             span = attached.least - usual, attached.most - usual
-            return Addition(counted, False, 0, more + usual, span, True, is_whole, model)
+            return Addition(counted, False, 0, more + usual, span, compacted=True, is_whole=is_whole, model=model)
         answer = 0
-        for message in request.view.tail(len(anchor.view)):
+        came = request.view.tail(len(anchor.view))
+        for message in came:
             if message.role != "assistant":
                 break
             answer += weight(self._by, message)
-        told = self._by.tokens(answer) if answer else 0
-        removed = removed_unrecorded(thread, request, anchor.index)
-        return Addition(counted, True, told, is_whole=is_whole, model=model, removed=removed)
+        told, is_turn = self._by.tokens(answer) if answer else 0, any(message.from_user for message in came)
+        found = Addition(counted, True, told, is_turn=is_turn, is_empty=is_empty, is_whole=is_whole, model=model)
+        return replace(found, removed=removed_unrecorded(thread, request, anchor.index))
 
     def _base_unseen(self) -> int:
         """The unseen part before anything was attached anew."""

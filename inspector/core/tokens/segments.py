@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from inspector.core.session import Thread
 from inspector.core.tokens.fit import FitLine, Sample, line
-from inspector.core.tokens.prediction import Prediction, quantile
+from inspector.core.tokens.prediction import Prediction
+from inspector.core.tokens.quantiles import quantile
 
 LEAST_PREDICTIONS = 20
 """Predictions that a band is learned from at least."""

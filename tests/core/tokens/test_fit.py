@@ -9,7 +9,7 @@ from inspector.core.message import Message, Text
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.fit import calibration_report, fit, line
 from inspector.core.tokens.harnesses import Pi, Roku
-from inspector.core.tokens.prediction import quantile
+from inspector.core.tokens.quantiles import quantile
 from inspector.core.usage import Usage
 
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.tokens.prediction import Addition, Learner, Ratios, prior, quantile
+from inspector.core.tokens.prediction import Addition, Learner, Ratios, prior
+from inspector.core.tokens.quantiles import quantile
 
 grown = st.tuples(st.integers(-50, 3_000), st.integers(-50, 3_000))
 
@@ -66,7 +67,7 @@ def test_a_model_of_no_measured_family_is_predicted_within_wide_bounds() -> None
         told = learner.predict(Addition(20_000, extends=True))
         assert told is not None
         rooms.append((told.high - told.tokens) / (told.tokens - 20_000))
-    assert rooms == [pytest.approx(0.8), pytest.approx(0.2)]
+    assert rooms[0] > 3 * rooms[1] > 0.3
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0, 1))
