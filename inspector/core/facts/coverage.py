@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from inspector.core.facts.rules import word_list
+from inspector.core.facts.rules import is_chinese, word_list
 
 _TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:[.,]\d+)*|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly")
@@ -62,6 +62,9 @@ class Passages:
             for word in found:
                 self._places[word].append(len(self._sentences))
             self._sentences.append(sentence)
+        chinese, told = sum(map(is_chinese, self._sentences)), sum(map(bool, self._sentences))
+        self.is_in_chinese = 2 * chinese > told
+        """Most of the sentences are Chinese."""
 
     def best(self, wanted: frozenset[str]) -> "Coverage":
         """Return what covers most of these words: one sentence with the next. O(places of the words)."""

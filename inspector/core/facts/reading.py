@@ -16,6 +16,7 @@ _FEW = 4
 """Characters of a sentence that says something."""
 _OPTION = re.compile(r"(?:^|_)(?:status|state|mode|action|type|kind|level|priority|format)$")
 _BOILERPLATE = rule("steps.boilerplate")
+_RETOLD = rule("steps.retold")
 _CITED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,400})["\u201d]')
 _LONG_RULE = 240
 """Characters of a sentence of a summary that tells of more than a rule."""
@@ -76,10 +77,11 @@ def retold_rules(message: Message) -> Iterator[Fact]:
         if not isinstance(part, Text):
             continue
         text = part.text[:SCANNED]
-        said = [*_CITED.findall(text), _CITED.sub(" ", text)]
-        for wish in (wish for one in said for wish in find_wishes(one)):
-            if wish.kind == "constraint" and len(wish.text) <= _LONG_RULE and not _BOILERPLATE.search(wish.text):
-                yield Fact("constraint", wish.text.strip(_QUOTES))
+        cited = [wish.text for one in _CITED.findall(text) for wish in find_wishes(one) if wish.kind == "constraint"]
+        told = [wish.text for wish in find_wishes(_CITED.sub(" ", text)) if wish.kind == "constraint"]
+        for rule_text in (*cited, *filter(_RETOLD.search, told)):
+            if len(rule_text) <= _LONG_RULE and not _BOILERPLATE.search(rule_text):
+                yield Fact("constraint", rule_text.strip(_QUOTES))
 
 
 def instructions(message: Message) -> Iterator[Fact]:

@@ -16,7 +16,7 @@ from rapidfuzz import fuzz
 from inspector.core.facts.coverage import Passages, content_words, merged
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.reading import texts
-from inspector.core.facts.rules import constrains, may_bind, word_list
+from inspector.core.facts.rules import constrains, is_chinese, may_bind, word_list
 from inspector.core.facts.sentences import LONGEST as CUT
 from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Opaque, Text
@@ -137,7 +137,8 @@ def judge(saying: Saying, said: Passages) -> Echo:
     cover = said.best(wanted)
     nearest = cover.sentence[:_NEAREST]
     if cover.share < GONE:
-        return Echo("gone", nearest if cover.share else "", cover.share)
+        is_translated = is_chinese(saying.text) != said.is_in_chinese  # words of another language cover nothing
+        return Echo("unsure" if is_translated else "gone", nearest if cover.share else "", cover.share)
     if not saying.exact <= _exact(cover.window) or (saying.binds and not may_bind(cover.window)):
         return Echo("unsure", nearest, cover.share)
     needed = CARRIED if len(wanted) > _SOME else _OF_SOME

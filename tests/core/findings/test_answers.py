@@ -146,9 +146,9 @@ def test_lost_answer_of_sample_agrees_with_the_loss_of_its_compaction() -> None:
     assert answer.headline == found.forgetting.sentence
     assert found.forgetting.calls == 2
     wishes = [row for row in found.rows if row.is_open and row.fact.kind in ("instruction", "constraint")]
-    gone = sum(row.verdict == "gone" for row in wishes)
-    assert answer.detail.startswith(f"{gone} open instruction of the user is gone, {len(wishes) - gone} may be: ")
-    assert wishes[0].fact.text in answer.detail
+    assert {row.verdict for row in wishes} == {"unsure"}
+    assert answer.detail.startswith(f"{len(wishes)} open instructions of the user may be gone: ")
+    assert wishes[0].fact.text[:40] in answer.detail
     assert answer.request == 79
 
 

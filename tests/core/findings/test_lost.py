@@ -100,6 +100,13 @@ def test_verdict_between_gone_and_carried_is_unsure_and_shows_the_nearest_senten
     assert (row.verdict, row.nearest) == ("unsure", "The ledger table has a column for the rate.")
 
 
+def test_verdict_on_a_wish_in_another_language_than_the_summary_is_unsure() -> None:
+    said = user("退款要记回原来的科目，所以规则照样适用。")
+    told = [Message("s", "user", (Text(text),), summary=True) for text in ("Refunds go back.", "今天写了导入的代码。")]
+    verdicts = [[row.verdict for row in lost_between([said], [one])] for one in told]
+    assert verdicts == [["unsure"], ["gone"]]
+
+
 def test_forgetting_counts_a_file_that_is_read_again_and_not_one_that_is_new() -> None:
     lines = "\n".join(f"line {n} of the table of rates" for n in range(40))
     first = [assistant("", ("c1", "Read", {"file_path": "/a/rates.py"})), result("c1", lines)]
