@@ -139,7 +139,7 @@ def check_buffers(session: Session) -> None:
 
 def check_tree(tree: BreakdownNode, messages: int) -> None:
     for _, node in tree.walk():
-        assert node.tokens >= 0
+        assert node.tokens >= 0 or node.name == "difference", "the provider may count less than is recorded"
         assert all(0 <= at < messages for at in node.messages)
         if node.children:
             assert sum(child.tokens for child in node.children) == node.tokens
