@@ -29,7 +29,7 @@ class Explained:
     counted: float
     """Tokens of all that the file holds, by the tokenizer alone, over the reported number."""
     difference: float
-    """Share that the provider made of the tools beyond what was counted of their schemas."""
+    """By how much the provider's count is above what is recorded, as a share of it."""
     unseen: float
     """Share of the breakdown that no part of the file accounts for."""
     over: bool
@@ -66,7 +66,7 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
 def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> list[str]:
     """One row a format, one for all."""
     lines = [
-        "| format | sessions | calls | counted / reported | 10 to 90 % | beyond the schemas | calls within 3 % |",
+        "| format | sessions | calls | counted / reported | 10 to 90 % | difference | calls within 3 % |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     rows = [(title, [one for one in found if one.format == name]) for name, title in titles.items()]
@@ -75,7 +75,7 @@ def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> li
 
 def _row(title: str, some: Sequence[Explained]) -> str:
     counted = [one.counted for one in some]
-    within = sum(one.unseen <= BAR and not one.over for one in some)
+    within = sum(abs(one.difference) + one.unseen <= BAR and not one.over for one in some)
     cells = [
         title,
         f"{len({one.session for one in some})}",

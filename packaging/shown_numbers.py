@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.core.session import Session, Thread
+from inspector.core.tokens.believing import known_counts
 from inspector.core.tokens.estimators import DEFAULT_ESTIMATOR, estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, line, prediction_errors
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.quantiles import quantile
 from inspector.core.words import per_cent
 
-SHOWN = ("roku", "tiktoken")
 WATERMARKS = (0.6, 0.75)
 WINDOW = 200_000
 NEAR = 3
@@ -28,8 +28,7 @@ class ShownNumbers:
     """Of one session's main thread."""
 
     format: str
-    predicted: Mapping[str, PredictionErrors]
-    """By estimator."""
+    predicted: PredictionErrors
     believed: tuple[float, ...]
     """|what Roku believes / reported - 1|, call by call."""
     crossings: tuple[int | None, ...]
@@ -41,18 +40,19 @@ class ShownNumbers:
 def shown_numbers(session: Session, fit: Fit) -> ShownNumbers:
     """`fit`: of the estimator with the straightest line."""
     thread = session.main
-    roku = known_pressures(thread, estimator(DEFAULT_ESTIMATOR))
-    predicted = {name: prediction_errors(thread, known_pressures(thread, estimator(name))) for name in SHOWN}
-    believed = tuple(abs(one.calibrated / one.reported - 1) for one in list(roku)[1:] if one.reported)
+    pressures, counts = known_pressures(thread), known_counts(thread, estimator(DEFAULT_ESTIMATOR))
+    told = [(n, one.reported) for n, one in enumerate(pressures) if n and one.reported]
+    predicted = prediction_errors(thread, pressures)
+    believed = tuple(abs(counts.at(n).calibrated / reported - 1) for n, reported in told)
     return ShownNumbers(session.format, predicted, believed, tuple(_crossings(thread)), tuple(_stretches(thread, fit)))
 
 
 def _crossings(thread: Thread) -> Iterator[int | None]:
-    found = known_pressures(thread, estimator(DEFAULT_ESTIMATOR))
+    found, counts = known_pressures(thread), known_counts(thread, estimator(DEFAULT_ESTIMATOR)).counts
     for share in WATERMARKS:
         limit = share * WINDOW
         true = next((n for n, one in enumerate(found) if one.reported is not None and one.reported > limit), None)
-        own = next((n for n, one in enumerate(found) if n and one.calibrated > limit), None)
+        own = next((n for n, one in enumerate(counts) if n and one.calibrated > limit), None)
         if true:  # a session that begins above the line tells nothing
             yield None if own is None else own - true
 
@@ -69,26 +69,25 @@ def _stretches(thread: Thread, fit: Fit) -> Iterator[float]:
 
 
 def numbers_table(titles: Mapping[str, str], measured: Sequence[ShownNumbers]) -> list[str]:
-    """One row a format and estimator over all calls, then what is asked of all sessions together."""
+    """One row a format over all calls, then what is asked of all sessions together."""
     lines = [
-        "| format | estimator | next calls | median error | 90 % below | sessions within 1 % / 3 % | "
+        "| format | next calls | median error | 90 % below | sessions within 1 % / 3 % | "
         "after a compaction | median error | inside the band |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, title in titles.items():
         some = [one for one in measured if one.format == name]
-        lines += [_row(title, by, [one.predicted[by] for one in some]) for by in SHOWN if some]
+        lines += [_row(title, [one.predicted for one in some])] if some else []
     return [*lines, "", *_beliefs(measured)]
 
 
-def _row(title: str, by: str, found: Sequence[PredictionErrors]) -> str:
+def _row(title: str, found: Sequence[PredictionErrors]) -> str:
     errors = [error for one in found for error in one.errors]
     after = [error for one in found for error in one.after]
     good = sum((one.median or 0) <= 0.01 and (one.p90 or 0) <= 0.03 for one in found)
     inside = f"{sum(one.inside for one in found)} of {len(after)}" if after else ""
     cells = [
         title,
-        by,
         f"{len(errors):,}",
         _percent(quantile(errors, 0.5)),
         _percent(quantile(errors, 0.9)),

@@ -49,13 +49,12 @@ def test_every_format_is_as_good_as_it_was(fidelity: ModuleType, shared: Path) -
         assert (quantile(every, 0.5) or 0) >= median
         assert (quantile(every, 0.1) or 0) >= low
     claude = [one.shown for one in measured if one.format == "claude-code"]
-    for by, ninety in (("roku", 0.01), ("tiktoken", 0.003)):
-        errors = [error for one in claude for error in one.predicted[by].errors]
-        after = [error for one in claude for error in one.predicted[by].after]
-        assert (quantile(errors, 0.5) or 1) <= 0.001, by
-        assert (quantile(errors, 0.9) or 1) <= ninety, by
-        assert (quantile(after, 0.5) or 1) <= 0.2, by
-        assert sum(one.predicted[by].inside for one in claude) >= 0.9 * len(after), by
+    errors = [error for one in claude for error in one.predicted.errors]
+    after = [error for one in claude for error in one.predicted.after]
+    assert (quantile(errors, 0.5) or 1) <= 0.0005
+    assert (quantile(errors, 0.9) or 1) <= 0.003
+    assert (quantile(after, 0.5) or 1) <= 0.2
+    assert sum(one.predicted.inside for one in claude) >= 0.9 * len(after)
     believed = [error for one in measured for error in one.shown.believed]
     assert (quantile(believed, 0.5) or 1) <= 0.012
     assert (quantile(believed, 0.9) or 1) <= 0.06

@@ -115,7 +115,7 @@ def test_a_message_weighs_what_the_gauge_says(desk: Desk, qtbot: QtBot) -> None:
     desk.workbench.select("m3")
     view.show_state(desk.workbench.state)
     shown = "\n".join(label.accessibleName() or label.text() for label in view.header.findChildren(QLabel))
-    assert "2,000 tokens of the prompt · estimated 1,004 by Roku" in shown
+    assert "2,001 tokens of the prompt · estimated 1,004 by Roku" in shown
 
 
 def test_counting_with_a_tokenizer_is_asked_for(show: Show, qtbot: QtBot) -> None:

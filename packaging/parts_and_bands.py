@@ -1,0 +1,181 @@
+"""How true the parts of a prompt are, and how often a report lay within the predicted range, by what came.
+
+Figures for docs/fidelity.md, one session at a time; `make_fidelity.py` puts them on the page. The parts are held
+against tiktoken, which has no part in what the program shows where the faster tokenizer is installed.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from inspector.core.buffer import is_prefix
+from inspector.core.findings.composition import composition, sized
+from inspector.core.message import Image, Message, Opaque, Part, Thinking, part_text
+from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.counted import TokenizerRefused, count_tokens
+from inspector.core.tokens.estimator import Estimator
+from inspector.core.tokens.pressure import Pressure, known_pressures, summary_since
+from inspector.core.tokens.quantiles import quantile
+from inspector.core.tokens.sizing import sizer
+from inspector.core.tokens.weigher import Weigher, weigher_of
+from inspector.core.words import per_cent
+
+AT_MOST = 6
+"""Requests of a session whose parts are looked at, evenly spread."""
+NEAR = 0.03
+"""Share of what is recorded by which a part may differ."""
+MUCH = 5_000
+"""Tokens from which on an addition is large."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextsAlone(Estimator):
+    """Texts by tiktoken with nothing written around them; what is no text as the weigher has it."""
+
+    beside: Weigher
+    name: str
+
+    def text(self, text: str) -> int:
+        try:
+            return count_tokens(text, "o200k_base")
+        except TokenizerRefused:
+            return len(text) // 4
+
+    def weigh(self, message: Message) -> int:
+        return sum(map(self._part, message.parts))
+
+    def _part(self, part: Part) -> int:
+        if isinstance(part, Thinking | Image | Opaque):
+            return sum(self.beside.weigh_parts([part]))
+        return self.text(part_text(part))
+
+
+@dataclass(frozen=True, slots=True)
+class PartShares:
+    """Of one session: by how much the share of a category differs at most, at each request that was looked at."""
+
+    format: str
+    largest: tuple[float, ...]
+    thinking: tuple[float, ...]
+    """Share of thinking in what is recorded."""
+
+
+def part_shares(session: Session) -> PartShares:
+    """Of the main thread."""
+    thread, largest, thinking = session.main, list[float](), list[float]()
+    by = weigher_of(thread)
+    oracle, pressures = TextsAlone(by, f"texts alone {by.name}"), known_pressures(thread)
+    told = [request for request in thread.requests if request.usage and request.usage.prompt and len(request.view)]
+    for request in told[:: max(1, -(-len(told) // AT_MOST))]:
+        size = sizer(pressures, request.index)
+        parts = dict(sized(size, size.pressure, request.view, request.prompt))
+        parts.pop("difference", None)
+        counted = dict(composition(oracle, request.view, request.prompt))
+        shown, true = sum(parts.values()), sum(counted.values())
+        if not shown or not true:
+            continue
+        names = parts.keys() | counted.keys()
+        largest.append(max(abs(parts.get(name, 0) / shown - counted.get(name, 0) / true) for name in names))
+        thinking.append(parts.get("thinking", 0) / shown)
+    return PartShares(session.format, tuple(largest), tuple(thinking))
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """One prediction that was reported later."""
+
+    kinds: tuple[str, ...]
+    inside: bool
+    width: float
+    """Of the range, as a share of the report."""
+
+
+KINDS = (
+    "ordinary next request",
+    "new turn",
+    "first three requests",
+    "more than 5,000 tokens added",
+    "messages cleared or changed",
+    "right after a compaction",
+    "nothing recorded of what came",
+)
+
+
+def covered_reports(thread: Thread) -> Iterator[Covered]:
+    """Of all requests of a thread whose size was predicted before it was reported."""
+    pressures, anchor, seen = known_pressures(thread), None, 0
+    for request, pressure in zip(thread.requests, pressures, strict=True):
+        if pressure.reported is None:
+            continue
+        if anchor is not None and pressure.predicted is not None:
+            kinds = tuple(_kinds(thread, request, anchor, seen, (pressures[anchor.index], pressure)))
+            low, high = pressure.predicted.band
+            yield Covered(kinds, low <= pressure.reported <= high, (high - low) / pressure.reported)
+        anchor, seen = request, seen + 1
+
+
+def _kinds(
+    thread: Thread, request: Request, anchor: Request, seen: int, sizes: tuple[Pressure, Pressure]
+) -> Iterator[str]:
+    before, after = sizes
+    if summary_since(thread, request, anchor.index) is not None:
+        yield KINDS[5]
+        return
+    if not is_prefix(anchor.view, request.view):
+        yield KINDS[4]
+        return
+    if (after.reported or 0) - (before.reported or 0) > MUCH:
+        yield KINDS[3]
+    if after.counted <= before.counted:
+        yield KINDS[6]
+    elif seen < 3:
+        yield KINDS[2]
+    elif any(message.from_user for message in request.view.tail(len(anchor.view))):
+        yield KINDS[1]
+    else:
+        yield KINDS[0]
+
+
+def parts_table(titles: Mapping[str, str], found: Sequence[PartShares]) -> list[str]:
+    """One row a format, one for all."""
+    lines = [
+        "| format | sessions | requests | largest difference of a part: median | 90% below | sessions within 3 points "
+        "| thinking, median share |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    rows = [(title, [one for one in found if one.format == name and one.largest]) for name, title in titles.items()]
+    whole = [one for one in found if one.largest]
+    return [*lines, *(_parts_row(title, some) for title, some in (*rows, ("all", whole)) if some)]
+
+
+def _parts_row(title: str, some: Sequence[PartShares]) -> str:
+    largest = [value for one in some for value in one.largest]
+    near = sum((quantile(one.largest, 0.5) or 0) <= NEAR for one in some)
+    cells = [
+        title,
+        f"{len(some)}",
+        f"{len(largest):,}",
+        per_cent(quantile(largest, 0.5) or 0, 2),
+        per_cent(quantile(largest, 0.9) or 0, 2),
+        f"{near} of {len(some)}",
+        per_cent(quantile([value for one in some for value in one.thinking], 0.5) or 0, 1),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def coverage_table(found: Sequence[Covered]) -> list[str]:
+    """One row a kind."""
+    by_kind = defaultdict[str, list[Covered]](list)
+    for one in found:
+        for kind in one.kinds:
+            by_kind[kind].append(one)
+    lines = [
+        "| what came | predictions | reports within the range | median width of the range |",
+        "|---|---:|---:|---:|",
+    ]
+    for kind in KINDS:
+        some = by_kind[kind]
+        if some:
+            inside, width = sum(one.inside for one in some), quantile([one.width for one in some], 0.5) or 0
+            lines.append(f"| {kind} | {len(some):,} | {per_cent(inside / len(some), 1)} | {per_cent(width, 2)} |")
+    return lines
