@@ -142,14 +142,12 @@ class AgentThread:
     def _now(self) -> PolicyContext[Any, Any]:
         """Return what the policy reads as a turn begins."""
         plan, sent = self.run.plan, self.sizer.thread(self.context.buffer)
+        moment = moment_at(sent, len(sent.requests))
+        moment = replace(moment, step=self.turn, model=model_of(plan), remote=self.run.remote)
         is_main = self.thread == MAIN
-        summary = self.run.tools.peek(plan.memory) if plan.memory and is_main else ""
         moment = replace(
-            moment_at(sent, len(sent.requests)),
-            step=self.turn,
-            model=model_of(plan),
-            summary=summary,
-            remote=self.run.remote,
+            moment,
+            summary=self.run.tools.peek(plan.memory) if plan.memory and is_main else "",
             max_tokens=plan.max_tokens,
             agent="" if is_main else self.thread,
             idle_s=monotonic() - self._called if self._called else None,

@@ -108,20 +108,20 @@ class Journal:
         self.note("failed", thread=thread, failure=write_reply(failure), **more)
 
     def tier(self, thread: str, outcome: Outcome[Any], before: int, after: int) -> None:
-        """What a tier did. `before` and `after` are tokens. The thread must have been written as it was before."""
+        """Record what a tier did. The buffer before it must have been written.
+
+        Args:
+            before: tokens of the buffer before the tier.
+            after: tokens afterwards.
+        """
         shape = write_shape(self._held[thread], outcome.buffer.messages)
-        self.note(
-            "tier" if outcome.buffer.messages != self._held[thread] else "tried",
-            thread=thread,
-            tier=outcome.tier,
-            succeeded=outcome.succeeded,
-            **({"error": outcome.error} if outcome.error else {}),
-            tokens_before=before,
-            tokens_after=after,
-            events=[{"name": event.name, **event.fields} for event in outcome.events],
-            fates=dict(outcome.changed),
-            buffer=shape,
-        )
+        kind = "tier" if outcome.buffer.messages != self._held[thread] else "tried"
+        result: dict[str, Any] = {"tier": outcome.tier, "succeeded": outcome.succeeded}
+        if outcome.error:
+            result["error"] = outcome.error
+        sizes = {"tokens_before": before, "tokens_after": after}
+        events = [{"name": event.name, **event.fields} for event in outcome.events]
+        self.note(kind, thread=thread, **result, **sizes, events=events, fates=dict(outcome.changed), buffer=shape)
         self._held[thread] = outcome.buffer.messages
 
     def edit(self, thread: str, by: str, messages: tuple[Message, ...], fates: Mapping[str, str]) -> None:

@@ -112,6 +112,6 @@ def _first_buffer(plan: Plan, tools: Toolbox) -> Buffer:
     if not plan.task.strip():
         last = start.messages[-1] if start.messages else None
         if last is None or (last.role == "assistant" and not last.calls):
-            raise InspectorError("It is not said what is to be done: give the run a task.")
+            raise InspectorError("The run has no task: give it one.")
         return start
     return start.with_messages((*start.messages, Message(f"task-{uuid4().hex[:12]}", "user", (Text(plan.task),))))

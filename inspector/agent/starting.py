@@ -280,18 +280,21 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
     pairs = settings.items() if isinstance(settings, dict) else ()
     window, most = header.get("window_set"), header.get("max_tokens")
     remote = header.get("remote")
-    return Plan(
+    plan = Plan(
         task="",
         workspace=Path(text_at(header, "workspace") or "."),
         record=path,
         provider=text_at(header, "provider") or "simulated",
         model=text_at(header, "model"),
         policy=text_at(header, "policy") or DEFAULT_POLICY,
+        memory=text_at(header, "memory"),
+    )
+    return replace(
+        plan,
         settings=tuple((str(key), str(value)) for key, value in pairs),
         window=window if type(window) is int else None,
         max_tokens=most if type(most) is int else None,
         remote=remote if isinstance(remote, bool) else None,
-        memory=text_at(header, "memory"),
     )
 
 
@@ -300,11 +303,10 @@ def _world_again(recorded: Any, window: int | None, compacted: int) -> Simulated
     if not isinstance(recorded, Mapping):
         return None
     size, pause, left = recorded.get("window"), recorded.get("pause_s"), recorded.get("compactions")
-    return SimulatedServerState(
-        window or (size if type(size) is int else WINDOW),
-        float(pause) if isinstance(pause, int | float) and 0 <= pause <= 10 else 0.0,
-        compactions=max(0, left - compacted) if type(left) is int else None,
-    )
+    recorded_window = size if type(size) is int else WINDOW
+    pause_s = float(pause) if isinstance(pause, int | float) and 0 <= pause <= 10 else 0.0
+    compactions = max(0, left - compacted) if type(left) is int else None
+    return SimulatedServerState(window or recorded_window, pause_s, compactions=compactions)
 
 
 DEMO_WINDOW = 16_000

@@ -264,7 +264,7 @@ class Controls:
         """
         with self._changed:
             if not self._paused or self._mode in _GOING:
-                raise InspectorError("Another buffer can be put in only while the run is paused.")
+                raise InspectorError("The buffer can be replaced only while the run is paused.")
             self._wishes.append(Replacement(buffer, running))
             self._changed.notify_all()
 
@@ -272,7 +272,7 @@ class Controls:
         """Meet the need that is open, or fail it. Raises InspectorError where none is."""
         with self._changed:
             if self._asked != NEED:
-                raise InspectorError("No need is open that could be answered.")
+                raise InspectorError("The run is not waiting for an answer.")
             self._reply = reply
             self._changed.notify_all()
 

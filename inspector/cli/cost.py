@@ -9,7 +9,7 @@ from typing import Any
 from inspector.cli.output import CellColumn, listing, picked, plain, write_answer
 from inspector.cli.replay import ECONOMICS
 from inspector.cli.select import add_selection, select
-from inspector.core.findings.spending import Subtotal, session_cost, subtotal_words
+from inspector.core.findings.spending import SessionCost, Subtotal, session_cost, subtotal_words
 from inspector.core.replay.economics import paid_words
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
@@ -48,10 +48,7 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
         "catalogue": f"genai-prices {version('genai-prices')}",
         "thread": None if thread is None else thread.id,
         **picked(bill if has_usage else None, _BILL_FIELDS),
-        "known_usd": _rounded(cost.subtotal.usd) if has_usage else None,
-        "unpriced_calls": cost.subtotal.unpriced,
-        "by_thread": [{"thread": bill.thread.id, **_subtotal(bill.subtotal)} for bill in cost.bills if bill.used],
-        "by_model": [{"model": model, **_subtotal(subtotal)} for model, subtotal in cost.by_model.items()],
+        **_subtotals(cost, has_usage),
         **picked(cost, "output_is_final calls_beside_usd=beside:6 estimated_usd=estimated:6"),
         "breaks": [picked(item, miss) for item in cost.breaks],
         **picked(cost, "breaks_usd:6 avoidable_usd=avoidable:6"),
@@ -63,6 +60,16 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
 
 
 _BILL_FIELDS = " ".join(f"{kind}:6" for kind in ("total", *BILL_KINDS))
+
+
+def _subtotals(cost: SessionCost, has_usage: bool) -> dict[str, Any]:
+    bills = [bill for bill in cost.bills if bill.used]
+    return {
+        "known_usd": _rounded(cost.subtotal.usd) if has_usage else None,
+        "unpriced_calls": cost.subtotal.unpriced,
+        "by_thread": [{"thread": bill.thread.id, **_subtotal(bill.subtotal)} for bill in bills],
+        "by_model": [{"model": model, **_subtotal(subtotal)} for model, subtotal in cost.by_model.items()],
+    }
 
 
 def _subtotal(subtotal: Subtotal) -> dict[str, Any]:

@@ -29,8 +29,8 @@ class HeatGrid:
         value = self.values.get((row, column))
         if value is None:
             return None
-        known = [figure for figure in self.values.values() if figure is not None]
-        low, high = min(known), max(known)
+        figures = [figure for figure in self.values.values() if figure is not None]
+        low, high = min(figures), max(figures)
         return 0.0 if low == high else (value - low) / (high - low)
 
 

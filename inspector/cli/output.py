@@ -260,7 +260,11 @@ def listing(documents: Iterable[Mapping[str, Any]], *columns: CellColumn) -> lis
     a text of at most 50 columns, `thread?` has a dash if it is empty, `id=thread` has the head "thread".
     """
     heads, cells = zip(*map(_column, columns), strict=True)
-    return table(heads, [[cell(document) for cell in cells] for document in documents])
+    return table(heads, [_make_row(document, cells) for document in documents])
+
+
+def _make_row(document: Mapping[str, Any], cells: Iterable[Callable[[Mapping[str, Any]], str]]) -> list[str]:
+    return [cell(document) for cell in cells]
 
 
 def _column(spec: CellColumn) -> tuple[str, Callable[[Mapping[str, Any]], str]]:

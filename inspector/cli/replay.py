@@ -28,7 +28,7 @@ from inspector.core.policies.catalogue import DEFAULT_POLICY, harness_of
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.ranking import Standing, describe_ranking, rank_policies
-from inspector.core.replay.regret import Losses
+from inspector.core.replay.regret import Losses, Regret
 from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, recorded, report
 from inspector.core.session import Thread
 from inspector.core.words import plural, priced_words
@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("more", metavar="FILE", nargs="*", help="further sessions, to compare over all of them")
     add_options(parser, "--mode", "--remote", "--answerer", "--model")
     parser.add_argument("--no-cache", action="store_true", help="ask the model again instead of using cached answers")
-    parser.add_argument("--regrets", action="store_true", help="list every regret (they are always in the JSON)")
+    parser.add_argument(
+        "--regrets", action="store_true", help="list every fact that was needed again (always in the JSON)"
+    )
     parser.add_argument(
         "--sweep",
         metavar="KEY=V1,V2,...",
@@ -52,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="try every value of a setting; repeatable: every combination, in parallel, with the offline answerer",
     )
     add_options(parser, "--pin")
-    parser.add_argument("--keep-pins", action="store_true", help="of a sweep, only settings under which no pin goes")
+    parser.add_argument("--keep-pins", action="store_true", help="of a sweep, only settings that keep every pin")
     parser.add_argument("--jobs", metavar="N", type=positive, help="processes of a sweep (default: one a core)")
     parser.add_argument("--dask", metavar="ADDRESS", help="run a sweep on this Dask scheduler (tcp://...)")
     parser.add_argument("--csv", action="store_true", help="print a sweep as CSV")
@@ -299,15 +301,14 @@ def regrets_lines(reports: Sequence[ReplayReport]) -> Iterator[str]:
             yield f"{replayed.policy}: a summary is not readable, so it is unknown what was needed again"
             continue
         yield f"{replayed.policy}: {losses.needed_words} facts needed again, {plural(len(losses.regrets), 'time')}"
-        rows = [
-            (
-                regret.fact.kind,
-                plain(regret.fact.text, LONGEST_FACT),
-                f"{regret.at.tier} before {regret.at.before_request}",
-                f"{regret.needed_by}",
-                regret.how + (f", read again for {regret.price:,} tokens" if regret.repaired else ""),
-            )
-            for regret in losses.regrets
-        ]
+        rows = [_regret_row(regret) for regret in losses.regrets]
         if rows:
             yield from table(("kind", "fact", "lost by", ">needed by", "in"), rows)
+
+
+def _regret_row(regret: Regret) -> tuple[str, ...]:
+    lost_by = f"{regret.at.tier} before {regret.at.before_request}"
+    use: str = regret.how
+    if regret.repaired:
+        use += f", read again for {regret.price:,} tokens"
+    return regret.fact.kind, plain(regret.fact.text, LONGEST_FACT), lost_by, f"{regret.needed_by}", use

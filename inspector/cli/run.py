@@ -29,14 +29,16 @@ TEXT = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("--task", metavar="TEXT", default="", help="what is to be done")
+    parser.add_argument("--task", metavar="TEXT", default="", help="the task of the agent")
     parser.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: this one)")
     parser.add_argument("--record", metavar="FILE", help="its journal, a new file")
     parser.add_argument("--provider", metavar="WHO", help="simulated (default), anthropic, openai, or a URL")
     parser.add_argument("--model", metavar="NAME", help="the model that is asked")
-    parser.add_argument("--policy", metavar="NAME", type=policy_name, help="who compacts (roku), or your own: x.py")
+    parser.add_argument(
+        "--policy", metavar="NAME", type=policy_name, help="the policy that compacts (default: roku), or your own: x.py"
+    )
     add_options(parser, "--set", "--window")
-    parser.add_argument("--answerer", choices=("provider", "offline"), help="who answers the policy's own needs")
+    parser.add_argument("--answerer", choices=("provider", "offline"), help="what answers the policy's own needs")
     permissions = parser.add_mutually_exclusive_group()
     permissions.add_argument("--yes", action="store_true", help="write and run commands without asking")
     permissions.add_argument("--no", action="store_true", help="write nothing and run nothing")
@@ -48,7 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     begun.add_argument("--fork", metavar="FILE", help="begin with a buffer of this transcript")
     parser.add_argument("--at", metavar="N", help="of --fork: the request, 0-based, negative from the end, or `end`")
     parser.add_argument("--thread", metavar="ID", default="main", help="of --fork: the thread (main)")
-    parser.add_argument("--prompt", choices=("recorded", "ours"), default="recorded", help="of --fork: whose it is")
+    parser.add_argument(
+        "--prompt",
+        choices=("recorded", "ours"),
+        default="recorded",
+        help="of --fork: the recorded prompt, or that of our agent",
+    )
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each turn, and one for the end")
 
 
@@ -57,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     statuses: queue.SimpleQueue[RunStatus] = queue.SimpleQueue()
     plan = plan_of(arguments)
     if plan.permissions == "never" and not arguments.no:
-        note("there is no terminal to ask on: nothing is written, no command is run; --yes allows it.")
+        note("no terminal to ask on: nothing is written and no command is run; --yes allows both.")
     runner = Runner(plan, statuses.put)
     printer = _TurnPrinter(arguments.json)
     try:
@@ -75,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
     if ended.end == "error":
         raise InspectorError(f"the run ended with an error: {ended.error}")
     if ended.end == "max turns":
-        raise InspectorError("the run was ended after the turns that it may take; --resume continues it.")
+        raise InspectorError("the run reached its limit of turns; continue it with --resume JOURNAL.")
 
 
 def _attend(runner: Runner, statuses: "queue.SimpleQueue[RunStatus]", printer: "_TurnPrinter") -> RunStatus:
@@ -103,9 +110,9 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     if arguments.demo:
         return _demo(arguments)
     if not arguments.record:
-        raise InspectorError("Say where the journal is to be written: --record FILE.")
+        raise InspectorError("A run needs a journal: give --record FILE.")
     if not arguments.task.strip() and not arguments.fork:
-        raise InspectorError("Say what is to be done: --task TEXT.")
+        raise InspectorError("A run needs a task: give --task TEXT.")
     workspace = Path(arguments.workspace or ".")
     if not arguments.fork:
         return Plan(**{"task": arguments.task, "workspace": workspace, "record": Path(arguments.record), **changes})

@@ -71,14 +71,14 @@ def format_name(text: str) -> str:
     """Return the name of a format, for argparse."""
     names = [format_.name for format_ in all_formats()[0]]
     if text not in names:
-        raise argparse.ArgumentTypeError(f"there is no format {text!r}; there are {', '.join(names)}")
+        raise argparse.ArgumentTypeError(f"unknown format {text!r}; known: {', '.join(names)}")
     return text
 
 
 def policy_name(text: str) -> str:
     """Return the name of a policy, or of a file that holds one, for argparse."""
     if not is_file(text) and text.lower() not in all_policies()[0]:
-        raise argparse.ArgumentTypeError(f"there is no policy {text!r}; there are {', '.join(all_policies()[0])}")
+        raise argparse.ArgumentTypeError(f"unknown policy {text!r}; known: {', '.join(all_policies()[0])}")
     return text
 
 

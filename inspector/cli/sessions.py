@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> None:
         rows = [(f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path))) for f in sessions]
         write_lines(table(("changed", ">bytes", "format", "first prompt", "file"), rows))
     else:
-        note("no transcripts were found under the agents' home folders.")
+        note("no transcripts were found in the agents' home folders; give a file: context-inspector info FILE.")
 
 
 def _document(session: FoundSession) -> dict[str, Any]:

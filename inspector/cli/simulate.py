@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="how heavy a token is: a client's own window fills sooner (1.0)",
     )
-    parser.add_argument("--no-websocket", action="store_true", help="answer 426 where a client asks for a WebSocket")
-    parser.add_argument("--log", metavar="FILE", help="write down the bytes that come and go, without keys")
+    parser.add_argument("--no-websocket", action="store_true", help="answer 426 if a client asks for a WebSocket")
+    parser.add_argument("--log", metavar="FILE", help="log all bytes in both directions, without keys")
     parser.add_argument("--pause", type=float, default=0.0, metavar="MS", help="between the events of a stream")
 
 

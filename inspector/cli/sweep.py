@@ -49,8 +49,9 @@ def sweep_command(arguments: argparse.Namespace, show: Callable[[str, int, int],
 def _plan_sweep(arguments: argparse.Namespace) -> Sweep:
     by = chosen_policy(arguments)
     pairs = (*window_pairs(arguments.window), *chosen_pairs(arguments, by))
+    files = (arguments.file, *arguments.more)
     return Sweep(
-        files=(arguments.file, *arguments.more),
+        files=files,
         policy=by.reference,
         grid=tuple(arguments.sweep),
         settings=pairs,

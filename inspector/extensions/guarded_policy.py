@@ -25,7 +25,7 @@ _SHOWN = 60
 """Characters of an id, or of a name that a policy made up, in a sentence."""
 
 
-def guard_policy(inner: Any, whose: str, path: Path | None = None, source: str = "") -> Policy[Any, Any]:
+def guard_policy(inner: Any, origin: str, path: Path | None = None, source: str = "") -> Policy[Any, Any]:
     """Return the policy with guarded methods, and check what it says of itself.
 
     Args:
@@ -38,17 +38,17 @@ def guard_policy(inner: Any, whose: str, path: Path | None = None, source: str =
         InspectorError: for a policy that contradicts itself.
     """
     if isinstance(inner, type):
-        raise InspectorError(f"{whose} holds a class. Make an object of it: POLICY = {inner.__name__}().")
-    guarded = cast(Policy[Any, Any], GuardedPolicy(inner, whose, path, source))
-    _check_watermarks(guarded, whose)
+        raise InspectorError(f"{origin} holds a class. Make an object of it: POLICY = {inner.__name__}().")
+    guarded = cast(Policy[Any, Any], GuardedPolicy(inner, origin, path, source))
+    _check_watermarks(guarded, origin)
     return guarded
 
 
 class GuardedPolicy:
     """Passes everything on to the policy of somebody else."""
 
-    def __init__(self, inner: Any, whose: str, path: Path | None, source: str) -> None:
-        self._inner, self._whose = inner, whose
+    def __init__(self, inner: Any, origin: str, path: Path | None, source: str) -> None:
+        self._inner, self._origin = inner, origin
         self._path = path.resolve() if path is not None else None
         self.source = source
 
@@ -89,7 +89,7 @@ class GuardedPolicy:
                 raise  # whoever watches the turn ended it
             raise self._failure(name, error) from error
         for outcome in _outcomes_in(result):
-            _check_outcome(outcome, self._whose)
+            _check_outcome(outcome, self._origin)
         return result
 
     def _failure(self, name: str, error: Exception) -> InspectorError:
@@ -97,7 +97,7 @@ class GuardedPolicy:
         line = self._line_of(error)
         place = f", line {line}" if line is not None else f", in {name}"
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return InspectorError(f"{self._whose}{place}: {words}. Correct the policy and run it again.")
+        return InspectorError(f"{self._origin}{place}: {words}. Correct the policy and run it again.")
 
     def _line_of(self, error: Exception) -> int | None:
         """Return the innermost line of the policy's own file that the error went through."""
@@ -111,42 +111,42 @@ class GuardedPolicy:
 
 def _outcomes_in(result: Any) -> Iterator[Outcome[Any]]:
     """Yield the outcomes that a conversation ended with: of one tier, of several, of a turn."""
-    several = result.outcomes if isinstance(result, TurnResult) else result
-    for one in several if isinstance(several, tuple | list) else (several,):
-        if isinstance(one, Outcome):
-            yield one
+    results = result.outcomes if isinstance(result, TurnResult) else result
+    for item in results if isinstance(results, tuple | list) else (results,):
+        if isinstance(item, Outcome):
+            yield item
 
 
-def _check_outcome(outcome: Outcome[Any], whose: str) -> None:
+def _check_outcome(outcome: Outcome[Any], origin: str) -> None:
     """Raise InspectorError if a message is there twice, or has a fate that does not exist. O(messages)."""
     counts = Counter(message.id for message in outcome.buffer.messages)
     twice = next((message for message, count in counts.items() if count > 1), None)
     if twice is not None:
         raise InspectorError(
-            f"{whose}: after {outcome.tier} the buffer has the message {twice[:_SHOWN]!r} {counts[twice]} times. "
+            f"{origin}: after {outcome.tier} the buffer has the message {twice[:_SHOWN]!r} {counts[twice]} times. "
             "Each message needs a unique id: see `inserted`."
         )
     for message, fate in outcome.changed.items():
         if fate not in _FATES:
             raise InspectorError(
-                f"{whose}: {outcome.tier} gives the message {message[:_SHOWN]!r} the fate {str(fate)[:_SHOWN]!r}, "
+                f"{origin}: {outcome.tier} gives the message {message[:_SHOWN]!r} the fate {str(fate)[:_SHOWN]!r}, "
                 f"which does not exist. Use one of {', '.join(_FATES)}."
             )
 
 
-def _check_watermarks(policy: Policy[Any, Any], whose: str) -> None:
+def _check_watermarks(policy: Policy[Any, Any], origin: str) -> None:
     """Raise InspectorError if a watermark moves by a setting, or fires a tier, that the policy does not have."""
     settings = policy.settings()
     tiers = [tier.name for tier in policy.tiers]
     for line in policy.watermarks(settings):
         if line.setting and not has_setting(settings, line.setting):
             raise InspectorError(
-                f"{whose}: the setting {line.setting!r} of the watermark {line.label!r} does not exist. "
-                f"Its settings are {', '.join(one.name for one in settable_fields(settings))}."
+                f"{origin}: the setting {line.setting!r} of the watermark {line.label!r} does not exist. "
+                f"Its settings are {', '.join(setting.name for setting in settable_fields(settings))}."
             )
         for tier in line.tiers:
             if tier not in tiers:
                 raise InspectorError(
-                    f"{whose}: the tier {tier!r} of the watermark {line.label!r} does not exist. "
+                    f"{origin}: the tier {tier!r} of the watermark {line.label!r} does not exist. "
                     f"Its tiers are {', '.join(tiers) or 'none'}."
                 )

@@ -195,30 +195,32 @@ class AnthropicAdapter(ProviderAdapter):
         return self.client().messages.create(**options)
 
     def body(self, call: ProviderRequest) -> dict[str, Any]:
-        """The request, with one cache marker on the last block of the last message that can carry one."""
-        found = super().body(call)
-        mark(found["messages"])
-        return found
+        """Return the request, with one cache marker on the last block of the last message that can carry one."""
+        body = super().body(call)
+        put_cache_marker(body["messages"])
+        return body
 
     def read_answer(self, response: Mapping[str, Any], buffer: Buffer) -> Answer:
-        """Raises ContextWindowExceeded where the model ran out of window."""
+        """Read the answer. Raises ContextWindowExceeded if the model ran out of window."""
         if not isinstance(response.get("content"), list):
             raise broken("the server's answer is no message")
         finish = str(response.get("stop_reason") or "")
         if finish == "model_context_window_exceeded":
             raise ContextWindowExceeded("the model stopped: model_context_window_exceeded")
-        found = read_wire_messages("assistant", response["content"], id=fresh_id(response.get("id"), buffer))
-        said = tuple(Message(one.id, "assistant", one.parts) for one in found if one.parts)
-        return self.answer(response, said, finish)
+        read = read_wire_messages("assistant", response["content"], id=fresh_id(response.get("id"), buffer))
+        messages = tuple(Message(message.id, "assistant", message.parts) for message in read if message.parts)
+        return self.answer(response, messages, finish)
 
 
-def mark(messages: list[dict[str, Any]]) -> None:
-    """Put the one marker there; recorded ones are taken off (four are the most a request may have)."""
+def _without_marker(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in block.items() if key != "cache_control"}
+
+
+def put_cache_marker(messages: list[dict[str, Any]]) -> None:
+    """Put the only cache marker there, and remove recorded ones: a request may have four at most."""
     for message in messages:
         if isinstance(message["content"], list):
-            message["content"] = [
-                {key: value for key, value in block.items() if key != "cache_control"} for block in message["content"]
-            ]
+            message["content"] = [_without_marker(block) for block in message["content"]]
     for message in reversed(messages):
         if isinstance(message["content"], str):
             message["content"] = [{"type": "text", "text": message["content"]}]
@@ -245,22 +247,24 @@ class ChatAdapter(ProviderAdapter):
 
     def body(self, call: ProviderRequest) -> dict[str, Any]:
         body = super().body(call)
-        asked = body.pop("max_completion_tokens")
+        max_tokens = body.pop("max_completion_tokens")
         if call.max_tokens is not None:
-            body["max_tokens" if self._base_url else "max_completion_tokens"] = asked
-        return body | ({"prompt_cache_key": self._session} if self._session and not self._base_url else {})
+            body["max_tokens" if self._base_url else "max_completion_tokens"] = max_tokens
+        if self._session and not self._base_url:
+            body["prompt_cache_key"] = self._session
+        return body
 
     def read_answer(self, response: Mapping[str, Any], buffer: Buffer) -> Answer:
         choices = response.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
             raise broken("the server's answer is no completion")
-        found = read_chat_message(choices[0].get("message") or {}, fresh_id(response.get("id"), buffer))
-        said = tuple(_named(one) for one in found if one.parts)
-        return self.answer(response, said, str(choices[0].get("finish_reason") or ""))
+        read = read_chat_message(choices[0].get("message") or {}, fresh_id(response.get("id"), buffer))
+        messages = tuple(_name_calls(message) for message in read if message.parts)
+        return self.answer(response, messages, str(choices[0].get("finish_reason") or ""))
 
 
-def _named(message: Message) -> Message:
-    """Each call with an id: some servers send none."""
+def _name_calls(message: Message) -> Message:
+    """Give each call an id: some servers send none."""
     parts: list[Part] = []
     for n, part in enumerate(message.parts):
         unnamed = isinstance(part, ToolCall) and not part.id

@@ -72,7 +72,7 @@ def find_address(who: str) -> Address:
     if trouble := address_trouble(who.strip()):
         raise InspectorError(trouble)
     if (match := _URL.fullmatch(who.strip())) is None:
-        raise InspectorError(f"There is no answerer {who!r}; it is one of {KNOWN}.")
+        raise InspectorError(f"Unknown answerer {who!r}: use one of {KNOWN}.")
     url = match[2].rstrip("/")
     api = (match[1] or next((api for end, api in _ENDPOINTS.items() if url.endswith(end)), "chat")).lower()
     whole = next((end for end, spoken in _ENDPOINTS.items() if spoken == api and url.endswith(end)), "")
@@ -120,7 +120,7 @@ def simulated_api(who: str, model: str) -> Api | None:
 def checked_model(who: str, model: str) -> str:
     """The model, if it can be this provider's. Raises InspectorError that asks for one."""
     if not model:
-        raise InspectorError(f"It is not known which model of {who} is meant: name one with --model.")
+        raise InspectorError(f"No model of {who} is chosen: name one with --model.")
     other = _OTHERS.get(who.lower().partition(":")[0])
     if other is not None and other.match(model.lower()):
         raise InspectorError(f"{model} is no model of {who}: name one with --model.")

@@ -156,12 +156,14 @@ def address(url: str, tag: str = "") -> str:
 
 
 def connections(url: str, tag: str = "") -> tuple[ClientSetup, ...]:
-    """Every client that we know how to point here. Raises InspectorError for a bad tag."""
+    """Return every known client with the settings that point it here. Raises InspectorError for a bad tag."""
     base = address(url, tag)
-    return tuple(
-        replace(client, snippets=tuple(replace(each, text=each.text.replace(_BASE, base)) for each in client.snippets))
-        for client in _CLIENTS
-    )
+    return tuple(_point_to(client, base) for client in _CLIENTS)
+
+
+def _point_to(client: ClientSetup, base: str) -> ClientSetup:
+    snippets = (replace(snippet, text=snippet.text.replace(_BASE, base)) for snippet in client.snippets)
+    return replace(client, snippets=tuple(snippets))
 
 
 SHELL = "In the shell that starts it"

@@ -30,12 +30,12 @@ _EMPTY = _BEGIN + b"[]}"
 """The first line of a new file: it can be opened before the first spans have come."""
 
 
-def is_first_line(line: bytes) -> bool:
+def begins_span_recording(line: bytes) -> bool:
     """Does a recording of spans begin with it, or with more of it?"""
     return line.startswith(_BEGIN) or _BEGIN.startswith(line)
 
 
-KIND = RecordKind("receiver", "a recording of spans", is_first_line)
+KIND = RecordKind("receiver", "a recording of spans", begins_span_recording)
 
 
 class SpanReceiver(WebServer):

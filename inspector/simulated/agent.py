@@ -10,7 +10,7 @@ somebody, or that serve the agent's own ends are left alone.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from shlex import quote
@@ -217,7 +217,7 @@ def next_move(call: SimulatedCall) -> SimulatedAnswer:
     if past.moves >= len(steps):
         return SimulatedAnswer(_report(past))
     move, tool = steps[past.moves]
-    source = _known(past, move)
+    source = _find_arguments(past, move)
     arguments = (
         words_for(tool.name, source) if is_freeform(tool.definition) else fill(schema_of(tool.definition), source)
     )
@@ -237,15 +237,27 @@ def _past(messages: Sequence[Message]) -> _Past:
 
 
 def _typed(message: Message) -> str:
-    """What the user wrote by hand: reminders stand beside it in the same message."""
+    """Return what the user typed, without the reminders in the same message."""
     texts = [part.text for part in message.parts if isinstance(part, Text)]
     return "\n".join(text for text in texts if text.strip() and not _MACHINE.match(text))
 
 
-def _known(past: _Past, move: Move) -> ArgumentSource:
-    """What arguments can be made of: paths that were named, words that were asked for, lines that were read."""
-    paths = dict.fromkeys(fact.text for fact in facts(Message("", "user", (Text(past.asked),))) if fact.kind == "path")
+def _find_arguments(past: _Past, move: Move) -> ArgumentSource:
+    """Return what arguments are made of: paths that were named, words of the request, lines that were read."""
     calls = {call.id: call for message in past.since for call in message.calls}
+    paths, lines = _find_paths_and_lines(past, move, calls)
+    words = [word for word in re.findall(r"[A-Za-z_]{4,40}", past.asked) if word.lower() not in _COMMON]
+    if move.path:
+        paths = [move.path]
+    where, about = tuple(paths) or ("README.md",), tuple(words) or ("TODO",)
+    source = ArgumentSource(where, about, tuple(lines), len(calls), agent=move.agent, task=move.task)
+    return replace(source, command=in_shell(move.command, source)) if move.command else source
+
+
+def _find_paths_and_lines(past: _Past, move: Move, calls: Mapping[str, ToolCall]) -> tuple[list[str], list[str]]:
+    """Return the paths that were named, and a line to change: then only the path of its file."""
+    request = Message("", "user", (Text(past.asked),))
+    paths = dict.fromkeys(fact.text for fact in facts(request) if fact.kind == "path")
     lines: list[str] = []
     for message in past.since[-40:]:
         if message.result is None or message.result.is_error:
@@ -255,11 +267,7 @@ def _known(past: _Past, move: Move) -> ArgumentSource:
         read = _path_of(calls.get(message.result.call_id))
         if move.changes and read and (line := _unlike_any_other(content)):
             paths, lines = {read: None}, [line]
-    words = [word for word in re.findall(r"[A-Za-z_]{4,40}", past.asked) if word.lower() not in _COMMON]
-    only = (move.path,) if move.path else ()
-    where, about = only or tuple(paths) or ("README.md",), tuple(words) or ("TODO",)
-    source = ArgumentSource(where, about, tuple(lines), len(calls), agent=move.agent, task=move.task)
-    return replace(source, command=in_shell(move.command, source)) if move.command else source
+    return list(paths), lines
 
 
 def _path_of(call: ToolCall | None) -> str:
@@ -268,7 +276,7 @@ def _path_of(call: ToolCall | None) -> str:
 
 
 def _unlike_any_other(content: str) -> str:
-    """A line that can be named for a change, without the number that a tool put before it; empty: there is none."""
+    """Return a line that occurs once, so that a change can name it, without its line number; empty for none."""
     lines = [_NUMBER.sub("", line) for line in content.splitlines()]
     return next((line for line in reversed(lines) if 8 < len(line) < 200 and content.count(line) == 1), "")
 
@@ -322,12 +330,13 @@ def in_shell(command: str, source: ArgumentSource) -> str:
 
 
 def fill(schema: Mapping[str, Any], source: ArgumentSource) -> dict[str, Any]:
-    """Arguments that the schema allows: what is required, or the first property where nothing is."""
+    """Return arguments that the schema allows: the required ones, or the first property if none is required."""
     value = _value("", {"type": "object", **schema}, source, 0)
     return value if isinstance(value, dict) else {}
 
 
 def _value(name: str, schema: Any, source: ArgumentSource, depth: int) -> Any:
+    """Return a value that the schema allows."""
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return ""
     if isinstance(options := schema.get("enum"), Sequence) and options:
@@ -337,15 +346,15 @@ def _value(name: str, schema: Any, source: ArgumentSource, depth: int) -> Any:
     for choice in ("anyOf", "oneOf", "allOf"):
         if isinstance(inner := schema.get(choice), Sequence) and inner:
             return _value(name, inner[0], source, depth + 1)
-    match _kind(schema):
+    return _value_of_kind(_kind(schema), name, schema, source, depth)
+
+
+def _value_of_kind(kind: str, name: str, schema: Mapping[str, Any], source: ArgumentSource, depth: int) -> Any:
+    match kind:
         case "object":
             return _object(schema, source, depth)
         case "array":
-            if name in ("command", "cmd"):
-                return ["bash", "-c", source.in_shell()]
-            least = schema.get("minItems")
-            count = 1 if least or name in ("edits", "paths", "files") else 0
-            return [_value(name, schema.get("items"), source, depth + 1) for _ in range(count)]
+            return _array(name, schema, source, depth)
         case "integer" | "number":
             return max(1, schema["minimum"]) if isinstance(schema.get("minimum"), int | float) else 1
         case "boolean":
@@ -353,6 +362,14 @@ def _value(name: str, schema: Any, source: ArgumentSource, depth: int) -> Any:
         case "null":
             return None
     return _text(name, source)
+
+
+def _array(name: str, schema: Mapping[str, Any], source: ArgumentSource, depth: int) -> list[Any]:
+    if name in ("command", "cmd"):
+        return ["bash", "-c", source.in_shell()]
+    if schema.get("minItems") or name in ("edits", "paths", "files"):
+        return [_value(name, schema.get("items"), source, depth + 1)]
+    return []
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
@@ -384,6 +401,7 @@ def _bare(name: str) -> str:
 
 
 def _text(name: str, source: ArgumentSource) -> str:
+    """Return a text for a property, by its name."""
     plain = _bare(name)
     if source.task and plain in _TASK:
         return source.task
@@ -391,24 +409,24 @@ def _text(name: str, source: ArgumentSource) -> str:
         return source.agent
     if source.task and plain == "taskname":
         return re.sub(r"\W+", "_", source.task.lower())[:24].strip("_")
-    match plain:
-        case "command" | "cmd" | "script":
-            return source.in_shell()
-        case "oldstring" | "oldtext" | "oldstr" | "old" | "find":
-            return source.line()
-        case "newstring" | "newtext" | "newstr" | "new" | "replace" | "replacement":
-            return source.line() + _REMARK
-        case "pattern" | "query" | "regex" | "search" | "term" | "q":
-            return source.word()
-        case "url" | "uri":
-            return "http://127.0.0.1/"
-        case "content" | "contents" | "text" | "body":
-            return f"Looked at: {source.word()}\n"
-        case "cwd" | "directory" | "dir" | "root" | "folder":
-            return "."
+    for names, make in _TEXTS:
+        if plain in names:
+            return make(source)
     if "path" in plain or "file" in plain:
         return source.path()
     return source.word()
+
+
+_TEXTS: tuple[tuple[tuple[str, ...], Callable[[ArgumentSource], str]], ...] = (
+    (("command", "cmd", "script"), ArgumentSource.in_shell),
+    (("oldstring", "oldtext", "oldstr", "old", "find"), ArgumentSource.line),
+    (("newstring", "newtext", "newstr", "new", "replace", "replacement"), lambda source: source.line() + _REMARK),
+    (("pattern", "query", "regex", "search", "term", "q"), ArgumentSource.word),
+    (("url", "uri"), lambda source: "http://127.0.0.1/"),
+    (("content", "contents", "text", "body"), lambda source: f"Looked at: {source.word()}\n"),
+    (("cwd", "directory", "dir", "root", "folder"), lambda source: "."),
+)
+"""Names of properties, and the text for them."""
 
 
 def lower_types(schema: Any, depth: int = 0) -> Any:

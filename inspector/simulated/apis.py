@@ -50,15 +50,10 @@ class SimulatedApi:
     def read(self, body: Mapping[str, Any]) -> SimulatedCall:
         needed(body, *self.needs)
         messages = tuple(map(unseal, read_wire_items(self.dialect.name, self.items(body))))
-        return SimulatedCall(
-            Buffer(messages, self.prompt(body)),
-            str(body.get("model") or ""),
-            _limit(body),
-            body.get("stream") is True,
-            body,
-            self.cached_upto(body, messages),
-            str(body.get("prompt_cache_key") or ""),
-        )
+        buffer = Buffer(messages, self.prompt(body))
+        model, cache_key = str(body.get("model") or ""), str(body.get("prompt_cache_key") or "")
+        is_stream = body.get("stream") is True
+        return SimulatedCall(buffer, model, _limit(body), is_stream, body, self.cached_upto(body, messages), cache_key)
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         return self.dialect.items(body)

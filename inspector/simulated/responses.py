@@ -142,11 +142,11 @@ def _document(id_: str, status: str, **fields: Any) -> dict[str, Any]:
 
 def _space(call: SimulatedCall, tool_call: ToolCall) -> dict[str, str]:
     """Return the namespace of a call's tool, if it has one."""
-    tools = call.buffer.prompt.tools or ()
-    space = next(
-        (tool.name for tool in tools if tool_call.name in [n.get("name") for n in in_namespace(tool.definition)]), ""
-    )
-    return {"namespace": space} if space else {}
+    for tool in call.buffer.prompt.tools or ():
+        names = [definition.get("name") for definition in in_namespace(tool.definition)]
+        if tool_call.name in names:
+            return {"namespace": tool.name}
+    return {}
 
 
 def compacted(call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:

@@ -72,25 +72,27 @@ def application(state: SimulatedServerState) -> web.Application:
         return web.post(path, handle)
 
     app = web.Application(middlewares=[only_here, _logged(state)])
-    app.add_routes(
-        [
-            web.get("/", _alive),
-            web.get("/api/hello", _alive),
-            web.get("/v1/models", _models),
-            post("/v1/messages", _answer, anthropic),
-            post("/v1/messages/count_tokens", _count, anthropic),
-            post("/v1/chat/completions", _answer, chat),
-            post("/v1/responses", _answer, openai),
-            web.get("/v1/responses", partial(converse, state, openai), allow_head=False),
-            post("/v1/responses/compact", _compact, openai),
-            post("/v1/responses/input_tokens", _count, openai),
-            post(f"/v1beta/models/{_MODEL}:generateContent", _answer, gemini),
-            post(f"/v1beta/models/{_MODEL}:streamGenerateContent", _answer, gemini),
-            post(f"/v1beta/models/{_MODEL}:countTokens", _count, gemini),
-            web.get("/v1beta/models", partial(_gemini_models, state)),
-            web.get(f"/v1beta/models/{_MODEL}", partial(_gemini_models, state)),
-        ]
-    )
+    of_all = [web.get("/", _alive), web.get("/api/hello", _alive), web.get("/v1/models", _models)]
+    of_anthropic = [
+        post("/v1/messages", _answer, anthropic),
+        post("/v1/messages/count_tokens", _count, anthropic),
+    ]
+    of_openai = [
+        post("/v1/chat/completions", _answer, chat),
+        post("/v1/responses", _answer, openai),
+        web.get("/v1/responses", partial(converse, state, openai), allow_head=False),
+        post("/v1/responses/compact", _compact, openai),
+        post("/v1/responses/input_tokens", _count, openai),
+    ]
+    list_models = partial(_gemini_models, state)
+    of_gemini = [
+        post(f"/v1beta/models/{_MODEL}:generateContent", _answer, gemini),
+        post(f"/v1beta/models/{_MODEL}:streamGenerateContent", _answer, gemini),
+        post(f"/v1beta/models/{_MODEL}:countTokens", _count, gemini),
+        web.get("/v1beta/models", list_models),
+        web.get(f"/v1beta/models/{_MODEL}", list_models),
+    ]
+    app.add_routes([*of_all, *of_anthropic, *of_openai, *of_gemini])
     return app
 
 
@@ -122,11 +124,18 @@ def _logged(state: SimulatedServerState) -> Middleware:
                 status = response.status if response is not None else 0
                 answer = body if isinstance(body, bytes) else b"".join(sent)
                 answer = b"" if request.method == "HEAD" else answer
-                raw = request[RAW] if RAW in request else await request.read() if request.can_read_body else b""
                 path, headers = str(request.rel_url), open_headers(request)
-                state.log.add(request.method, path, headers, raw, status, answer)
+                state.log.add(request.method, path, headers, await _raw_body(request), status, answer)
 
     return log
+
+
+async def _raw_body(request: web.Request) -> bytes:
+    """Return the body as it was sent."""
+    if RAW in request:
+        raw: bytes = request[RAW]
+        return raw
+    return await request.read() if request.can_read_body else b""
 
 
 async def _alive(request: web.Request) -> web.StreamResponse:

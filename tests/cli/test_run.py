@@ -117,11 +117,11 @@ def test_without_a_terminal_nothing_is_written(capsys: Capture, folder: Path) ->
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (("--provider", "nobody"), "no answerer"),
+        (("--provider", "nobody"), "Unknown answerer"),
         (("--provider", "anthropic", "--model", "claude-x"), "key"),
         (("--provider", "http://127.0.0.1:9", "--model", "m"), "connection"),
         (("--set", "no_such=1"), "no setting"),
-        (("--workspace", "/nowhere/at/all"), "no folder"),
+        (("--workspace", "/nowhere/at/all"), "is not a folder"),
         (("--record", "/nowhere/run.jsonl"), "cannot be written"),
         (("--task", " "), "--task"),
         (("--max-turns", "2"), "--resume"),

@@ -52,10 +52,10 @@ def test_a_url_with_or_without_its_version(simulated: SimulatedServer, scheme: s
 @pytest.mark.parametrize(
     ("who", "model", "told"),
     [
-        ("nobody", "m", "no answerer 'nobody'"),
+        ("nobody", "m", "Unknown answerer 'nobody'"),
         ("simulated:klingon", "", "simulated speaks"),
-        ("ftp://127.0.0.1", "m", "no answerer"),
-        ("http://", "m", "no answerer"),
+        ("ftp://127.0.0.1", "m", "Unknown answerer"),
+        ("http://", "m", "Unknown answerer"),
         ("http://:80", "m", "not a URL"),
         ("http://127.0.0.1:99999", "m", "not a URL"),
         ("http://user:secret@127.0.0.1:1", "m", "not into the URL"),

@@ -15,7 +15,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text
 from inspector.core.needs import AskModel, Summarize
 from inspector.core.policies.roku.settings import Detector
-from inspector.providers.adapters import mark
+from inspector.providers.adapters import put_cache_marker
 from inspector.providers.answerers import Api
 from inspector.providers.requests import FrozenTools, freeze
 from inspector.simulated.server import SimulatedServer
@@ -65,7 +65,7 @@ def test_the_marker_skips_what_cannot_carry_it() -> None:
         {"role": "user", "content": "hello"},
         {"role": "assistant", "content": [thinking, {"type": "text", "text": ""}]},
     ]
-    mark(wire)
+    put_cache_marker(wire)
     assert list(_markers(wire)) == [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]
 
 

@@ -121,7 +121,7 @@ class Workspace:
             self.folder = folder.resolve(strict=True)
             self.root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (OSError, ValueError, RuntimeError):
-            raise InspectorError(f"{folder} is no folder that can be worked in.") from None
+            raise InspectorError(f"{folder} is not a folder that an agent can work in.") from None
         self._tops = tuple({str(self.folder), os.path.abspath(folder)})
 
     def close(self) -> None:

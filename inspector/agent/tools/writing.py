@@ -6,15 +6,16 @@ never half of one. A link is followed inside the workspace and stays a link; a h
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from inspector.agent.tools.common import Location, Question, ToolError, ToolLimits, Workspace, kind, regular, shown
 
+_Opcode: TypeAlias = tuple[str, int, int, int, int]
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -181,10 +182,7 @@ def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
         start = max(0, first - _AROUND)
         tail = max(0, last - _AROUND)
         matcher = SequenceMatcher(None, before[start : len(before) - tail], after[start : len(after) - tail])
-        groups = [
-            [(kind, a + start, b + start, c + start, d + start) for kind, a, b, c, d in group]
-            for group in matcher.get_grouped_opcodes(_AROUND)
-        ]
+        groups = [_shift_opcodes(group, start) for group in matcher.get_grouped_opcodes(_AROUND)]
     for group in groups:
         if old or new:
             yield f"@@ -{_range(group[0][1], group[-1][2])} +{_range(group[0][3], group[-1][4])} @@"
@@ -193,8 +191,13 @@ def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
                 yield from _rows("+", () if kind == "equal" else after[c:d])
 
 
+def _shift_opcodes(group: Iterable[_Opcode], start: int) -> list[_Opcode]:
+    """Return the opcodes for texts that begin `start` lines earlier."""
+    return [(kind, a + start, b + start, c + start, d + start) for kind, a, b, c, d in group]
+
+
 def _lines(data: bytes) -> list[str]:
-    """With their ends. Bytes that are no text are spelled out."""
+    """Return the lines with their ends. Bytes that are no text are spelled out."""
     pieces = data.decode("utf-8", "backslashreplace").split("\n")
     return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 

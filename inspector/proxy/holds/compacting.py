@@ -84,12 +84,8 @@ class Compactor:
         if last.buffer.messages == buffer.messages or not last.buffer.messages:
             return Proposal(buffer, tokens, why="nothing is due", running=last.running)
         after = buffer.with_messages(last.buffer.messages)
-        new_problems = {problem.rule for problem in find_refusals(after)} - {
-            problem.rule for problem in find_refusals(buffer)
-        }
-        if new_problems:
-            rules = ", ".join(sorted(new_problems))
-            why = f"{self._policy.title} would leave a buffer that a provider refuses ({rules})"
+        if rules := _find_new_problems(buffer, after):
+            why = f"{self._policy.title} would leave a buffer that a provider refuses ({', '.join(rules)})"
             return Proposal(buffer, tokens, why=why)
         changed = {key: fate for outcome in outcomes for key, fate in outcome.changed.items()}
         gone = _count_fates(fates(buffer, replace(last, changed=changed)))
@@ -140,6 +136,12 @@ class Compactor:
         self._running[hold.thread] = proposal.running
         if proposal.after is not None:
             self._left[hold.thread] = proposal.tokens_after
+
+
+def _find_new_problems(before: Buffer, after: Buffer) -> list[str]:
+    """Return the rules that a provider refuses in `after` but not in `before`."""
+    old = {problem.rule for problem in find_refusals(before)}
+    return sorted({problem.rule for problem in find_refusals(after)} - old)
 
 
 def _count_fates(all_fates: Iterable[Fate]) -> tuple[str, ...]:

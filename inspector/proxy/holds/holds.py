@@ -32,6 +32,10 @@ GRACE_S = 120.0
 """Seconds that a hold whose client has closed waits for the client to ask again."""
 
 
+_NOT_SEEN = "It continues a response that did not pass through here."
+"""Why a request cannot be changed."""
+
+
 class Holds(Gate):
     """Give it to a `ProxyServer` as its gate. `models`: the user's own table of windows."""
 
@@ -229,22 +233,35 @@ class Holds(Gate):
         return state.window(call.model, call.headers, self.rule.window, self._models).tokens
 
     def _shown(self, request: GateRequest, why: HoldReason, size: Prediction | None) -> HoldInfo:
-        """A request that begins to wait."""
+        """Describe a request that begins to wait."""
         pending, call, state = request.pending, request.call, request.state
         client = call.key.client if call.key.strong else pending.client or call.key.client
-        bears = patience(client, call.dialect, call.headers, streams=call.streams, transport=pending.head.transport)
+        limits = patience(client, call.dialect, call.headers, streams=call.streams, transport=pending.head.transport)
+        continues = state.learned.goes_on_in(request.counted)
         return HoldInfo(
-            pending.exchange, pending.exchange, iso(pending.head.time), why, client, call.key.session, pending.tag,
-            call.model, size, self._window(call, state), len(request.buffer.messages), time.time() + bears.limit_s,
-            bears, thread=call.thread, usage=state.usage if state.learned.goes_on_in(request.counted) else None,
-            cannot="" if request.items is not None else "It goes on from a response that did not pass through here.",
-        )  # fmt: skip
+            id=pending.exchange,
+            exchange=pending.exchange,
+            time=iso(pending.head.time),
+            why=why,
+            client=client,
+            session=call.key.session,
+            tag=pending.tag,
+            model=call.model,
+            size=size,
+            window=self._window(call, state),
+            messages=len(request.buffer.messages),
+            until=time.time() + limits.limit_s,
+            patience=limits,
+            thread=call.thread,
+            usage=state.usage if continues else None,
+            cannot="" if request.items is not None else _NOT_SEEN,
+        )
 
     def _same_turn(self, call: ModelCall) -> HeldRequest | None:
-        """The held request of which this is a retry, with the same words.
+        """Return the held request of which this is a retry, with the same messages.
 
-        Where the client has closed, names its session, or says that it tries again, it is the same turn. Else two
-        agents may well have been given the same task.
+        If the client has closed, names its session, or says that it tries again, it is the same turn. Else two agents
+        may have been given the same task.
         """
         is_again = call.key.strong or bool(digits_of(call.headers.get("x-stainless-retry-count", "")))
         for request in self._held.values():
@@ -254,13 +271,13 @@ class Holds(Gate):
         return None
 
     def _take_over(self, held: HeldRequest, request: GateRequest) -> None:
-        """The client asks again: its new connection waits instead of the old one, what was done is kept."""
+        """Let the client's new connection wait instead of the old one; what was done is kept."""
         held.left.set_result(None)
         held.left, held.request = asyncio.get_running_loop().create_future(), request
-        held.shown = replace(
-            held.shown, exchange=request.pending.exchange, time=iso(request.pending.head.time), is_gone=False,
-            is_begun=False, retries=held.shown.retries + 1, until=time.time() + held.shown.patience.limit_s,
-        )  # fmt: skip
+        until = time.time() + held.shown.patience.limit_s
+        retries = held.shown.retries + 1
+        held.shown = replace(held.shown, is_gone=False, is_begun=False, retries=retries, until=until)
+        held.shown = replace(held.shown, exchange=request.pending.exchange, time=iso(request.pending.head.time))
 
     async def _hold(self, held: HeldRequest, arrived: float) -> Decision:
         request, left = held.request, held.left

@@ -43,13 +43,13 @@ def to_stderr(sentence: str) -> None:
     sys.stderr.flush()
 
 
-def is_first_line(line: bytes) -> bool:
+def begins_proxy_recording(line: bytes) -> bool:
     """Does a recording of the proxy begin with it?"""
     first = value_in(line)
     return isinstance(first, dict) and first.get("type") == "proxy"
 
 
-KIND = RecordKind("proxy", "a recording of the proxy", is_first_line)
+KIND = RecordKind("proxy", "a recording of the proxy", begins_proxy_recording)
 
 
 class Recorder:

@@ -132,7 +132,7 @@ def test_the_workspace_must_be_a_folder(tmp_path: Path) -> None:
     """Told in one sentence."""
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "none"):
-        with pytest.raises(InspectorError, match="no folder"):
+        with pytest.raises(InspectorError, match="not a folder"):
             Workspace(path)
 
 
