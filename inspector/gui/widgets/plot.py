@@ -21,6 +21,7 @@ from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import short
 from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.label_space import LABELS_APART, LabelSpace
+from inspector.gui.widgets.request_range import end_place
 
 __all__ = ["Axis", "Overlay", "Plot", "Spell", "area_of", "end_place", "label_size", "pg", "set_height"]
 
@@ -56,14 +57,8 @@ for _kind in classes():
 
 # -- the parts of a plot -----------------------------------------------------------------------------------------------
 
-_PAST = 0.6
 NUMBERS_APART, MOST_NUMBERS = 1.7, 8
 """Of an axis: heights of letters from one to the next one, at least; how many at most."""
-
-
-def end_place(count: int) -> float:
-    """Where the buffer after the last record stands, of a thread with so many requests."""
-    return count - 1 + _PAST
 
 
 class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]

@@ -33,12 +33,16 @@ class Frame:
 
 
 class StackedAreas:
-    """Parts of the buffer at every request; `rows` has one row of tokens for each part, lowest first."""
+    """Parts of the buffer at every request; `rows` has one row of tokens for each part, lowest first.
+
+    The highest part may be below zero: then the parts under it end at the sum.
+    """
 
     def __init__(self, rows: Sequence[Sequence[float]]) -> None:
         import numpy as np
 
-        self._sums: Numbers = np.array(rows, dtype=np.float64).cumsum(axis=0)
+        sums: Numbers = np.array(rows, dtype=np.float64).cumsum(axis=0)
+        self._sums: Numbers = np.minimum(sums, sums[-1:])  # a part below zero takes from those under it
         self._peaks: dict[int, Places] = {}
 
     @property

@@ -70,14 +70,7 @@ def summarise_range(
     whole = sum_bills(bill.bill for bill in session_bills(session))
     inside = [miss for miss in misses if first <= miss.request <= last]
     usages = [request.usage for request in thread.requests[first : last + 1]]
-    came_in, first_message = Counter[Category](), ""
-    for at in range(first, last + 1):
-        if is_cancelled():
-            raise Cancelled("Another range was selected.")
-        size = sizer(pressures, at)
-        for message in _new_messages(thread, at):
-            first_message = first_message or message.id
-            came_in.update(_split_tokens(size, message))
+    came_in, first_message = _sum_new_messages(thread, pressures, first, last, is_cancelled)
     return RangeSummary(
         first=first,
         last=last,
@@ -92,6 +85,21 @@ def summarise_range(
         first_message=first_message,
         largest=_largest_growth(thread, pressures, first, last),
     )
+
+
+def _sum_new_messages(
+    thread: Thread, pressures: Pressures, first: int, last: int, is_cancelled: Callable[[], bool]
+) -> tuple[Counter[Category], str]:
+    """Return the tokens of the messages that came in, by category, and the id of the first one. Raises Cancelled."""
+    tokens, first_id = Counter[Category](), ""
+    for at in range(first, last + 1):
+        if is_cancelled():
+            raise Cancelled("Another range was selected.")
+        size = sizer(pressures, at)
+        for message in _new_messages(thread, at):
+            first_id = first_id or message.id
+            tokens.update(_split_tokens(size, message))
+    return tokens, first_id
 
 
 def _view(thread: Thread, at: int) -> View:

@@ -150,20 +150,18 @@ class CalibrationPanel(Panel):
         self._show_plot()
 
     def _show(self) -> None:
-        rows = [
-            EstimatorRow(
-                name,
-                found.fit if found else None,
-                name == self._state.estimator,
-                name in self._tasks,
-                found.segments if found else (),
-            )
-            for name, found in ((name, self._found.get(name)) for name in ESTIMATORS)
-        ]
+        rows = [self._row_of(name) for name in ESTIMATORS]
         self.table.show_rows(rows)
         self.table.selectRow(next(n for n, row in enumerate(rows) if row.name == self._plotted))
         self.tokenizers.setVisible(len(self._tasks) < len(rows))
         self.say("")
+
+    def _row_of(self, name: str) -> EstimatorRow:
+        is_used, is_working = name == self._state.estimator, name in self._tasks
+        fitted = self._found.get(name)
+        if fitted is None:
+            return EstimatorRow(name, None, is_used, is_working)
+        return EstimatorRow(name, fitted.fit, is_used, is_working, fitted.segments)
 
     # -- the charts ----------------------------------------------------------------------------------------------------
 

@@ -111,11 +111,7 @@ class ComparePanel(PlotPanel):
         self.regretted = small_button("needed again", about=about, checkable=True)
         self.copy = small_button("copy", self.table.copy, about="The table, for a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)
-        self.trade_off = TradeOffChart(desk.theme)
-        self.trade_off.picked.connect(self._pick_row)
-        self.trade_off.hovered.connect(self.say)
-        self.view = Segments("What is drawn of the policies", (CURVES, TRADE_OFF))
-        self.view.chosen.connect(lambda _: self.fit())
+        self.trade_off, self.view = self._make_trade_off()
         self._below = splitter(self.trade_off, self.regrets)
         self._split = splitter(self.table, self._below)
         page = QWidget()
@@ -134,6 +130,14 @@ class ComparePanel(PlotPanel):
         self.table.opened.connect(self._use)
         self.regrets.chosen.connect(self._go)
         self._turn()
+
+    def _make_trade_off(self) -> tuple[TradeOffChart, Segments]:
+        """Return the scatter, and the switch between it and the curves."""
+        chart, view = TradeOffChart(self.desk.theme), Segments("What is drawn of the policies", (CURVES, TRADE_OFF))
+        chart.picked.connect(self._pick_row)
+        chart.hovered.connect(self.say)
+        view.chosen.connect(lambda _: self.fit())
+        return chart, view
 
     def receive(self, state: State) -> None:
         """What was worked out for another thread is of no use any more, seen or not."""

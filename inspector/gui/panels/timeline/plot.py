@@ -119,7 +119,7 @@ class TimelinePlot(Guarded, QWidget):
             return
         parts = [n for n, name in enumerate(areas.names) if name not in self.hidden]
         colours = area_colours(self._theme.colours, areas)
-        shown = StackedAreas([_drawn_tokens(areas, n) for n in parts] or [[0] * self.count])
+        shown = StackedAreas([areas.tokens[n] for n in parts] or [[0] * self.count])
         self.canvas.show_areas(shown, [colours[n] for n in parts] or [self._theme.colours.window])
 
     def hide_names(self, names: Collection[str]) -> None:
@@ -239,10 +239,11 @@ class TimelinePlot(Guarded, QWidget):
     def _filling_words(self, at: int) -> str:
         if self.areas is None:
             return ""
-        sizes = [
-            (row[at], name) for name, row in zip(self.areas.names, self.areas.tokens, strict=True) if at < len(row)
-        ]
-        largest = sorted((pair for pair in sizes if pair[0]), reverse=True)[:MOST_NAMED]
+        sizes = list[tuple[int, str]]()
+        for name, row in zip(self.areas.names, self.areas.tokens, strict=True):
+            if at < len(row) and row[at]:
+                sizes.append((row[at], name))
+        largest = sorted(sizes, reverse=True)[:MOST_NAMED]
         return ", ".join(f"{line(area_title(name), 40)} {grouped(tokens)}" for tokens, name in largest)
 
     def firing_words(self, at: int) -> str:
@@ -310,12 +311,6 @@ def _beginning(thread: Thread) -> tuple[str, int, int] | None:
 def area_title(name: str) -> str:
     """Return the name of an area as it is written on the screen."""
     return part_title(name)
-
-
-def _drawn_tokens(areas: Areas, n: int) -> Sequence[int]:
-    """Return what is drawn of an area: a difference below zero has no height."""
-    tokens = areas.tokens[n]
-    return [max(0, one) for one in tokens] if areas.names[n] == DIFFERENCE else tokens
 
 
 def area_colours(colours: Colours, areas: Areas) -> list[str]:
