@@ -274,11 +274,10 @@ def test_timeline_when_a_way_is_chosen_shows_what_filled_the_buffer(desk: Desk, 
     desk.workbench.subscribe(timeline.receive)
     qtbot.waitUntil(lambda: timeline.plot is not None)
     kind: AreaKind = "tool" if way == "By tool" else "category"
+    click(timeline.way.buttons[way])  # its legend takes its room
+    qtbot.waitUntil(lambda: timeline.plot.areas is not None and timeline.plot.areas.kind == kind)
     click(timeline.way.buttons["Curves"])
     qtbot.waitUntil(lambda: not desk.bridge.busy)
-    qtbot.wait(20)  # rows of marks have come
-    click(timeline.way.buttons["By category"])
-    click(timeline.way.buttons["Curves"])
     qtbot.wait(20)
     before = timeline.plot.canvas.grab().toImage()
     click(timeline.way.buttons[way])
