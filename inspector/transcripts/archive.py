@@ -63,7 +63,7 @@ _BAD = (zipfile.BadZipFile, zlib.error, LZMAError, NotImplementedError, RuntimeE
 
 
 def sessions_in_folder(folder: Path) -> list[HeldSession]:
-    """Its files that may be transcripts, in it or below, the one that was changed last first."""
+    """Return its files that may be transcripts, in it or below, the one that was changed last first."""
     times_and_names: list[tuple[float, str]] = []
     below = (Path(at, name) for at, folders, files in os.walk(folder) for name in (*folders, *files))
     for n, path in enumerate(below):
@@ -75,9 +75,8 @@ def sessions_in_folder(folder: Path) -> list[HeldSession]:
                 times_and_names.append((-about.st_mtime, str(path.relative_to(folder))))
         except OSError:  # it went away, or is not for us to see
             continue
-    return [
-        HeldSession(name, path=str(folder / name)) for name in _sessions([name for _, name in sorted(times_and_names)])
-    ]
+    names = [name for _, name in sorted(times_and_names)]
+    return [HeldSession(name, path=str(folder / name)) for name in _sessions(names)]
 
 
 def _sessions(names: Sequence[str]) -> list[str]:

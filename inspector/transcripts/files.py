@@ -154,7 +154,10 @@ class TranscriptReading:
         main, file, listed = self.files[0], self._file, self._folder or self.files[0].held
         if isinstance(main, ZippedFile) and session.held and (self._wanted or not listed):
             file, listed = session_path(file, main.member), []
-        held = [replace(one, path=one.path or str(session_path(file, one.id))) for one in listed or session.held]
+        held = [
+            replace(session, path=session.path or str(session_path(file, session.id)))
+            for session in listed or session.held
+        ]
         return held if len(held) > 1 else []
 
 

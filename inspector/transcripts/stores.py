@@ -210,8 +210,8 @@ def _sessions(path: Path, database: apsw.Connection, layout: StoreLayout) -> lis
     names, selected = _columns(database, layout, layout.sessions)
     query = f"select {selected} from {layout.sessions}"
     rows = [_parsed(layout, names, values) for values in database.execute(query)]
-    found = [_stored_session(path, layout, row) for row in rows]
-    return sorted(found, key=lambda session: (session.updated, session.id), reverse=True)
+    sessions = [_stored_session(path, layout, row) for row in rows]
+    return sorted(sessions, key=lambda session: (session.updated, session.id), reverse=True)
 
 
 def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
@@ -245,8 +245,10 @@ def _parsed(layout: StoreLayout, names: Iterable[str], values: Iterable[Any]) ->
 
 
 def _ms(layout: StoreLayout, time: Any) -> int:
-    """A time in ms since 1970."""
-    return 0 if not isinstance(time, int) else 1000 * time if layout.seconds and time < _IN_MS else time
+    """Return a time in ms since 1970; 0 for what is no time."""
+    if not isinstance(time, int):
+        return 0
+    return 1000 * time if layout.seconds and time < _IN_MS else time
 
 
 class DatabaseSession:
@@ -328,7 +330,7 @@ class DatabaseSession:
         """Only now, when all of it was of one moment, is it known."""
         if self._chosen is None:
             self._begun = changes.newest
-        self._chosen, self._known = changes.chosen, changes.known
+        self._chosen, self._known = changes.chosen, changes.known_rows
         return changes.rows
 
     def _changes(self, database: apsw.Connection, layout: StoreLayout) -> "_Changes":
@@ -342,13 +344,13 @@ class DatabaseSession:
             raise Rewritten
         tree = _tree(sessions, chosen)
         table = layout.sessions
-        known_rows = {table: {one.id: hash(repr(one.row)) for one in tree}}
+        known_rows = {table: {member.id: hash(repr(member.row)) for member in tree}}
         before = self._known.get(table, {})
         changed = [member.row for member in tree if before.get(member.id) != known_rows[table][member.id]]
         rows += [{"table": f"{layout.prefix}{table}", "row": row} for row in changed]
         for table in layout.tables:
             known_rows[table] = self._changed_rows(database, layout, table, [one.id for one in tree], rows)
-        return _Changes(chosen.id, max(one.created for one in sessions), known_rows, rows)
+        return _Changes(chosen.id, max(session.created for session in sessions), known_rows, rows)
 
     def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:
         """The one that was asked for; else the main one that was changed last, and any that was begun since."""
@@ -414,7 +416,7 @@ class _Changes:
     chosen: str
     newest: int
     """When the newest session was begun."""
-    known: dict[str, dict[Any, int]]
+    known_rows: dict[str, dict[Any, int]]
     rows: list[Row]
 
 

@@ -109,7 +109,7 @@ class TranscriptFile:
         return self._feeder.read(chunk)
 
     def head(self) -> Head:
-        """The beginning of the file, as far as it needs to be known. Raises NothingToRead."""
+        """Return the beginning of the file, as far as it needs to be known. Raises NothingToRead."""
         self._read_head()
         if _CASSETTE.match(self._data):
             self._read_as("YAML", _yaml)
@@ -123,14 +123,20 @@ class TranscriptFile:
         lines = {line for line, _ in self._kept} | {problem.line for problem in self._feeder.problems}
         if self._read_all and len(self._kept) == len(lines) == 1:
             self._document = self._kept[0][1]
-        if not self._kept and not self._data.strip(b" \t\r\n\0"):
-            why = "; ".join(problem.what for problem in self._source.problems)
-            raise NothingToRead(f"{self.path} holds nothing but blanks" + (f": {why}" if why else ""))
-        if not self._kept and self._feeder.problems and self._data.lstrip(b" \t\r\n")[:1] in (b"{", b"["):
-            first = self._feeder.problems[0]
-            raise NothingToRead(f"{self.path} holds no line that is JSON; line {first.line}: {first.what}")
+        if not self._kept:
+            self._check_empty()
         values = [value for _, value in self._kept[:_HEAD_VALUES]]
         return Head(values, self._document, self._data)
+
+    def _check_empty(self) -> None:
+        """Raise NothingToRead for a file without values that is blank, or that would hold lines of JSON."""
+        if not self._data.strip(b" \t\r\n\0"):
+            why = "; ".join(problem.what for problem in self._source.problems)
+            raise NothingToRead(f"{self.path} holds nothing but blanks" + (f": {why}" if why else ""))
+        is_json = self._data.lstrip(b" \t\r\n")[:1] in (b"{", b"[")
+        if self._feeder.problems and is_json:
+            first = self._feeder.problems[0]
+            raise NothingToRead(f"{self.path} holds no line that is JSON; line {first.line}: {first.what}")
 
     def is_one(self, document: Any) -> Head:
         """All that the file holds is this value, whatever its bytes are."""
@@ -331,7 +337,12 @@ def _yaml(data: bytes) -> Any:
 
 
 def _table(data: bytes) -> Any:
-    """The rows of a table (CSV): an object each, of texts."""
+    """Return the rows of a table (CSV): an object each, of texts."""
     csv.field_size_limit(LONGEST)
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""))
-    return [{key: field for key, field in row.items() if key and field} for row in rows]
+    return [_without_empty(row) for row in rows]
+
+
+def _without_empty(row: Mapping[str | Any, str | Any]) -> dict[str, str]:
+    """Return the named fields of a row that hold something."""
+    return {key: field for key, field in row.items() if key and field}

@@ -47,40 +47,57 @@ class _Composer:
         return root
 
     def _value(self, event: Any, depth: int) -> tuple[Any, int]:
-        """What begins with this event inside so many lists and maps, and how many stand in one another in it."""
-        value: Any = None
-        before, height = self._weight, 0
+        """Return what begins with this event, and how many lists and maps stand in one another in it.
+
+        `depth`: how many stand around it.
+        """
+        before = self._weight
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, depth)
+        height = 0
         match event:
-            case yaml.AliasEvent():
-                if event.anchor not in self._anchors:
-                    raise NotYaml(f"nothing before it is called &{(event.anchor or '')[:40]}")
-                value, weight, height = self._anchors[event.anchor]
-                self._weigh(weight)
             case yaml.ScalarEvent():
                 value = self._scalar(event)
                 self._weigh(1 + len(event.value))
             case yaml.SequenceStartEvent():
-                value, height = [], 1
-                for _, one in self._nodes(depth):
-                    item, inner = self._value(one, depth + 1)
-                    value.append(item)
-                    height = max(height, inner + 1)
+                value, height = self._list(depth)
             case _:
-                value, height, key = {}, 1, None
-                for n, one in self._nodes(depth):
-                    item, inner = self._value(one, depth + 1)
-                    if n % 2:
-                        value[key] = item
-                    elif isinstance(one, yaml.ScalarEvent):
-                        key = without_surrogates(one.value)
-                    else:
-                        raise NotYaml("a key is a list, a map or an alias")
-                    height = max(height, inner + 1)
-        if depth + height > DEEPEST:
-            raise NotYaml(_TOO_DEEP)
-        if event.anchor and not isinstance(event, yaml.AliasEvent):
+                value, height = self._map(depth)
+        _check_depth(depth + height)
+        if event.anchor:
             self._anchors[event.anchor] = value, self._weight - before, height
         return value, height
+
+    def _alias(self, event: yaml.AliasEvent, depth: int) -> tuple[Any, int]:
+        if event.anchor not in self._anchors:
+            raise NotYaml(f"nothing before it is called &{(event.anchor or '')[:40]}")
+        value, weight, height = self._anchors[event.anchor]
+        self._weigh(weight)
+        _check_depth(depth + height)
+        return value, height
+
+    def _list(self, depth: int) -> tuple[list[Any], int]:
+        items: list[Any] = []
+        height = 1
+        for _, event in self._nodes(depth):
+            item, inner = self._value(event, depth + 1)
+            items.append(item)
+            height = max(height, inner + 1)
+        return items, height
+
+    def _map(self, depth: int) -> tuple[dict[Any, Any], int]:
+        fields: dict[Any, Any] = {}
+        height, key = 1, None
+        for n, event in self._nodes(depth):
+            item, inner = self._value(event, depth + 1)
+            if n % 2:
+                fields[key] = item
+            elif isinstance(event, yaml.ScalarEvent):
+                key = without_surrogates(event.value)
+            else:
+                raise NotYaml("a key is a list, a map or an alias")
+            height = max(height, inner + 1)
+        return fields, height
 
     def _nodes(self, depth: int) -> Iterator[tuple[int, yaml.Event]]:
         """The beginnings of what stands in a list or map, in which keys and values take turns."""
@@ -105,6 +122,11 @@ class _Composer:
             if not isinstance(value, int | float) or (isfinite(value) and abs(value) < _LARGEST):
                 return value
         return without_surrogates(event.value)
+
+
+def _check_depth(depth: int) -> None:
+    if depth > DEEPEST:
+        raise NotYaml(_TOO_DEEP)
 
 
 def parse_yaml(data: bytes) -> Any:

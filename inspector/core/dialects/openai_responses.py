@@ -449,6 +449,13 @@ _SIGNS = PayloadSigns(
     ),
     is_own_tool=_is_own_tool,
 )
+
+
+def _join_units(units: Iterable[Sequence[Message]]) -> Iterator[tuple[Message, ...]]:
+    messages = (message for unit in units for message in unit)
+    return ((join(response),) for response in responses(messages))
+
+
 RESPONSES = Dialect(
     name="openai-responses",
     title="OpenAI Responses",
@@ -458,7 +465,7 @@ RESPONSES = Dialect(
     read=lambda item, name, line, time: (read_item(item, id=name, line=line, time=time),),
     write=write_items,
     bare=lambda text: {"type": "message", "role": "user", "content": text},
-    join=lambda units: ((join(one),) for one in responses(message for unit in units for message in unit)),
+    join=_join_units,
     prompt=read_responses_prompt,
     write_body=write_responses_body,
     answer=lambda response: list_of(response.get("output")),

@@ -162,8 +162,8 @@ def _answer(call: BodyPair) -> str:
 def _is_edit(architect: BodyPair, call: BodyPair) -> bool:
     """Does the call ask what `architect` answered, without the rest of that conversation?"""
     answer = _answer(architect).strip()
-    asked = _texts_of(call, "user")
-    return bool(asked) and asked[-1].startswith(answer) and answer not in _texts_of(call, "assistant")
+    user_texts = _texts_of(call, "user")
+    return bool(user_texts) and user_texts[-1].startswith(answer) and answer not in _texts_of(call, "assistant")
 
 
 def _repeats_answer(last: BodyPair, call: BodyPair) -> bool:

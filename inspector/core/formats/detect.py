@@ -79,7 +79,9 @@ def candidates(head: Head, name: str | None = None, formats: Sequence[Format] = 
     if name is not None:
         return [_named(name, formats)]
     sureness = {format_.name: format_.sniff(head) for format_ in formats}
-    likely = sorted((known for known in formats if sureness[known.name] > 0), key=lambda known: -sureness[known.name])
+    likely = sorted(
+        (format_ for format_ in formats if sureness[format_.name] > 0), key=lambda format_: -sureness[format_.name]
+    )
     surest = sureness[likely[0].name] if likely else 0.0
     if surest < SURE:
         foreign = foreign_format(head)

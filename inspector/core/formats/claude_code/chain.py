@@ -198,10 +198,11 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
     """Take an `assistant` record: one line of an answer. Returns the tool calls that are new with it."""
     value = record.value
     message = value.get("message")
-    has_content = isinstance(message, dict) and isinstance(message.get("content"), _CONTENT)
-    if not has_content:
+    if not isinstance(message, dict) or not isinstance(message.get("content"), _CONTENT):
         findings.add("assistant record without content", record.line, value, record.file)
-    if not isinstance(message, dict) or not has_content or value.get("isApiErrorMessage") is True:
+        pass_by(chain, record)
+        return ()
+    if value.get("isApiErrorMessage") is True:
         pass_by(chain, record)
         return ()
     call_id = text_at(message, "id") or text_at(value, "requestId") or record.uuid
@@ -214,13 +215,18 @@ def take_answer(chain: ChainState, record: ChainRecord, findings: ProblemLog) ->
     if not has_sane_counts:
         findings.add(ABSURD, record.line, value, record.file)
     chain.nodes[record.uuid] = call
-    parts = _parts(record)
-    if chain.listed:  # the blocks of earlier lines are repeated
-        parts = [part for part in parts if not (isinstance(part, ToolCall) and part.id in chain.tools)]
-    tool_calls = call.add_line(record.uuid, parts)
+    tool_calls = call.add_line(record.uuid, _new_parts(chain, record))
     for tool_call in tool_calls:
         chain.tools[tool_call.id] = call
     return tool_calls
+
+
+def _new_parts(chain: ChainState, record: ChainRecord) -> Sequence[Part]:
+    """Return the parts of a line, without the calls of earlier lines that a file of lists repeats."""
+    parts = _parts(record)
+    if not chain.listed:
+        return parts
+    return [part for part in parts if not isinstance(part, ToolCall) or part.id not in chain.tools]
 
 
 def _find_call(chain: ChainState, record: ChainRecord, call_id: str, findings: ProblemLog) -> AnswerNode:

@@ -135,15 +135,7 @@ def is_companion(head: Head, session: Session) -> bool:
 def read(fed: FedValues) -> Session:
     """Read both files, as far as they are there."""
     problems = ProblemList()
-    log: Sequence[Any] | None = None
-    history: Sequence[Any] | None = None
-    for line, value, file in fed:
-        if is_log(value) and log is None:
-            log = value
-        elif is_history(value) and history is None:
-            history = value
-        else:
-            problems.note(line, "neither the log nor the history of a task", value, file)
+    log, history = _choose_files(fed, problems)
     task = _TaskHistory(history or ())
     calls, notes = _find_calls(log, history, task)
     sent = [call for call in calls if call.usage is not None or not call.cancelled]
@@ -160,6 +152,20 @@ def read(fed: FedValues) -> Session:
         typed=_typed_views(log, sent) if log and history is None else (),
     )
     return Session(NAME, (main,), [*problems, *task.problems], client="Cline or Roo Code", notes=notes)
+
+
+def _choose_files(fed: FedValues, problems: ProblemList) -> tuple[Sequence[Any] | None, Sequence[Any] | None]:
+    """Return the log and the history, each the first of its kind."""
+    log: Sequence[Any] | None = None
+    history: Sequence[Any] | None = None
+    for line, value, file in fed:
+        if is_log(value) and log is None:
+            log = value
+        elif is_history(value) and history is None:
+            history = value
+        else:
+            problems.note(line, "neither the log nor the history of a task", value, file)
+    return log, history
 
 
 def _find_calls(

@@ -54,24 +54,29 @@ class ReplacedMessages:
 def replace_messages(old: Sequence[Message], new: Sequence[Message]) -> ReplacedMessages:
     """Find the messages of the old history in a new one. O(both)."""
     same = _count_same(old, new)
-    new_ids, rest = {message.id for message in new}, old[same:]
+    new_ids = {message.id for message in new}
+    rest = old[same:]
     by_content = SameMessages((message for message in rest if message.id not in new_ids), thoughts=False)
     by_id = {message.id: message for message in rest if message.id in new_ids}
     summary_at = _find_summary(new, same, by_id)
-    messages, changed, summary = list(old[:same]), [], None
+    messages = list(old[:same])
+    changed: list[str] = []
+    summary: Message | None = None
     for at, message in enumerate(new[same:], same):
         former = by_id.get(message.id) or by_content.take(message)
         if at == summary_at and (former is None or former.summary):
-            summary = message = replace(message, summary=True)
-        elif former is not None and (former.id != message.id or _content(former) == _content(message)):
-            message = former
-        elif former is not None:
-            message = replace(message, mark="placeholder") if message.role == "tool" else message
+            summary = replace(message, summary=True)
+            messages.append(summary)
+        elif former is None:
+            messages.append(message)
+        elif former.id != message.id or _content(former) == _content(message):
+            messages.append(former)
+        else:
+            messages.append(replace(message, mark="placeholder") if message.role == "tool" else message)
             changed.append(message.id)
-        messages.append(message)
     objects = {id(message) for message in messages}
     kept_count = sum(id(message) in objects for message in old)
-    lost = () if summary is not None else _lost(old, {message.id for message in messages})
+    lost = () if summary is not None else _find_lost(old, {message.id for message in messages})
     return ReplacedMessages(messages, same, kept_count, summary if old else None, tuple(changed), lost)
 
 
@@ -110,7 +115,7 @@ def _is_acknowledgement(message: Message) -> bool:
     return message.role == "assistant" and not message.calls
 
 
-def _lost(old: Sequence[Message], ids: set[str]) -> tuple[str, ...]:
+def _find_lost(old: Sequence[Message], ids: set[str]) -> tuple[str, ...]:
     """Return what is missing before the last message that stays; after it a turn was taken back, which is no loss."""
     last = max((n for n, message in enumerate(old) if message.id in ids), default=-1)
     return tuple(message.id for message in old[:last] if message.id not in ids)

@@ -63,8 +63,8 @@ class FirstSession(SessionRows):
         for stored in self._stored.values():
             for part in stored.parts.values():
                 state = object_of(part, "state")
-                told = {object_of(one, "metadata").get("sessionId") for one in (state, part)}
-                if name in told:
+                names = {object_of(holder, "metadata").get("sessionId") for holder in (state, part)}
+                if name in names:
                     return string(part, "callID")
         return ""
 

@@ -181,13 +181,13 @@ def split_singles(threads: list[Conversation]) -> tuple[list[Conversation], list
 def _name_threads(threads: Sequence[Conversation]) -> dict[int, str]:
     """Give each thread an id that is stable and unique, by number of the conversation."""
     names: dict[int, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for n, thread in enumerate(threads):
         name = "main" if n == 0 else _own_name(thread) or f"thread-{thread.number + 1}"
-        if name in taken:
+        if name in used:
             name = f"{name}-{thread.number + 1}"
         names[thread.number] = name
-        taken.add(name)
+        used.add(name)
     return names
 
 

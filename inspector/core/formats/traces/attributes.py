@@ -325,7 +325,7 @@ _DAY = 24 * 3600 * 1_000_000_000
 
 def _read_events(events: Sequence[Any]) -> EventMessages:
     """Read the messages of numbered events, and the attributes of all other events."""
-    asked: list[Any] = []
+    questions: list[Any] = []
     answered: list[Any] = []
     attributes: dict[str, Any] = {}
     for event in objects_of(events):
@@ -336,10 +336,10 @@ def _read_events(events: Sequence[Any]) -> EventMessages:
             answered.append(_read_choice(fields))
         elif name.startswith("gen_ai.") and name.endswith(".message"):
             content = {key: unpack_json(value) for key, value in fields.items()}
-            asked.append({"role": name.split(".")[1], **content})
+            questions.append({"role": name.split(".")[1], **content})
         else:
             attributes |= own
-    return EventMessages(asked, answered, attributes)
+    return EventMessages(questions, answered, attributes)
 
 
 def _read_choice(fields: Mapping[str, Any]) -> dict[str, Any]:

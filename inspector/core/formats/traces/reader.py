@@ -70,8 +70,8 @@ class TraceReader(BuiltReader):
         """Take a span; of two with one id the finished or later one counts."""
         span.id = self._identify(span)
         self._share(span)
-        known = self._spans.get(span.id)
-        if known is None or span.finished or not known.finished:
+        former = self._spans.get(span.id)
+        if former is None or span.finished or not former.finished:
             self._spans[span.id] = span
             self._calls.forget(span.id)
         if span.absurd:
@@ -81,8 +81,8 @@ class TraceReader(BuiltReader):
         """Return the id of a span; one that began at another time than the span of that id is another span."""
         if not span.id:
             return f"span {len(self._spans) + 1}"
-        known = self._spans.get(span.id)
-        if known is None or not span.start or not known.start or span.start == known.start:
+        former = self._spans.get(span.id)
+        if former is None or not span.start or not former.start or span.start == former.start:
             return span.id
         self._shared_ids += 1
         return f"{span.id}@{span.start}"

@@ -111,20 +111,36 @@ class SpanTree:
             if span.kind == "call" and not _is_begun(span):
                 self.unfinished += 1
                 continue
-            above, agent, root = self._around.get(span.id, SpanSurroundings(None, None, span.parent))
-            agent = agent or _agent_before(span, beside)
-            key = agent.id if agent is not None else self._trace(span, root)
-            if key not in runs:
-                runs[key] = AgentRun(key, agent)
-            if agent is None and not span.parent:
-                self._alone.add(span.id)
-            if span.kind == "tool":
-                runs[key].tools.append(span)
-            else:
-                calls_inside = inner.get(above.id, 0) if above is not None else 0
-                runs[key].calls.append(_filled(span, agent, above if calls_inside else None, calls_inside))
+            self._add_to_run(runs, span, inner, beside)
         self._find_parents(runs)
         return list(runs.values())
+
+    def _add_to_run(
+        self,
+        runs: dict[str, AgentRun],
+        span: Span,
+        inner: Mapping[str, int],
+        beside: Mapping[str, Sequence[Span]],
+    ) -> None:
+        """Add a call or a tool to the run of its agent.
+
+        Args:
+            runs: The runs so far, by key.
+            span: The call or tool.
+            inner: How many calls are directly inside each call.
+            beside: Agents with no call inside them, by parent.
+        """
+        above, agent, root = self._around.get(span.id, SpanSurroundings(None, None, span.parent))
+        agent = agent or _agent_before(span, beside)
+        key = agent.id if agent is not None else self._trace(span, root)
+        run = runs.setdefault(key, AgentRun(key, agent))
+        if agent is None and not span.parent:
+            self._alone.add(span.id)
+        if span.kind == "tool":
+            run.tools.append(span)
+            return
+        calls_inside = inner.get(above.id, 0) if above is not None else 0
+        run.calls.append(_filled(span, agent, above if calls_inside else None, calls_inside))
 
     def _agents_beside(self, calling: Container[str]) -> Mapping[str, Sequence[Span]]:
         """Return agents with no call inside them, by parent. Some frameworks write an agent's calls beside its span."""
