@@ -105,7 +105,7 @@ def rehearsed(answer: Answerer) -> Answerer:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredNeed:
-    """A need and what became of it: `reply` is the Answer or the Failure."""
+    """A need with its reply: the Answer or the Failure."""
 
     need: Need
     reply: Answer | Failure

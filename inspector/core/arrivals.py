@@ -1,4 +1,4 @@
-"""What each request brings, and the thread as it stood right before its buffer was changed."""
+"""What each request brings, and the thread as it was right before its buffer was changed."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ class Arrival:
     new: tuple[Message, ...] = ()
     """All else: what the user typed, what the client added."""
     swapped: Mapping[str, Message] = field(default_factory=dict)
-    """Messages by id that read otherwise from here on, though nothing was compacted."""
+    """Messages by id whose content changed here, though nothing was compacted."""
     gone: frozenset[str] = frozenset()
     """Ids of messages that are not sent any more, though nothing was compacted."""
     compacted: bool = False
@@ -99,7 +99,7 @@ def _count_ours(messages: Sequence[Message]) -> int:
 
 
 def _find_renamed(before: View, after: View) -> frozenset[str]:
-    """Return the new ids of messages that stood in the buffer before under other ids: they did not arrive."""
+    """Return the new ids of messages that were in the buffer before under other ids: they did not arrive."""
     if after.rewritten_since(before) is not None:
         return frozenset()
     same = shared(before, after)
@@ -119,7 +119,7 @@ def _count_answer(messages: Sequence[Message]) -> int:
 
 
 def _find_edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], frozenset[str]]:
-    """Return the messages by id that read otherwise now, and the ids of those that are not sent any more."""
+    """Return the messages with changed content by id, and the ids of those that are not sent any more."""
     now_by_id = {message.id: message for message in now}
     swapped: dict[str, Message] = {}
     gone: list[str] = []
@@ -133,7 +133,7 @@ def _find_edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message],
 
 
 def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
-    """Return the thread as it stood right before its buffer was changed in front of request `at`."""
+    """Return the thread as it was right before its buffer was changed in front of request `at`."""
     request = thread.requests[at] if at < len(thread.requests) else None
     last = thread.requests[at - 1] if at else request
     earlier = bisect_left(thread.compactions, at, key=lambda compaction: compaction.before_request)

@@ -39,7 +39,7 @@ NOT_IN_FILE = Prompt()
 
 
 Rewritten: TypeAlias = Mapping[int, tuple[Message, Message]]
-"""By place in the buffer: a message as it stood there, and as it stands from then on."""
+"""By place in the buffer: the message before and after it was rewritten."""
 
 _AS_THEY_WERE: Rewritten = MappingProxyType({})
 
@@ -58,7 +58,9 @@ class Stretch:
     ) -> None:
         self._under, self._rewritten = base, rewritten
         self.base = View(base.stretch, min(rewritten)) if base is not None and rewritten else base
-        """What it shares with the older stretch: all that it stands on, or what lies before the first rewritten one."""
+        """What it shares with the older stretch: all of the view below it, or what is before the first rewritten
+        message.
+        """
         self.depth: int = base.stretch.depth + 1 if base is not None else 0
         """How many stretches lie below."""
         self._more: list[Message] = list(own)
@@ -183,7 +185,7 @@ class View:
             stretch = stretch._under.stretch
 
     def rewritten_since(self, former: "View") -> Rewritten | None:
-        """What reads otherwise than in `former`, where this is that buffer, grown; None where it is another one.
+        """Return what was rewritten since `former`, if this is that buffer, grown; None if it is another one.
 
         O(stretches between them, and what was rewritten).
         """

@@ -30,7 +30,7 @@ class MessageChanges:
     changed: tuple[tuple[Message, Message, Change], ...]
     """(before, after, how)."""
     kept: int
-    """Those that stand there word for word, wherever."""
+    """How many are still there word for word, wherever."""
     fresh: tuple[Message, ...]
     """Messages that are new."""
 
@@ -46,7 +46,7 @@ class MessageChanges:
 
 
 def compare_messages(before: Sequence[Message], after: Sequence[Message]) -> MessageChanges:
-    """Find out what became of the messages `before`, where `after` stands now. O(both)."""
+    """Find out which of the messages `before` are lost, changed or unchanged in `after`. O(both)."""
     lost: list[Message] = []
     faded: list[tuple[Message, Change]] = []
     changed: list[tuple[Message, Message, Change]] = []
@@ -71,7 +71,7 @@ def compare_messages(before: Sequence[Message], after: Sequence[Message]) -> Mes
 
 
 def align_messages(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
-    """Return where each message of `before` stands in `after`, whatever its id is now; -1 where it does not.
+    """Return the place in `after` of each message of `before`, whatever its id is now; -1 for one that is gone.
 
     O(both).
     """
@@ -95,7 +95,7 @@ def align_messages(before: Sequence[Message], after: Sequence[Message]) -> list[
 
 
 def _anchor(message: Message) -> Hashable:
-    """What a message is known by, however it is told: the calls it makes, the call it answers."""
+    """Return what identifies a message, whatever its text: the calls it makes, or the call it answers."""
     if message.result is not None and message.result.call_id:
         return "result", message.result.call_id
     calls = tuple(call.id for call in message.calls if call.id)
@@ -179,7 +179,7 @@ _SENTENCE = re.compile(rf"(?i)(?=.*\b(?:tool|output|result|content|response|mess
 
 
 def is_placeholder(text: str) -> bool:
-    """Is it what a client leaves where a content stood: `[Old tool result content cleared]`, `[cleared]`, nothing?"""
+    """Is it what a client leaves in place of a content: `[Old tool result content cleared]`, `[cleared]`, nothing?"""
     text = text.strip()
     if len(text) > 400:
         return False
@@ -190,7 +190,7 @@ _BRACKETED = re.compile(r"[\[(<].{1,200}[\])>]")
 
 
 def _stands_for(text: str, content: str) -> bool:
-    """Is it a word in brackets, whatever it says (`[Previous: used Bash]`), where a longer content stood?"""
+    """Is it a text in brackets, whatever it says (`[Previous: used Bash]`), in place of a longer content?"""
     return _BRACKETED.fullmatch(text) is not None and 2 * len(text) <= len(content) and text[1:-1] not in content
 
 
@@ -198,7 +198,7 @@ REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
 def _wording(message: Message) -> str:
-    """What stands in a message but for reminders, thinking and white space at its ends."""
+    """Return the text of a message without reminders, thinking and white space at its ends."""
     texts = []
     for part in message.parts:
         match part:
@@ -212,7 +212,7 @@ def _wording(message: Message) -> str:
 
 
 def _words(parts: Sequence[Hashable], message: Message) -> tuple[str, int]:
-    """Return what stands in a message, and how many calls, images and opaque parts it has."""
+    """Return the text of a message, and how many calls, images and opaque parts it has."""
     others = [part for part in parts if isinstance(part, tuple) and part[0] in ("call", "image", "opaque")]
     return _wording(message), len(others)
 

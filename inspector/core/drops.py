@@ -39,9 +39,9 @@ DropKind: TypeAlias = Literal[
 was said is lost; unexplained: the provider counted less, and nothing in the file says why."""
 
 _FELL, _LEAST = 0.02, 500
-"""The provider counts less than before: by more than this share, and more than so many tokens."""
+"""The provider counts less than before: by more than this share, and more than this many tokens."""
 _HEAD = 8
-"""A summary stands among the first so many new messages."""
+"""A summary is among this many new messages at the beginning."""
 
 
 class Cause(NamedTuple):
@@ -94,7 +94,7 @@ def explain_changes(changes: MessageChanges, same: int, former: Request, request
 
 
 def _explain_replacement(changes: MessageChanges, same: int) -> Cause:
-    """Return the cause where all after a place is gone: a rewind where the user writes anew, else an edit."""
+    """Return the cause where all after a place is gone: a rewind if a user's message follows, else an edit."""
     if not same:
         return Cause("edit", True, "Nothing of the buffer is left: it begins anew.", "no message in common")
     fresh = next((message for message in changes.fresh if message.mark == ""), None)
@@ -210,7 +210,7 @@ class Drop:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Ids of the messages that read otherwise, as they were."""
+        """Ids of the messages whose content changed."""
         return tuple(id_ for id_, fate in self.fates.items() if fate not in GONE)
 
 
@@ -237,7 +237,7 @@ def session_drops(session: Session) -> tuple[Drop, ...]:
 
 
 def thread_drops(thread: Thread, session: Session | None = None, former: Drops | None = None) -> Drops:
-    """Of one thread. `session` tells of its parent; `former`: what was found when the thread was shorter."""
+    """Return the drops of one thread. `session` knows its parent; `former`: the drops when the thread was shorter."""
     return _find_drops(thread, _Parents(session) if session else None, former)
 
 
@@ -317,7 +317,7 @@ class _Parents:
 
 
 def _describe_birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
-    """A sub-agent begins with a buffer of its own: on the wire it looks as if the conversation had shrunk."""
+    """Return the beginning of a sub-agent's buffer: on the wire it looks as if the conversation had shrunk."""
     if not thread.parent or not thread.requests:
         return []
     first = thread.requests[0]
@@ -391,7 +391,7 @@ class _ChangeFinder:
 
 
 def _explain_silent(former: Request, request: Request) -> Cause | None:
-    """Return the cause of a change that nobody announced; None where there is none."""
+    """Return the cause of a change without a record; None if nothing changed."""
     same, changes = find_parting(former.view, request.view)
     cause = explain_changes(changes, same, former, request) if changes is not _NOTHING else None
     if cause is None or (cause.kind == "micro-compaction" and request.edits):
@@ -400,11 +400,11 @@ def _explain_silent(former: Request, request: Request) -> Cause | None:
 
 
 _FATES: Mapping[Change, FateName] = {"cleared": "cleared", "shortened": "cut"}
-"""Of messages that read otherwise; all other changes replace them."""
+"""Fates of messages by what changed in them; all other changes replace them."""
 
 
 def change_fates(before: View, after: View, summarised: bool) -> tuple[dict[str, FateName], dict[str, str]]:
-    """Work out what became of every message of the buffer before. O(messages after what both share).
+    """Find the fate of every message of the buffer before. O(messages after what both share).
 
     Args:
         before: The buffer that was cut.
@@ -442,7 +442,7 @@ def _find_fates(
 
 
 def _find_fate(message: Message, later: Message) -> FateName | None:
-    """Return what became of a message that still stands; None where it is the same in all."""
+    """Return the fate of a message that is still there; None if it is the same in all."""
     change = classify_change(message, later)
     if change is not None:
         return _FATES.get(change, "replaced")
@@ -463,7 +463,7 @@ def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
 
 
 def find_parting(former: View, view: View) -> tuple[int, MessageChanges]:
-    """Return how many messages stand in front of the first change, and what became of those after it."""
+    """Return how many messages come before the first change, and what changed after it."""
     rewritten = view.rewritten_since(former)
     if rewritten is None:
         same = shared(former, view)

@@ -48,7 +48,7 @@ class ExchangeSummary:
 
     @property
     def is_waiting(self) -> bool:
-        """Is it held now?"""
+        """Is the request held at the proxy now?"""
         return bool(self.held) and not self.done and not self.ended
 
     @property

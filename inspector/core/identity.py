@@ -60,7 +60,7 @@ class UniqueIds:
 
 
 def hash_of(value: object, size: int) -> str:
-    """So many bytes of a hash of a JSON value, in hex."""
+    """Return the first `size` bytes of a hash of a JSON value, in hex."""
     return blake2b(dumped(value), digest_size=size).hexdigest()
 
 

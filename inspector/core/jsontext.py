@@ -23,7 +23,7 @@ _ESCAPES = re.compile(
 
 
 DEEPEST = 200
-"""Lists and objects that may stand in one another."""
+"""How deep lists and objects may be nested."""
 WRAPPED = DEEPEST + 50
 """The same in what this program writes itself: there such a value stands inside something of ours."""
 
@@ -71,7 +71,7 @@ def has_more_values(data: bytes, most: int) -> bool:
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Do more than so many lists and objects stand in one another?
+    """Are lists and objects nested deeper than `levels`?
 
     The garbage collector knows what each holds: a level at a time, without a loop of ours over the items.
     """
@@ -138,7 +138,7 @@ def dumps(value: object) -> str:
 
 
 def dumped(value: object) -> bytes:
-    """The same in UTF-8."""
+    """Write a value as JSON, in UTF-8."""
     try:
         return orjson.dumps(value)
     except (TypeError, orjson.JSONEncodeError):

@@ -13,7 +13,7 @@ from inspector.core.quick import quick
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any] | str | int | float | bool | None
-"""A parsed JSON value. Treated as frozen: nobody changes one after it was read."""
+"""A parsed JSON value. Treated as frozen: it is never changed after it was read."""
 
 
 @quick

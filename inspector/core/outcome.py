@@ -23,7 +23,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of one message. `before` is None for an inserted one, `after` for one that is gone."""
+    """The fate of one message. `before` is None for an inserted one, `after` for one that is gone."""
 
     id: str
     name: FateName
@@ -48,7 +48,7 @@ class Outcome(Generic[R]):
     changed: Mapping[str, FateName] = field(default_factory=dict)
     """Fate by message id, for the messages of the buffer before that were not kept."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Id after by id before, of messages that stand there under another one: only a recording gives them new ones."""
+    """Id after by id before, of messages that have another id afterwards: only a recording gives them new ones."""
 
 
 def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:

@@ -96,7 +96,7 @@ class Compaction:
     line: int = 0
     time: str = ""
     attached: Attached | None = None
-    """What this client attaches anew without recording it; None where it records all that it sends."""
+    """What this client attaches again without recording it; None if it records all that it sends."""
     evidence: str = ""
     """Why it must have happened, where the file does not record it and we infer it; empty where it does."""
     predicted: tuple[int, int, int] | None = None
@@ -134,7 +134,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What a file tells of a buffer beside its messages, for a harness whose own rules look at it."""
+    """What a file says about a buffer beside its messages, for a harness whose own rules look at it."""
 
     records: Mapping[str, Sequence[Record]] = field(default_factory=dict)
     """By message id: the records between it and the message before it, and then its own."""
@@ -179,7 +179,7 @@ class Thread:
     model: str = ""
     requests: Sequence[Request] = ()
     messages: Sequence[Message] = ()
-    """Every message of the thread in file order, each once, whether or not it still stands in a buffer."""
+    """Every message of the thread in file order, each once, whether or not a buffer still holds it."""
     end: View = EMPTY_VIEW
     """The buffer after the last record: what the next call would send."""
     prompt: Prompt = NOT_IN_FILE

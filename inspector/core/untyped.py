@@ -71,7 +71,7 @@ def value_in(text: str | bytes, otherwise: Any = None) -> Any:
 
 
 def first_object(values: Any) -> Mapping[str, Any]:
-    """The first of several choices or candidates: only that one goes on in the conversation."""
+    """Return the first of several choices or candidates: the conversation continues with that one."""
     return next((choice for choice in objects_of(values) if not choice.get("index")), {})
 
 

@@ -43,8 +43,10 @@ class Usage:
 
     @property
     def cached(self) -> int:
-        """What of the prompt stands in the provider's cache after the call: what was read and written, or all of it
-        where a provider caches by itself and reports no writes."""
+        """The part of the prompt that the provider's cache holds after the call: what was read and written, or all of
+        it
+        where a provider caches by itself and reports no writes.
+        """
         return min(self.prompt, self.cache_read + self.cache_write) if self.cache_write else self.prompt
 
     @property
@@ -90,7 +92,9 @@ def is_absurd(counts: Any) -> bool:
 
 
 def cache_written(tokens: int, ttl_s: int) -> Usage:
-    """A call that writes so many tokens to the cache, for so long. Only what lives an hour is written for a time."""
+    """Return the usage of a call that writes `tokens` to the cache for `ttl_s` seconds. Only what lives an hour is
+    written for a time.
+    """
     return Usage(cache_write=tokens, cache_write_1h=tokens if ttl_s == HOUR else 0)
 
 

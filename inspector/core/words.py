@@ -55,7 +55,7 @@ _CENT, _LEAST = Decimal("0.01"), Decimal("0.0001")
 
 
 def dollars(amount: Decimal | float) -> str:
-    """`$0.38`, `-$1,204.10`; what is less than a cent with two figures, as long as there are any to see."""
+    """`$0.38`, `-$1,204.10`; what is less than a cent with two figures, if there are any to see."""
     sign = "-" if amount < 0 else ""
     size = -amount if amount < 0 else amount
     if size == 0 or size >= _CENT:

@@ -130,7 +130,7 @@ def _opened(path: Path, member: str = "") -> Iterator[zipfile.ZipFile]:
 
 
 class MemberSource(Source):
-    """One file of an archive."""
+    """Reads one file of an archive."""
 
     def __init__(self, path: Path, member: str) -> None:
         super().__init__(path)
@@ -194,7 +194,7 @@ class ZippedFile(TranscriptFile):
         return [(session_path(self.path, str(self._folder / name)), str(name)) for name in matching]
 
     def companion(self, name: str) -> TranscriptFile:
-        """One of them."""
+        """Open one of these files."""
         source = partial(MemberSource, self.path, str(self._folder / name))
         return TranscriptFile(self.path, self._progress, name, self._growing, source)
 

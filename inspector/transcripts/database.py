@@ -26,7 +26,7 @@ _SETTLED_NS = 12_000_000
 """A file that was written less long ago may be written again at the same time of its clock: that ticks every 10 ms."""
 _KINDS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL
 _SETTINGS = "pragma locking_mode = exclusive; pragma temp_store = memory; pragma trusted_schema = off"
-"""Exclusive: the index of the log lies in our own memory instead of the `-shm` file that its writers share."""
+"""Exclusive: the index of the log is in our own memory instead of the `-shm` file that its writers share."""
 
 
 class Torn(Exception):
@@ -158,7 +158,7 @@ def session_path(path: Path, session: str) -> Path:
 
 
 def transcript_stat(path: Path) -> FileStat | None:
-    """As `file_stat`, of whatever the path names: what a database's writer appends stands in its log."""
+    """Return `file_stat` of whatever the path names: what a database's writer appends is in its log."""
     path = split_session_path(path)[0]
     now = file_stat(path)
     if now is None or (log := file_stat(_log_of(path))) is None:

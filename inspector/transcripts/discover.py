@@ -193,7 +193,7 @@ def _workspace(values: Sequence[Any]) -> str:
 
 
 def project_beside(path: Path) -> str:
-    """Some agents name the folder in a file of its own; empty where there is none."""
+    """Return the folder that some agents name in a separate file; empty if there is none."""
     if path.parent.name == "chats":
         return _beginning(path.parent.parent / _ROOT, _LONGEST).decode("utf-8", errors="replace").strip()
     try:
@@ -227,7 +227,7 @@ class NewestSession:
         self._known: dict[Path, int] = {}
         """Files that need no further look, and how large those were that did not tell their folder yet."""
         self._databases: dict[Path, tuple[FileStat | None, list[StoredSession]]] = {}
-        """By database: how it stood, and its sessions of this folder then."""
+        """By database: its state, and its sessions of this folder then."""
         self._due = 0.0
 
     def look(self) -> Path | None:

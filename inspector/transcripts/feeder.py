@@ -40,7 +40,7 @@ class Feeder:
         self.parse: Callable[[Line, list[str]], Any] = loads
         """Makes a value of a line, as `jsontext.loads` does."""
         self.opens = False
-        """The first line is the beginning of a JSON value that goes on: the file may be one document."""
+        """The first line is the beginning of a longer JSON value: the file may be one document."""
         self._file = file
         self._rest = bytearray()
         self._early = False
@@ -217,10 +217,10 @@ class RepeatedList:
     _SIZES = range(1 << 14, 1 << 23)
     """Of lines that are worth it, and of which a copy may be made."""
     _SAME = token_hex(16)
-    """Stands for the items that are known, while the rest is parsed. No file can hold it."""
+    """Replaces the items that are known, while the rest is parsed. No file can hold it."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        """`path`: the names under which the list stands in a line's object."""
+        """`path`: the names that lead to the list in a line's object."""
         self._path = path
         self._mark = b'"%b":[' % path[-1].encode()
         self._items: list[Any] = []
@@ -228,7 +228,7 @@ class RepeatedList:
         """The items of the last such list, and how they were written."""
 
     def parse(self, line: Line, odd_words: list[str]) -> Any:
-        """As `jsontext.loads`."""
+        """Parse a line as `jsontext.loads` does."""
         if len(line) not in self._SIZES or (at := (text := bytes(line)).find(self._mark)) < 0:
             return loads(line, odd_words)
         start = at + len(self._mark)

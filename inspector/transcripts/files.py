@@ -206,7 +206,7 @@ def whole_exchanges(path: Path | str) -> Iterator[WholeExchange]:
 
 
 def find_exchange(path: Path | str, line: int) -> WholeExchange | None:
-    """The exchange whose request stands in that line. O(file)."""
+    """Return the exchange whose request is in that line. O(file)."""
     return next((exchange for exchange in whole_exchanges(path) if exchange.line == line), None)
 
 

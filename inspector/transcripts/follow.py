@@ -29,13 +29,13 @@ from inspector.transcripts.unpack import FileStat, is_packed
 OFTEN = 0.1
 """Seconds between two looks."""
 PATIENCE = 2.0
-"""Seconds that a file which nobody writes to may be unreadable before that is reported."""
+"""Seconds that a file may be unreadable, without being written to, before that is reported."""
 _COMPANIONS = 0.2
 """Seconds between two looks for new companions."""
 
 Publish = Callable[[Session], None]
 Rest = Callable[[float], bool]
-"""Rests so many seconds, or until it is time to stop; True = stop. `threading.Event().wait` is one."""
+"""Waits for this many seconds, or until it is time to stop; True = stop. `threading.Event().wait` is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Follower:
     ) -> None:
         self.path, self._publish, self._format, self._tell = Path(path), publish, format, tell
         self._why = ""
-        """Why what was there cannot be read any more; empty as long as it can."""
+        """Why what was there cannot be read any more; empty while it can."""
         self._missed: tuple[str, float] | None = None
         """Such a reason, and when it is reported."""
         self._told_lost = False

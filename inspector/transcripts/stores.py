@@ -27,7 +27,7 @@ from inspector.transcripts.unpack import FileStat
 _TRIES, _SOON, _REST = 100, 4, 0.013
 """How often it is read once more where it changed meanwhile (to open it, to look again), after how many seconds."""
 _SHARE = 3
-"""So many times as long as a look took nobody looks again: most of the time is for others."""
+"""The pause after a look, as a multiple of the time it took: most of the time is for others."""
 _IN_MS = 10**11
 """A time since 1970 that is as large as this is in ms."""
 _STEP = 2000
@@ -69,7 +69,7 @@ class StoreLayout:
     order: str = "rowid"
     """By which its rows are fed."""
     is_log: bool = False
-    """Rows are only added: where one that was read is another, all is to be read anew."""
+    """Rows are only added: if one that was read has changed, all rows are read again."""
 
     def holds(self, tables: set[str]) -> bool:
         """Are these the tables of such a database?"""
@@ -275,7 +275,7 @@ class DatabaseSession:
 
     @property
     def records(self) -> int:
-        """How many rows were read."""
+        """How many rows of the database were read."""
         return sum(map(len, self._known.values()))
 
     @property
@@ -411,7 +411,7 @@ def _storage_order(changed: tuple[Any, Row]) -> tuple[int, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """What one look has found."""
+    """What one look at the database has found."""
 
     chosen: str
     newest: int

@@ -54,7 +54,7 @@ class ReadProgress:
     """Bytes of the files that are finished."""
 
     def step(self, path: Path, done: int = 0, size: int = 0) -> None:
-        """So many bytes of one more file are read. Raises Cancelled."""
+        """Count the bytes that were read of one more file. Raises Cancelled."""
         if self.cancelled is not None and self.cancelled():
             raise Cancelled(f"opening {path} was cancelled")
         if self.progress is not None:
@@ -66,7 +66,7 @@ class TranscriptFile:
     """First its head, then, with a reader for it, all of it. One that is `growing` is read on with `read_more`."""
 
     held: Sequence[HeldSession] = ()
-    """The files of an archive that this one lies in."""
+    """The files of the archive that holds it."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class TranscriptFile:
         return Head([document], document)
 
     def spread(self) -> Head | None:
-        """The objects of the one list that the file is, as if each stood on a line; None where it is no such list."""
+        """Return the objects of the one list that the file is, as if each were a line; None if it is no such list."""
         items = self._document
         if not isinstance(items, list) or not items or not all(isinstance(item, Mapping) for item in items):
             return None
@@ -251,7 +251,7 @@ class TranscriptFile:
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
+        """Size of the file on disk, in bytes."""
         return self._source.size
 
     @property

@@ -18,7 +18,7 @@ from inspector.core.errors import NothingToRead
 from inspector.core.session import Problem
 
 _FIRST, _CHUNK = 1 << 16, 1 << 17
-"""Bytes that are read at once: the values of so many lie in memory together."""
+"""Bytes that are read at once: their values are in memory together."""
 GZIP, ZIP, ZSTD = b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 PACKED = (GZIP, ZSTD)
 LONGEST = 1 << 30
@@ -38,7 +38,7 @@ _KINDS = (
 
 
 class FileStat(NamedTuple):
-    """How a file stands. All equal = nobody has touched it."""
+    """The state of a file. All equal = it was not changed."""
 
     device: int
     inode: int
@@ -167,12 +167,12 @@ class _ZstdFrame:
 
     @property
     def eof(self) -> bool:
-        """Is the frame complete?"""
+        """Has the end of the frame come?"""
         return self._inner.eof
 
     @property
     def unused_data(self) -> bytes:
-        """What follows the frame."""
+        """The bytes that follow the frame."""
         return self._inner.unused_data + bytes(self.unconsumed_tail)
 
     def decompress(self, data: memoryview | bytes, most: int) -> bytes:
@@ -186,7 +186,7 @@ class _ZstdFrame:
             raise zlib.error(str(error)) from None
 
     def flush(self) -> bytes:
-        """Nothing is kept back."""
+        """Return nothing: a frame keeps no bytes back."""
         return b""
 
 

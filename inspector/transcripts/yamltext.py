@@ -32,7 +32,7 @@ class _Composer:
     def __init__(self, loader: Any) -> None:
         self._loader = loader
         self._anchors: dict[str, tuple[Any, int, int]] = {}
-        """What a name stands for: the value, what it weighs, and how many lists and maps stand in one another there."""
+        """By name of an anchor: the value, its weight, and how deep lists and maps are nested in it."""
         self._weight = 0
 
     def document(self) -> Any:
@@ -47,7 +47,7 @@ class _Composer:
         return root
 
     def _value(self, event: Any, depth: int) -> tuple[Any, int]:
-        """Return what begins with this event, and how many lists and maps stand in one another in it.
+        """Return the value that begins with this event, and how deep lists and maps are nested in it.
 
         `depth`: how many stand around it.
         """
@@ -100,7 +100,7 @@ class _Composer:
         return fields, height
 
     def _nodes(self, depth: int) -> Iterator[tuple[int, yaml.Event]]:
-        """The beginnings of what stands in a list or map, in which keys and values take turns."""
+        """Iterate over the first events of the items of a list or map; in a map keys and values take turns."""
         if depth >= DEEPEST:
             raise NotYaml(_TOO_DEEP)
         self._weigh(1)

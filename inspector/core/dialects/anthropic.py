@@ -223,7 +223,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def result_content(message: Message) -> str | list[dict[str, Any]]:
-    """What stands in a tool result's block: a text; or blocks, where it came so or has images."""
+    """Return the content of a tool result's block: a text, or blocks if it came as blocks or has images."""
     result = message.result
     text, texts = (result.content, result.blocks) if result is not None else ("", ())
     rest = [_block(part) for part in message.parts if not isinstance(part, ToolResult)]

@@ -16,7 +16,7 @@ from inspector.core.identity import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class BufferCut:
-    """The items at the beginning, by fingerprint, and the recipes of those that stand for them."""
+    """The items at the beginning, by fingerprint, and the recipes of the items that replace them."""
 
     dialect: str
     before: tuple[str, ...]
@@ -73,9 +73,9 @@ class Recut:
 
     items: list[Any]
     made: int
-    """So many cuts were made, from the first one on."""
+    """How many cuts were made, from the first one on."""
     left: int
-    """So many do not fit: the client's own conversation has changed under them."""
+    """How many do not fit: the client's own conversation has changed under them."""
 
 
 def recut(cuts: Sequence[BufferCut], items: Sequence[Any]) -> Recut:

@@ -46,7 +46,7 @@ def decoded(data: bytes, encoding: str) -> DecodedBody:
 
 
 def _most(packed: int) -> int:
-    """How many bytes a body of so many packed ones may have."""
+    """How many bytes a body may have that was packed into `packed` bytes."""
     return max(LARGEST_OF_SMALL, min(_RARE * packed, _LARGEST_RARE), min(_USUAL * packed, LARGEST))
 
 

@@ -138,7 +138,7 @@ class Dialect:
     head: Callable[[Sequence[Any]], int] = lambda items: 0
     """How many items at the beginning are the system prompt."""
     bare: Callable[[Any], Any] = lambda text: {"role": "user", "content": text}
-    """The item that stands for a string in the place of the list."""
+    """The item for a string that came in place of the list."""
     shares: Callable[[Message, Message], bool] = lambda before, message: False
     """Do these neighbours share an item?"""
     join: Callable[[Units], Units] = lambda units: units

@@ -117,7 +117,7 @@ def _nameless(part: Part) -> bool:
 
 
 def _open_calls(before: Iterable[Message], ids: set[str], waiting: dict[str, list[str]]) -> None:
-    """What stands in front: the ids that are given, and the calls that nobody has answered."""
+    """The messages before: the ids that are given, and the calls without an answer."""
     for message in before:
         for part in message.parts:
             match part:
@@ -193,7 +193,7 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def write_gemini_body(buffer: Buffer, max_tokens: int) -> dict[str, Any]:
-    """A `generateContent` body; the model stands in the path."""
+    """Write a `generateContent` body; the path names the model."""
     body: dict[str, Any] = {"contents": write_contents(buffer.messages)}
     if buffer.prompt.system:
         body["systemInstruction"] = {"role": "user", "parts": [{"text": buffer.prompt.system}]}

@@ -54,7 +54,7 @@ def join(messages: Sequence[Message]) -> Message:
 
 
 def read_item(item: Any, *, id: str, line: int = 0, time: str = "") -> Message:  # noqa: A002
-    """The message of one item. A compaction item is a message of its own with `summary` set."""
+    """Return the message of one item. A compaction item becomes a separate message with `summary` set."""
     role, parts = read_item_parts(item)
     return Message(id, role, parts, "", is_compaction(parts), "", line, time)
 

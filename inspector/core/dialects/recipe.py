@@ -29,7 +29,7 @@ class NewValue:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A list."""
+    """A new list, from a recipe for each item."""
 
     of: tuple["Recipe", ...]
 
@@ -113,7 +113,7 @@ _NONE = object()
 
 
 def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: list[Any]) -> Recipe:
-    """Each new element is the old one that equals it, else a change of the one with its id, else a value of its own."""
+    """Each new element is the old one that equals it, else a change of the one with its id, else a new value."""
     same, named = _places(old, dumps), _places(old, _identity)
     of: list[Recipe] = []
     for element in new:

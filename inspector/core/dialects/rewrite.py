@@ -28,7 +28,7 @@ class CannotRewrite(InspectorError):
 
 
 def items_of(dialect: str, body: Mapping[str, Any]) -> list[Any]:
-    """The wire items of a body, in order; a bare string is the one user message that it stands for."""
+    """Return the wire items of a body, in order; a bare string becomes one user message."""
     return DIALECTS[dialect].items(body)
 
 
@@ -365,7 +365,7 @@ def _new_part(
 
 
 def _is_sendable(item: Any) -> bool:
-    """Can the item be sent in a body of its own? Reasoning that only the provider keeps cannot."""
+    """Can the item be sent in another body? Reasoning that only the provider keeps cannot."""
     if not isinstance(item, Mapping) or item.get("type") != "reasoning":
         return True
     return bool(item.get("encrypted_content"))

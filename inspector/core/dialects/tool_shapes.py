@@ -64,7 +64,7 @@ def _is_anthropics(wire: Mapping[str, Any]) -> bool:
 
 
 def _is_function(wire: Mapping[str, Any]) -> bool:
-    """Something the client runs: it has a name and arguments of its own."""
+    """A tool that the client runs: it has its own name and arguments."""
     return any(key in wire for key in ("input_schema", "function", "parameters", "custom")) or (
         wire.get("type") == "custom" and "name" in wire
     )

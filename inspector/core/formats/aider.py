@@ -41,9 +41,9 @@ class AiderReader:
         self._line, self._time = 0, ""
         self._sent: list[tuple[str, list[str]]] = []
         self._answer: list[str] | None = None
-        """Lines of the answer; None while the prompt is told."""
+        """Lines of the answer; None while the prompt is being read."""
         self._is_listed = False
-        """The call that is told last stands at the end of the calls, as far as it is told."""
+        """The last of the calls may be incomplete: it is there as far as its lines have come."""
         self._failed = 0
         self._problems = ProblemList()
 

@@ -186,7 +186,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _observed(result: Mapping[str, Any], content: Any) -> dict[str, Any]:
-    """The answer to a call; where none is named, it was told in the user's place."""
+    """Return the answer to a call; where no call is named, it came as the user's message."""
     call = text_of(result.get("source_call_id"))
     if call:
         return {"role": "tool", "tool_call_id": call, "content": content}
@@ -209,7 +209,7 @@ def split_traces(value: Any) -> Sequence[tuple[HeldSession, Any]]:
 
 
 def read_traces(fed: FedValues) -> Session:
-    """One run."""
+    """Read the calls of one run."""
     calls, problems, agent = CallList(is_one=True), ProblemList(), ""
     for line, rows, _ in fed:
         for row in sorted(rows, key=_episode):

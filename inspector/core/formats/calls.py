@@ -51,7 +51,7 @@ class CallList:
         self._threads = BodyThreads(CHAT, Pool(), is_one=is_one)
 
     def add(self, call: BodyPair) -> None:
-        """The next call."""
+        """Take the next call of the row."""
         self._threads.add(call)
 
     def threads(self) -> tuple[tuple[Thread, ...], Sequence[SideCall]]:

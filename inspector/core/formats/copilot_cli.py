@@ -91,7 +91,7 @@ class CopilotTrack(GrowingThread):
         self._put("assistant", parts, where)
 
     def take_compaction(self, data: Mapping[str, Any], where: RecordPosition) -> None:
-        """A summary takes the place of all that stood before, as far as the events tell."""
+        """Replace all messages by a summary, as far as the events tell."""
         text = text_at(data, "summaryContent")
         if data.get("success") is False or not text:
             return

@@ -36,7 +36,7 @@ Stored: TypeAlias = tuple[Mapping[str, Any], list[Message], bool]
 
 
 class CrushSession(SessionRows):
-    """What its rows tell: new ones at the end, old ones again in their place."""
+    """Its rows: new ones at the end, changed ones where they were."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, CrushLayer)
@@ -96,7 +96,7 @@ class CrushLayer(ThreadLayer):
         self.thread.say(messages)
 
     def end(self, about: Mapping[str, Any]) -> None:
-        """Of the last call prompt and answer are told, in one sum; zero is unknown."""
+        """Report what the row holds of the last call: the sum of prompt and answer; zero is unknown."""
         total = sum(count_of(about.get(name)) for name in ("prompt_tokens", "completion_tokens"))
         if self.thread.calls and not self._is_summarised:
             self.thread.report(Usage(total, output_is_final=False) if total > 1 else None)
@@ -179,7 +179,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Part | None]] = {
 
 
 class CrushReader(StoredReader[CrushSession]):
-    """A `Reader` of rows."""
+    """A `Reader` of the rows of Crush's database."""
 
     def __init__(self) -> None:
         super().__init__(NAME, CrushSession)

@@ -29,7 +29,7 @@ _NAMES = frozenset(("user", "human", "assistant", "ai", "bot", "model", "gpt", "
 
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
-    """One entry of the table."""
+    """A foreign format: its signs, and what to tell about it."""
 
     name: str
     """With its article: `a Cursor chat`."""
@@ -44,7 +44,7 @@ class ForeignFormat:
 
     @property
     def sentence(self) -> str:
-        """What is said of a file of this format, as a clause without its full stop."""
+        """What to tell about a file of this format, as a clause without its full stop."""
         return f"this looks like {self.name}" + (f": {self.hint}" if self.hint else ", which cannot be read yet")
 
     def sureness(self, head: Head) -> float:
@@ -95,7 +95,7 @@ def foreign_database(tables: Collection[str]) -> ForeignFormat | None:
 
 
 def chat_sentence(head: Head) -> str:
-    """Return what is said of a chat of an unknown program; empty for a file that is no chat."""
+    """Return the sentence for a chat of an unknown program; empty for a file that is no chat."""
     first = head.rows[0] if head.rows else None
     inside = fields_of(first).values() if not isinstance(first, list) else [first]
     return _CHAT if any(map(_is_chat, (list(head.rows), *inside))) else ""

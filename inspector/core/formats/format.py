@@ -134,7 +134,7 @@ class Format:
     is_many: bool = False
     """Its files may hold many sessions."""
     grows: bool = False
-    """Its agent appends to the file, or writes it anew, while it works."""
+    """Its agent appends to the file, or rewrites it, while it works."""
     folders: Sequence[AgentFolder] = ()
     """Where `sessions` looks for it."""
     contents: Contents = Contents()

@@ -60,7 +60,7 @@ class _OpenLine:
 
 
 class _QwenThread(GrowingThread):
-    """The chat of one agent."""
+    """The chat of one agent, as its lines come."""
 
     def __init__(self, problems: ProblemList, file: str = "", parent: str = "") -> None:
         super().__init__("main" if not parent else file, parent=parent)
@@ -87,7 +87,7 @@ class _QwenThread(GrowingThread):
 
     @property
     def is_empty(self) -> bool:
-        """Was no line read yet?"""
+        """Has no line been read yet?"""
         return self._open is None and not self._leaf
 
     def take(self, line: int, value: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What readers share in looking at one record: where and when it stood, and what is wrong with it."""
+"""What readers share in reading one record: its position and time, and what is wrong with it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -39,14 +39,14 @@ def note_shared_ids(count: int, what: str = "messages") -> list[str]:
 
 
 class RecordPosition(NamedTuple):
-    """Where a record stood: its id, line and time."""
+    """The position of a record: its id, line and time."""
 
     id: str
     line: int
     time: str
 
     def message(self, role: Role, parts: Iterable[Part], mark: Mark = "", *, summary: bool = False) -> Message:
-        """The message that stands there."""
+        """Return a message at this position."""
         return Message(self.id, role, tuple(parts), "", summary, mark, self.line, self.time)
 
 

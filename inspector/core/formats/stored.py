@@ -21,13 +21,13 @@ class ThreadLayer:
         self.thread = GrowingThread()
 
     def copy(self) -> Self:
-        """Another one that goes on from here, while this one stays."""
+        """Return a copy that continues from here, while this one stays."""
         other = copy(self)
         other.thread = self.thread.copy()
         return other
 
     def take(self, unit: Any) -> None:
-        """The next unit."""
+        """Take the next unit of the session."""
         raise NotImplementedError
 
     def end(self, about: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class SessionRows:
         self._laying, self._laid = self._start(), list[Any]()
 
     def _units(self) -> Sequence[Any]:
-        """What is stored, in order: the same object as long as it says the same."""
+        """Return what is stored, in order: the same object while it is unchanged."""
         raise NotImplementedError
 
     def describe(self, about: Mapping[str, Any]) -> None:
@@ -56,7 +56,7 @@ class SessionRows:
         self.about = about
 
     def is_empty(self) -> bool:
-        """Has no message come?"""
+        """Has no message of it come yet?"""
         return not self._units()
 
     def started(self, name: str) -> str:

@@ -25,7 +25,7 @@ from inspector.core.untyped import count_of, first_of, list_of, object_of, objec
 NAME = "swe-agent"
 _BY_CHARACTERS = estimator("chars4")
 _MORE = 1.15
-"""So many times what was sent is more than an estimate by characters is off by."""
+"""A factor beyond the error of an estimate by characters."""
 _OWN = ("agent", "message_type", "thought", "action", "is_demo", "tool_call_ids", "tags", "cache_control")
 _UNSEEN = "Every buffer is the history before its answer; what SWE-agent left out of it is not in this file."
 _DEMO = "The first messages are a demonstration; its answers were no calls."

@@ -38,7 +38,7 @@ def _title(row: Mapping[str, Any]) -> str:
 
 
 def read(fed: FedValues) -> Session:
-    """One trial."""
+    """Read one trial of a task."""
     thread, problems = GrowingThread(), ProblemList()
     for line, value, _ in fed:
         system, rest = split_prompt(list_of(value.get("traj")))

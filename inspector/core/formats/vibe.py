@@ -46,7 +46,7 @@ def is_companion(head: Head, session: Session) -> bool:
 
 
 def read(fed: FedValues) -> Session:
-    """Both files."""
+    """Read the messages with their metadata."""
     problems, meta = ProblemList(), dict[str, Any]()
     rows: list[tuple[int, Mapping[str, Any]]] = []
     for line, value, file in fed:

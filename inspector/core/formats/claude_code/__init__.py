@@ -33,7 +33,7 @@ def _companions(path: PurePath) -> Sequence[str]:
 
 
 def _is_companion(head: Head, session: Session) -> bool:
-    """An agent's file names the session of its parent; what an agent was started with names nobody."""
+    """An agent's file names the session of its parent; what an agent was started with names no session."""
     values = [value for value in head.values if isinstance(value, dict)]
     ids = {value["sessionId"] for value in values if isinstance(value.get("sessionId"), str)}
     return session.id in ids if ids else any("agentType" in value for value in values)

@@ -371,5 +371,5 @@ class ChainState:
         return stretch.view()
 
     def is_empty(self) -> bool:
-        """Has no record come yet?"""
+        """Is there no record in the chain yet?"""
         return self.tail is self.start and self.epoch == 0

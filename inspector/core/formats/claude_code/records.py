@@ -47,7 +47,7 @@ class ProblemLog:
         self._kinds: set[str] = set()
 
     def add(self, what: str, line: int, value: Any, file: str = "") -> None:
-        """List a problem."""
+        """Add a problem of a line to the list."""
         self.problems.append(Problem(line, what, dumps(value)[:_EXCERPT], file))
 
     def add_kind(self, what: str, line: int, value: Any, file: str = "") -> None:
@@ -62,7 +62,7 @@ _COMMANDS: dict[str, SignKind] = {
     **dict.fromkeys(("exit", "quit", "resume", "continue", "login"), "restart"),
     **dict.fromkeys(("mcp", "plugin", "reload-plugins", "agents"), "tools"),
 }
-"""Others may change settings, and are told as that. (`/model` shows in the model.)"""
+"""Others may change settings, and are shown as that. (`/model` shows in the model.)"""
 _TOOLS = {
     "deferred_tools_delta": "tools",
     "mcp_instructions_delta": "instructions of MCP servers",

@@ -93,7 +93,7 @@ class WireLine:
         """Length of the stretch with each of them."""
 
     def add(self, hash_: str, messages: Sequence[Message]) -> None:
-        """Append a wire message."""
+        """Append a wire message to the line."""
         last = next(self.stretch.view().backwards(), None)
         if last is not None and messages and same_wire_message(last, messages[0]):
             messages = [replace(message, together=messages[0].id) for message in messages]
@@ -117,7 +117,7 @@ class WirePosition(NamedTuple):
         return WirePosition(line, number)
 
     def view(self) -> View:
-        """Return their messages."""
+        """Return the messages of all wire messages, in order."""
         line, number = self.settled()
         return View(line.stretch, line.ends[number - line.below - 1]) if number else EMPTY_VIEW
 
@@ -148,7 +148,7 @@ class WirePosition(NamedTuple):
 
 
 class SentRequests:
-    """What one agent sent."""
+    """The wire messages that one agent sent."""
 
     def __init__(self, wire: WireRecords) -> None:
         self._wire = wire
@@ -261,7 +261,7 @@ class SentRequests:
 
 
 class _WireMessage:
-    """A wire message."""
+    """A wire message and the messages that it was read into."""
 
     __slots__ = ("hash", "messages", "place")
 
@@ -270,7 +270,7 @@ class _WireMessage:
         self.messages: Sequence[Message] | None = None
         """None while they are not known."""
         self.place = _TAKEN
-        """Where it was sent last."""
+        """Where it was last sent."""
 
     @property
     def role(self) -> Role | None:

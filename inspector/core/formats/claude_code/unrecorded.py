@@ -18,7 +18,7 @@ CLEARED = "[Old tool result content cleared]"
 """What the model reads in place of a cleared tool result. Spelled by the client, not by the file."""
 
 INFERRED = "inferred"
-"""The trigger of a micro-compaction that no record tells of."""
+"""The trigger of a micro-compaction without a record."""
 
 VERSIONS = (2, 1, 5), (2, 1, 20)
 

@@ -54,7 +54,7 @@ def _is_compaction(value: Any) -> bool:
 
 
 def read(fed: FedValues) -> Session:
-    """All these files."""
+    """Read the files of one session."""
     problems, main, main_line = ProblemList(), dict[str, Any](), 0
     about, compacted, agents = dict[str, Any](), dict[str, Any](), dict[str, tuple[Mapping[str, Any], int]]()
     for line, value, file in fed:
@@ -108,7 +108,7 @@ def _lay(
 def _compact(
     thread: GrowingThread, compacted: Mapping[str, Any], by_content: Mapping[str, list[Sequence[Message]]], line: int
 ) -> None:
-    """Messages in place of all that stood there: some of those as they were, the first of the others is the summary."""
+    """Replace all messages: some stay as they were, and the first of the others is the summary."""
     time = text_at(compacted, "updated_at")
     placed: list[tuple[bool, Sequence[Message]]] = []
     for row in reversed(objects_of(compacted.get("messages"))):  # what is kept of many that are equal is the last

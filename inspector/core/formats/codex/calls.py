@@ -84,7 +84,7 @@ class CallSetting:
 
 @dataclass(slots=True)
 class _Call:
-    """A call that is not over."""
+    """A call whose response is not complete."""
 
     view: View
     line: int
@@ -118,7 +118,7 @@ class ModelCalls:
         self._counted = False
 
     def client(self, message: Message) -> None:
-        """A message that the client or the user wrote: no response goes on after one."""
+        """Take a message that the client or the user wrote: no response continues after one."""
         self.turn()
         self._put(message)
 
@@ -181,7 +181,7 @@ class ModelCalls:
             self._open = None
 
     def aside(self, message: Message) -> None:
-        """A message that never stood in a buffer of this thread."""
+        """Take a message that was never in a buffer of this thread."""
         self._messages.append(message)
 
     def summary_call(self, usage: Usage, line: int, time: str) -> None:
@@ -247,7 +247,7 @@ class ModelCalls:
         )
 
     def _response(self) -> tuple[Sequence[Message], Sequence[Message]]:
-        """What was said so far: what already stood in the call's own last prompt, and the rest; one message each."""
+        """Return the answer so far: what was already in the call's own last prompt, and the rest; one message each."""
         if self._said is None:
             return (), ()
         name, line, time = self._said

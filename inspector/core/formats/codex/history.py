@@ -29,9 +29,9 @@ class CodexHistory:
         """What has lost its reasoning for good, or never had any."""
         self._stretch = Stretch(self._settled.view())
         self._old = 0
-        """So many messages of the stretch stand before the user's last one."""
+        """How many messages of the stretch come before the user's last one."""
         self._since = 0
-        """So many stood there when the last response was complete."""
+        """How many there were when the last response was complete."""
         self._thought = self._thought_old = self._thought_before = 0
         """Reasoning tokens in the stretch; in its first `_old` messages; before the last response."""
         self._found = self._found_behind = 0
@@ -49,7 +49,7 @@ class CodexHistory:
         self._stretch.append(message)
 
     def respond(self, message: Message) -> None:
-        """A complete response."""
+        """Take a complete response."""
         self._stretch.append(message)
         self._since, self._thought_before = len(self._stretch.own), self._thought
         if tokens := search_tokens(message):

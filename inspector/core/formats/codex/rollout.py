@@ -65,7 +65,7 @@ def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
 
 
 def as_record(value: Any) -> Any:
-    """Before 0.30 the head of a rollout and its items stood on their lines as they are."""
+    """Before 0.30 the head of a rollout and its items were written on their lines without an envelope."""
     if not isinstance(value, dict) or "payload" in value:
         return value
     if (head := as_head(value)) is not None:
@@ -164,7 +164,7 @@ def _rebuilt(words: str, before: Sequence[Message], prefix: str, line: int, time
 
 
 _SENT_ALONG = ("approval_policy", "collaboration_mode", "current_date", "effort", "personality", "sandbox_policy")
-"""Of a turn's settings: what the model is told, or the call carries."""
+"""The settings of a turn that the model reads, or that the call carries."""
 _SILENT = (
     "world_state",
     "inter_agent_communication_metadata",
@@ -197,7 +197,7 @@ class Rollout:
     _side_call: bool = False
     _unknown: set[str] = field(default_factory=set)
     _prefix: str = ""
-    """Of message ids: they are told apart by file and line."""
+    """A prefix of message ids, which differ by file and line."""
 
     def __post_init__(self) -> None:
         self._prefix = f"{self.file}:" if self.file else "L"

@@ -140,7 +140,7 @@ class _OpenCall:
 
 
 class Chat(GrowingThread):
-    """What one agent said and was told."""
+    """The conversation of one agent."""
 
     def __init__(self, file: str, problems: ProblemList) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ class Chat(GrowingThread):
         self._answers = True
         self._called: set[str] = set()
         self._names: dict[tuple[str, str, str], str] = {}
-        """The message id of each record, by its own id, type and time: a message that is told again keeps these."""
+        """The message id of each record, by its own id, type and time: a repeated message keeps these."""
         self._claimed = UniqueIds()
         self._copied = 0
 
@@ -164,13 +164,13 @@ class Chat(GrowingThread):
         return other
 
     def note(self, messages: Iterable[Message]) -> Sequence[Message]:
-        """A message that is told again is noted once."""
+        """A repeated message is noted once."""
         listed = list(messages)
         super().note(message for message in listed if message.id not in self._ids)
         return listed
 
     def is_empty(self) -> bool:
-        """Has nothing come?"""
+        """Has no record of it come yet?"""
         return not self._starts and self._open is None and not self._messages
 
     def so_far(self) -> Self:

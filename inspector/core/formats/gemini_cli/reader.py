@@ -13,7 +13,7 @@ NAME = "gemini-cli"
 
 
 class GeminiReader:
-    """A `Reader`."""
+    """The `Reader` of Gemini CLI's chats."""
 
     def __init__(self) -> None:
         self._problems = ProblemList()
@@ -47,7 +47,7 @@ class GeminiReader:
         return chat
 
     def _begin(self, chat: Chat, line: int, value: Mapping[str, Any]) -> None:
-        """The header; in an older file the messages stand in it."""
+        """Take the header; in an older file it holds the messages."""
         messages = value.get("messages")
         chat.header |= {key: field for key, field in value.items() if key != "messages"}
         for n, message in enumerate(messages if isinstance(messages, list) else ()):
@@ -62,7 +62,7 @@ class GeminiReader:
             chat.replace(line, messages)
 
     def session(self) -> Session:
-        """The session so far."""
+        """Return the session so far."""
         name = text_at(self._main.header, "sessionId")
         own = [chat for chat in self._chats.values() if not name or chat.file.rpartition("/")[0].endswith(name)]
         main = self._main.so_far()

@@ -114,7 +114,7 @@ class ThreadBuilder:
             self._append(replace(message, line=line, time=message.time or time))
 
     def ask(self, value: Mapping[str, Any], line: int, time: str) -> None:
-        """A model call begins."""
+        """Begin a call of the model."""
         self.model = str(value.get("model") or self.model)
         self._settle()
         at = len(self._requests)
@@ -228,7 +228,7 @@ class ThreadBuilder:
         return message
 
     def thread(self) -> Thread:
-        """The thread so far."""
+        """Return the thread so far."""
         waiting = (self._open,) if self._open is not None else ()
         states = (self._open_state,) if self._open is not None else ()
         return Thread(
@@ -257,7 +257,7 @@ class JournalReader:
         self.allowed: dict[str, None] = {}
         """What may be done without being asked again, by the words it is remembered by."""
         self.remote: bool | None = None
-        """Whether the provider turned out to compact remotely, where that is told."""
+        """Whether the provider turned out to compact remotely, if the journal says so."""
         self.compacted = 0
         """How often the provider was asked to compact since the run began, or was resumed."""
         self._prompt = NOT_IN_FILE
@@ -332,7 +332,7 @@ class JournalReader:
                 self._end = _ENDS.get(why) or f"The run ended with an error: {text_of(value.get('error'))}"
 
     def _take_plan(self, plan: Any) -> None:
-        """From here on it may be another model, or another policy with a running state of its own."""
+        """Take a change of the model, or of the policy and its running state."""
         if not isinstance(plan, Mapping):
             return
         if plan.get("policy") != self.header.get("policy"):
@@ -379,7 +379,7 @@ class JournalReader:
         return self.threads[name]
 
     def session(self) -> Session:
-        """The session so far."""
+        """Return the session so far."""
         ordered = sorted(self.threads.values(), key=lambda thread: thread.id != MAIN)
         notes = [] if self.header else ["The file has no beginning: task, model and prompt are not known."]
         notes += note_shared_ids(sum(thread.shared_ids for thread in ordered))

@@ -35,7 +35,7 @@ def companions(path: PurePath) -> Sequence[str]:
 
 
 def is_companion(head: Head, session: Session) -> bool:
-    """Both name the session."""
+    """Is it the trajectory, or the index, that names the session?"""
     if entry_of(head.document, session.id):
         return True
     return bool(_TRAJECTORY_SIGNS(head)) and head.values[0].get("sessionId") == session.id

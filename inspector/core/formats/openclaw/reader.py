@@ -27,7 +27,7 @@ _GATEWAY = "openclaw"
 
 
 class OpenClawReader(PiReader):
-    """A `Reader`."""
+    """The `Reader` of OpenClaw's sessions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ def is_row(value: Any) -> bool:
 
 
 def entry_of(index: Any, session: str) -> Mapping[str, Any]:
-    """What an index of sessions (`sessions.json`) tells of one; empty where that is none, or does not name it."""
+    """Return the entry of a session in an index (`sessions.json`); empty if it is no index, or does not name it."""
     for entry in index.values() if isinstance(index, dict) and session else ():
         if isinstance(entry, dict) and entry.get("sessionId") == session:
             return entry

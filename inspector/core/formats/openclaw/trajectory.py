@@ -26,13 +26,13 @@ client takes it out as soon as another stands (`stripHistoricalRuntimeContextCus
 
 
 class TrajectoryReader:
-    """A `Reader`."""
+    """The `Reader` of OpenClaw's trajectories."""
 
     def __init__(self) -> None:
         self._about: Mapping[str, Any] = {}
         self._thread = GrowingThread()
         self._laid: list[Message] = []
-        """What stands in the buffer now."""
+        """Return what is in the buffer now."""
         self._known: dict[str, Message] = {}
         self._problems = ProblemList()
         self._run: tuple[int, View] | None = None
@@ -136,7 +136,7 @@ class TrajectoryReader:
         return Compaction(0, "", summary=summary, kept=kept_count, line=where.line, time=where.time)
 
     def session(self) -> Session:
-        """The session so far."""
+        """Return the session so far."""
         return Session(
             format=TRAJECTORY,
             threads=(self._thread.thread(),),

@@ -121,7 +121,7 @@ def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], 
 
 
 def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """The parts of each step."""
+    """Group the parts of an answer by step."""
     runs: list[list[Mapping[str, Any]]] = [[]]
     for part in parts:
         if part.get("type") == "step-start" and runs[-1]:

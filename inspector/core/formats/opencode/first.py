@@ -87,7 +87,7 @@ class _StoredMessage:
         return 0, created(self.info), string(self.info, "id")
 
     def read(self, *, last: bool) -> MessageUnit:
-        """What it is to the model."""
+        """Return what the model reads of it."""
         if self.unit is None or self.unit[1] != last:
             names = sorted(self.parts) if self.place is None else list(self.parts)  # ids of rows grow with time
             parts = [self.parts[name] for name in names]

@@ -70,7 +70,7 @@ def split_conversations(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
 
 
 def read(fed: FedValues) -> Session:
-    """Read one conversation."""
+    """Read the events of one conversation."""
     conversation, problems, name = _EventList(), ProblemList(), ""
     for line, value, file in fed:
         history = value.get("history") if isinstance(value, Mapping) else value
@@ -98,7 +98,7 @@ class _EventList:
         """Id of every event that was said, and the id of its message."""
 
     def take(self, event: Mapping[str, Any], name: str, line: int) -> None:
-        """The next event."""
+        """Take the next event of the conversation."""
         time, before = text_of(event.get("timestamp")), len(self.thread.view())
         if event.get("action") == "system":
             self._take_prompt(object_of(event, "args"))
@@ -148,7 +148,7 @@ class _EventList:
             self.thread.hear(CHAT, [wire], name, line, time)
 
     def _condense(self, args: Mapping[str, Any], name: str, line: int, time: str) -> None:
-        """Events are forgotten; a summary may stand in their place."""
+        """Forget events; a summary may replace them."""
         forgotten = set(map(str, list_of(args.get("forgotten_event_ids"))))
         first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
         if isinstance(first, int) and isinstance(last, int):
@@ -168,7 +168,7 @@ def _words(args: Mapping[str, Any]) -> Any:
 
 
 def _said(event: Mapping[str, Any], args: Mapping[str, Any]) -> str:
-    """What an action without the model's answer tells of it: what was thought, and what was to be done."""
+    """Return the answer that an action implies, where the event does not hold it: the thought and the call."""
     words = [text_of(args.get(key)) for key in ("thought", "content", "command", "code", "final_thought")]
     return "\n".join(word for word in words if word) or text_of(event.get("message"))
 

@@ -90,7 +90,7 @@ class _EventLog:
         self._problems = ProblemList()
         self._sums: dict[str, tuple[int, ...]] = {}
         self._own = ""
-        """Under which name the agent's are; empty as long as nothing tells."""
+        """The name that the agent's events bear; empty while it is unknown."""
         self._counted: tuple[Usage, str, str, int] | None = None
         """Reported, and no answer has come since: usage, model, time, line."""
         self._used: dict[str, tuple[str, Usage, str, int | None]] = {}
@@ -100,7 +100,7 @@ class _EventLog:
         self._events: list[tuple[str, str]] = []
 
     def take(self, line: int, value: Any, file: str) -> None:
-        """The next event."""
+        """Take the next event of the conversation."""
         if not isinstance(value, Mapping) or not isinstance(kind := value.get("kind"), str):
             self._problems.note(line, "not an event", value, file)
             return
@@ -247,7 +247,7 @@ def _usage(prompt: int, output: int, read: int, written: int, reasoning: int) ->
 
 
 def _texts(thought: Any, reasoning: str) -> list[Part]:
-    """The texts of an answer; what was thought stands in them once more and counts once."""
+    """Return the texts of an answer without the thinking, which they repeat."""
     texts: list[Part] = []
     for block in list_of(thought):
         text = text_at(block, "text")

@@ -83,7 +83,7 @@ class PayloadReader:
         return any(item.get("role") == "model" for item in value)
 
     def _is_stream(self, value: Any) -> bool:
-        """Events, but not the last one alone: a response stands in it."""
+        """Is it a stream of events? Not the last one alone: that holds the response."""
         if isinstance(value, list):
             return stream_of(value) is self._dialect
         if self._stream:

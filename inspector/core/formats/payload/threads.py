@@ -47,7 +47,7 @@ class BodyThreads:
 
     @property
     def all(self) -> list[Conversation]:
-        """The threads so far."""
+        """Return the threads so far."""
         return self._conversations.all
 
     def add(self, pair: BodyPair, *, step: bool = True) -> None:

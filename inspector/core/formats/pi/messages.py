@@ -114,12 +114,12 @@ def bash_text(message: Mapping[str, Any]) -> str:
 
 
 def summary_text(summary: str) -> str:
-    """How the summary of a compaction stands in the buffer (spec 3.7)."""
+    """Return the summary of a compaction as the model reads it."""
     return f"{_SUMMARY}\n\n<summary>\n{summary}\n</summary>"
 
 
 def branch_text(summary: str) -> str:
-    """How the summary of an abandoned branch stands in the buffer."""
+    """Return the summary of an abandoned branch as the model reads it."""
     return f"{_BRANCH}\n\n<summary>\n{summary}</summary>"
 
 

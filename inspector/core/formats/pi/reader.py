@@ -302,7 +302,7 @@ class PiReader:
         )
 
     def session(self) -> Session:
-        """The session so far."""
+        """Return the session so far."""
         end, leaf = settle(self._leaf), self._leaf
         main = replace(
             self._thread.thread(),

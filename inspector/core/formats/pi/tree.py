@@ -15,7 +15,7 @@ from inspector.core.session import Record
 
 @dataclass(slots=True)
 class EntryNode:
-    """One record and what stood after it."""
+    """One record and the buffer after it."""
 
     parent: "EntryNode | None"
     view: View
@@ -24,7 +24,7 @@ class EntryNode:
     message: Message | None = None
     """What this record adds to the buffer."""
     edits: Mapping[str, Message | None] | None = None
-    """What stands from now on where the message of that id stood; None = nothing."""
+    """Replacements of messages by id; None takes the message out."""
     pending: bool = False
     """The record brings edits that `view` does not show yet."""
     owed: frozenset[str] = frozenset()

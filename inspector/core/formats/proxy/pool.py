@@ -94,7 +94,7 @@ class Pool:
         return replace(message, summary=True) if any(lead in text for lead in self.summaries) else message
 
     def prompt(self, source: object, read: Callable[[], Prompt]) -> Prompt:
-        """Return the prompt that `read` makes of `source`; equal prompts are one object.
+        """Return the prompt that `read` returns for `source`; equal prompts are one object.
 
         `read` is not called for a source that came lately: most requests repeat the prompt of the one before.
         """

@@ -71,7 +71,7 @@ _VALUES: Mapping[str, Sequence[str]] = {
     "parameters": ("model_request_parameters",),
     "settings": ("llm.invocation_parameters", "gen_ai.request.configuration"),
 }  # fmt: skip
-"""Under which names each is told, the best first."""
+"""The names of each attribute, the best first."""
 _FLAT = ("llm.input_messages.", "llm.output_messages.", "llm.tools.", "llm.request.functions.", "gen_ai.prompt.",
          "gen_ai.completion.")  # fmt: skip
 """Lists that some flatten with dots."""

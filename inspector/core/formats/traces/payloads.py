@@ -31,9 +31,9 @@ class Logged:
     finish: str = ""
     model: str = ""
     is_list: bool = False
-    """It was a list, and all that stood in it are the items."""
+    """It was a list, and the items are all that it held."""
     is_text: bool = False
-    """It was no structure, but words: tool calls do not stand in there as such."""
+    """It was plain text: tool calls cannot be told from it."""
 
 
 _NOTHING = Logged()

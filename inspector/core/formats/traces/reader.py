@@ -49,7 +49,7 @@ class TraceReader(BuiltReader):
         self._shared_ids = 0
         """Spans that have the id of another one."""
         self._threads: TraceThreads | None = None
-        """The threads when they were last asked for: kept as long as new spans only come after the others."""
+        """The threads when they were last asked for: kept while new spans only come after the others."""
 
     def _take(self, line: int, value: Any, file: str) -> None:
         has_spans = False

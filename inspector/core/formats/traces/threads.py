@@ -281,7 +281,7 @@ def _as_exchange(call: TracedCall, view: View, prompt: Prompt, scope: str) -> Ex
 
 
 def _is_short_text(value: Any, usage: Usage) -> bool:
-    """Is an input a text that so many tokens can hold?"""
+    """Is an input a text that fits into this many tokens?"""
     return isinstance(value, str) and len(value) <= _WORDY * usage.prompt
 
 

@@ -35,7 +35,7 @@ class AgentRun:
 
 
 class SpanSurroundings(NamedTuple):
-    """What is around a span."""
+    """The spans that are around a span."""
 
     above: Span | None
     """The nearest call, agent or tool."""
@@ -177,7 +177,7 @@ class SpanTree:
 
 
 def _filled(call: Span, agent: Span | None, wrapper: Span | None, calls_inside: int) -> Span:
-    """Return a call with what only the spans around it hold: its agent, and a wrapper with so many calls inside."""
+    """Return a call with what only the spans around it hold: its agent, and a wrapper with its number of calls."""
     if wrapper is not None:
         call = _filled_by_wrapper(call, wrapper, is_only=calls_inside == 1)
     if agent is None or not (agent.conversation or agent.system or agent.tools):

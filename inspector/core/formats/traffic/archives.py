@@ -48,7 +48,7 @@ def _read_entry(entry: Mapping[str, Any]) -> CapturedRequest:
 
 
 def _content(content: Mapping[str, Any]) -> Any:
-    """Its text, or what stands there in base64: in one piece, or in a list of pieces (Polly.JS, of packed bodies)."""
+    """Return its text, also where it is in base64: whole, or a list of pieces (Polly.JS, of packed bodies)."""
     text = content.get("text")
     if content.get("encoding") != "base64":
         return text
@@ -57,10 +57,10 @@ def _content(content: Mapping[str, Any]) -> Any:
 
 
 class HarReader(TrafficReader):
-    """Of an archive."""
+    """Reads the exchanges of an archive."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the archive."""
+        """Take the exchanges of an archive."""
         entries = _entries(value)
         if not entries:
             self._problems.note(line, "this is no HTTP archive", value)
@@ -116,10 +116,10 @@ def _body(message: Mapping[str, Any]) -> Any:
 
 
 class CassetteReader(TrafficReader):
-    """Of a cassette."""
+    """Reads the exchanges of a cassette."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
-        """Take the cassette."""
+        """Take the exchanges of a cassette."""
         rows = _interactions(value)
         if not rows:
             self._problems.note(line, "this is no cassette", value)

@@ -96,7 +96,7 @@ def is_exchange(row: Any) -> bool:
 
 
 class ExchangeRows(TrafficReader):
-    """Of rows of exchanges."""
+    """Reads logs with an exchange a row."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a document of packets, a list of exchanges, or the exchange of a line."""

@@ -72,7 +72,7 @@ def _without_chunks(data: str | bytes) -> str | bytes:
 
 
 def bytes_of(text: Any) -> bytes:
-    """What a text in base64 stands for; empty where it is none."""
+    """Decode a text in base64; empty if it is none."""
     try:
         return b64decode(text, validate=False) if isinstance(text, str) else b""
     except (Error, ValueError):
