@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from inspector.api import (
         Buffer,
-        Compaction,
+        CompactionResult,
         InspectorError,
         PolicyRunner,
         breakdown,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Buffer",
-    "Compaction",
+    "CompactionResult",
     "InspectorError",
     "PolicyRunner",
     "breakdown",

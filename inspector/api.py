@@ -42,7 +42,7 @@ from inspector.transcripts.files import open_transcript
 __all__ = [
     "Answer",
     "Buffer",
-    "Compaction",
+    "CompactionResult",
     "InspectorError",
     "Message",
     "Need",
@@ -177,7 +177,7 @@ def write_request(
 
 
 @dataclass(frozen=True, slots=True)
-class Compaction:
+class CompactionResult:
     """What tiers made of a buffer."""
 
     buffer: Buffer
@@ -214,7 +214,7 @@ class PolicyRunner:
         """Say for each tier whether it is due for a buffer, and why. Nothing is changed.
 
         Args:
-            state: running state of an earlier `Compaction`; None = the start of a session.
+            state: running state of an earlier `CompactionResult`; None = the start of a session.
             reported: prompt tokens that the provider reported for the last request, if it reported any.
             model: name of the model, for its window.
         """
@@ -229,7 +229,7 @@ class PolicyRunner:
         state: Any = None,
         reported: int | None = None,
         model: str = "",
-    ) -> Compaction:
+    ) -> CompactionResult:
         """Run the tiers that are due for a buffer, in the policy's own order; with `tier` run that one, due or not.
 
         Args:
@@ -261,7 +261,7 @@ class PolicyRunner:
 
     def compact_at(
         self, session: Session, at: int, tier: str = "", *, thread: str = "main", answer: Answerer = offline
-    ) -> Compaction:
+    ) -> CompactionResult:
         """Run tiers on the buffer of request `at` of a recorded session, with what the policy had learned by then."""
         return self._run(self._find_context(session, at, thread, tier), tier, answer)
 
@@ -279,7 +279,7 @@ class PolicyRunner:
         window = _find_window(session, found, at, self.window)
         return context_at(self.policy, PolicyChoice(self.settings), found, at, window, session.client, tier)
 
-    def _run(self, context: PolicyContext[Any, Any], tier: str, answer: Answerer) -> Compaction:
+    def _run(self, context: PolicyContext[Any, Any], tier: str, answer: Answerer) -> CompactionResult:
         log = AnswerLog(answer)
         outcomes: Sequence[Outcome[Any]]
         if tier:
@@ -287,7 +287,7 @@ class PolicyRunner:
         else:
             outcomes = drive(self.policy.run_due(context), log)
         end = context.after(*outcomes)
-        return Compaction(end.buffer, tuple(outcomes), tuple(log.asked), end.running)
+        return CompactionResult(end.buffer, tuple(outcomes), tuple(log.asked), end.running)
 
 
 def policy(name: str | Path, *, window: int | None = None, **settings: Any) -> PolicyRunner:

@@ -120,6 +120,10 @@ class ComparePanel(PlotPanel):
         top = row(13, self.sweeping, (self.bar, 1), (self.sweep, 1))
         column(top, (page, 1), foot, of=self, gap=0)
         self.setFocusProxy(self.table)
+        self._connect_controls()
+        self._turn()
+
+    def _connect_controls(self) -> None:
         self.sweeping.toggled.connect(lambda _: self._turn())
         for bar in (self.bar, self.sweep):
             bar.changed.connect(self._choose)
@@ -129,7 +133,6 @@ class ComparePanel(PlotPanel):
         self.table.picked.connect(self._pick)
         self.table.opened.connect(self._use)
         self.regrets.chosen.connect(self._go)
-        self._turn()
 
     def _make_trade_off(self) -> tuple[TradeOffChart, Segments]:
         """Return the scatter, and the switch between it and the curves."""
