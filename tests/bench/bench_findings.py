@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +20,12 @@ from inspector.core.message import Message, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
+from tests.bench.made import make_session
 from tests.bench.run import Row
 from tests.shared import transcripts
 
+SIZES = (33, 100)
+"""Megabytes; about 83 compactions in the larger one."""
 COMMANDS = ("breakdown", "cost", "pins")
 TEXT = 20_000_000
 READ, LINES, COPIES = 100, 500, 8
@@ -37,7 +41,24 @@ def main() -> list[Row]:
             (f"{path.stem[:8]}: {name} / info", _command(name, path) / info, "x (asked: at most 3)")
             for name in COMMANDS
         ]
-    return rows + _repeats()
+    return rows + _generated() + _repeats()
+
+
+def _generated() -> list[Row]:
+    """`info`, `lost` and `pins` on generated sessions with many compactions, and how they grow."""
+    with tempfile.TemporaryDirectory() as folder:
+        small, large = (make_session(Path(folder) / f"{size}.jsonl", size, 66) for size in SIZES)
+        reading = _command("buffer", large)
+        rows = [("generated, 100 MB: info", _command("info", large), "s of processor time (asked: at most 3)")]
+        rows += [
+            (f"generated, 100 MB: {name} / reading", _command(name, large) / reading, "x (asked: at most 2)")
+            for name in ("lost", "pins")
+        ]
+        for name in ("info", "lost", "pins"):
+            grown = _command(name, large) / _command(name, small) * SIZES[0] / SIZES[1]
+            what = f"generated: {name} a megabyte, {SIZES[1]} MB / {SIZES[0]} MB"
+            rows.append((what, grown, "x (asked: at most 1.3)"))
+    return rows
 
 
 def _command(name: str, path: Path) -> float:

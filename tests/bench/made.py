@@ -10,18 +10,18 @@ _PER_COMPACTION = 150
 """Requests between two compactions."""
 
 
-def make_session(path: Path, megabytes: int) -> Path:
-    """Write a session of about so many megabytes (10^6 bytes)."""
+def make_session(path: Path, megabytes: int, per_compaction: int = _PER_COMPACTION) -> Path:
+    """Write a session of about so many megabytes (10^6 bytes), with a compaction after so many requests."""
     written = 0
     with path.open("wb") as file:
-        for line in session_lines():
+        for line in session_lines(per_compaction):
             written += file.write(dumps(line).encode() + b"\n")
             if written >= megabytes * 1_000_000:
                 return path
     raise AssertionError("the lines never end")
 
 
-def session_lines() -> Iterator[dict[str, object]]:
+def session_lines(per_compaction: int = _PER_COMPACTION) -> Iterator[dict[str, object]]:
     """Yield the records of a session that never ends."""
     number = 0
     parent: str | None = None
@@ -49,7 +49,7 @@ def session_lines() -> Iterator[dict[str, object]]:
     request = 0
     while True:
         yield record("user", message={"role": "user", "content": f"Please look at part {request}. " * 8})
-        for _ in range(_PER_COMPACTION):
+        for _ in range(per_compaction):
             request += 1
             yield from _turn(record, request)  # type: ignore[arg-type]
         before, parent = parent, None

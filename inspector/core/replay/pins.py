@@ -19,6 +19,8 @@ from inspector.core.session import Compaction, Thread
 
 _WORD = re.compile(r"\w+")
 
+NOT_RECORDED = "not recorded in this file"
+"""Of a given text that no message holds, as one of a CLAUDE.md in a system prompt: nobody can say that it is gone."""
 UNANNOUNCED = "a change that nothing announced"
 
 PinOrigin: TypeAlias = Literal["given", "instruction", "constraint"]
@@ -70,20 +72,21 @@ class PinHistory:
 def became(history: PinHistory) -> str:
     """Say what became of a pin: "gone since request 212, by auto compaction"."""
     if not history.spans:
-        return ""
+        return NOT_RECORDED if history.pin.found == "given" else ""
     last = history.spans[-1]
     was_gone = next((span for span in history.spans if span.state == "gone"), None)
     if last.state == "gone":
         by = f", by {last.evidence}" if last.evidence else ""
-        return f"gone since request {last.first}{by}" if history.pin.message else "stands nowhere"
+        return f"gone since request {last.first}{by}"
     if was_gone is not None:
         return f"{last.state} again since {last.first}, gone at {was_gone.first}"
     return last.state
 
 
 def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
-    """(never gone, all) of what was pinned by hand and of the constraints: an instruction is done some day."""
-    counted = [one.kept for one in histories if one.pin.found != "instruction"]
+    """(never gone, all) of what was pinned by hand and of the constraints: an instruction is done some day. What the
+    file does not hold counts in neither."""
+    counted = [one.kept for one in histories if one.pin.found != "instruction" and one.spans]
     return sum(counted), len(counted)
 
 
@@ -271,7 +274,9 @@ class PinTracker:
         found = []
         for pin, spans, last in zip(self._index.pins, self._spans, self._open, strict=True):
             end = () if last is None else (PinSpan(last.first, self._last, last.state, last.evidence, last.message),)
-            found.append(PinHistory(pin, (*spans, *end)))
+            whole = (*spans, *end)
+            is_recorded = bool(pin.message) or any(span.state != "gone" for span in whole)
+            found.append(PinHistory(pin, whole if is_recorded else ()))
         return tuple(found)
 
 

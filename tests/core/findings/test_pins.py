@@ -183,8 +183,9 @@ def test_a_given_text_is_followed_wherever_it_stands() -> None:
     )
     found = histories(*script, given=["port is 8417", "nobody said this"])
     assert states(found["port is 8417"]) == [(1, 1, "verbatim"), (2, 2, "gone")]
-    assert states(found["nobody said this"]) == [(0, 2, "gone")]
-    assert became(found["nobody said this"]) == "stands nowhere"
+    assert states(found["nobody said this"]) == []
+    assert became(found["nobody said this"]) == "not recorded in this file"
+    assert pins_kept([found["nobody said this"]]) == (0, 0)
     assert list(found)[:2] == ["port is 8417", "nobody said this"]
 
 
