@@ -53,9 +53,10 @@ class Sweep:
     """Texts that should stay, beside the constraints that are found."""
 
     def points(self) -> tuple[SettingPairs, ...]:
-        """Every combination of the values, the last key the quickest."""
+        """Return every combination of the values; the last key changes fastest."""
         keys = [key for key, _ in self.grid]
-        return tuple(tuple(zip(keys, values, strict=True)) for values in product(*(values for _, values in self.grid)))
+        combinations = product(*[values for _, values in self.grid])
+        return tuple(tuple(zip(keys, values, strict=True)) for values in combinations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +227,14 @@ def figures(replayed: ReplayReport) -> dict[str, Any]:
 
 
 def joined(cells: Sequence[Cell]) -> dict[str, Any]:
-    """The cells of one point together: sums, but the largest peak. No cost where one has none; cells with errors are
-    counted and left out."""
+    """Return the figures of one point over all sessions: sums, but the largest peak.
+
+    A figure is None if a session has none. Cells with errors are counted and left out.
+    """
     good = [cell.figures for cell in cells if not cell.error]
     whole: dict[str, Any] = {"sessions": len(good), "failed": len(cells) - len(good)}
     for name in good[0] if good else ():
         values = [cell_figures[name] for cell_figures in good]
-        whole[name] = None if None in values else max(values) if name == "peak" else sum(values)
+        combine = max if name == "peak" else sum
+        whole[name] = None if None in values else combine(values)
     return whole

@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.agent import asking
 from inspector.agent.asking import run_call
-from inspector.agent.run import MAIN, Run, model_of
+from inspector.agent.run import MAIN, Run, plan_model
 from inspector.agent.status import ANY, End, Replacement, Stop, TurnReport
 from inspector.agent.tools.common import ToolError
 from inspector.agent.tools.toolbox import checked, prompt, result_of
@@ -143,7 +143,7 @@ class AgentThread:
         """Return what the policy reads as a turn begins."""
         plan, sent = self.run.plan, self.sizer.thread(self.context.buffer)
         moment = moment_at(sent, len(sent.requests))
-        moment = replace(moment, step=self.turn, model=model_of(plan), remote=self.run.remote)
+        moment = replace(moment, step=self.turn, model=plan_model(plan), remote=self.run.remote)
         is_main = self.thread == MAIN
         moment = replace(
             moment,
@@ -193,18 +193,18 @@ class AgentThread:
     def _ask(self, need: AskModel) -> Answer:
         def write() -> None:
             about = {"turn": self.turn, "estimated": self._sizes[0], "calibrated": self._sizes[1]}
-            self.run.journal.request(self.thread, model=model_of(self.run.plan), **about)
+            self.run.journal.request(self.thread, model=plan_model(self.run.plan), **about)
 
         while True:
             try:
-                answer = asking.ask(self.run, self.thread, need, self.context.buffer, write)
+                answer = asking.ask_model(self.run, self.thread, need, self.context.buffer, write)
             except Failure as failure:
                 if not self._pause_at_failure(failure):
                     raise
                 self._before_send()
                 continue
             self._called, self.last = monotonic(), answer
-            self.sizer.answered(self.context.buffer, answer, model_of(self.run.plan))
+            self.sizer.answered(self.context.buffer, answer, plan_model(self.run.plan))
             self.run.journal.answer(self.thread, answer)
             self.run.done("model")
             return answer

@@ -87,7 +87,7 @@ def patiently(run: Run, thread: str, call: Callable[[], Answer], write: Callable
             run.rest(again)
 
 
-def ask(run: Run, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]) -> Answer:
+def ask_model(run: Run, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]) -> Answer:
     """The agent's own call, with `buffer` as it stands now. Raises Failure, RunStopped."""
     model = run.models.of(thread, buffer.prompt)
     request = AskModel(buffer, need.max_tokens, need.stream)

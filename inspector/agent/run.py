@@ -41,7 +41,7 @@ class Models:
         """The model, for the calls of this thread. Raises InspectorError."""
         if thread not in self._kept:
             plan, session = self._plan, f"{self._session}-{len(self._kept)}"
-            self._kept[thread] = answerer(plan.provider, model_of(plan), prompt, session, world=self._world)
+            self._kept[thread] = answerer(plan.provider, plan_model(plan), prompt, session, world=self._world)
         return self._kept[thread]
 
     def close(self) -> None:
@@ -50,12 +50,12 @@ class Models:
             model.close()
 
 
-def model_of(plan: Plan) -> str:
+def plan_model(plan: Plan) -> str:
     """The model that is asked for; the simulated provider needs none."""
     return plan.model or (SIMULATED if simulated_api(plan.provider, plan.model) else "")
 
 
-def window_of(plan: Plan) -> int | None:
+def plan_window(plan: Plan) -> int | None:
     """Tokens of the model's window: as the plan says, as the tables know, as the simulated provider has it."""
     if plan.window is not None:
         return plan.window
@@ -65,7 +65,7 @@ def window_of(plan: Plan) -> int | None:
     return window or (WINDOW if simulated_api(plan.provider, plan.model) else None)
 
 
-def policy_of(plan: Plan, window: int | None) -> tuple[Policy[Any, Any], Any]:
+def plan_policy(plan: Plan, window: int | None) -> tuple[Policy[Any, Any], Any]:
     """The policy and its settings. Raises InspectorError."""
     policy = find_policy(plan.policy)
     return policy, policy.settings(plan.all_settings, window)
@@ -86,8 +86,8 @@ class Run(Controls):
         """Raises InspectorError for a provider, model, policy, setting, workspace or journal that will not do."""
         super().__init__(breakpoints)
         self.plan = plan
-        self.window = window_of(plan)
-        self.policy, self.settings = policy_of(plan, self.window)
+        self.window = plan_window(plan)
+        self.policy, self.settings = plan_policy(plan, self.window)
         self.publisher = StatusPublisher(publish, RunStatus(window=self.window))
         self.allowed = set[str]()
         """What may be done without asking, by `Toolbox.covered_by_always`."""

@@ -13,7 +13,7 @@ from inspector import __version__
 from inspector.agent.agent import AgentThread, BufferSizer, ThreadEnd
 from inspector.agent.asking import open_calls
 from inspector.agent.plan import Plan
-from inspector.agent.run import MAIN, Run, model_of
+from inspector.agent.run import MAIN, Run, plan_model
 from inspector.agent.status import Breakpoints, Publish, RunStatus, RunStopped
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer
@@ -104,7 +104,7 @@ def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[st
         "task": plan.task,
         "workspace": str(plan.workspace.absolute()),
         "provider": plan.provider,
-        "model": model_of(plan),
+        "model": plan_model(plan),
         "policy": policy.reference,
         "policy_name": policy.name,
         "settings": dict(plan.settings),

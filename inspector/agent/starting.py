@@ -29,7 +29,7 @@ from uuid import uuid4
 
 from inspector.agent.asking import INTERRUPTED, open_calls
 from inspector.agent.plan import Permissions, Plan, ResumePoint
-from inspector.agent.run import policy_of, window_of
+from inspector.agent.run import plan_policy, plan_window
 from inspector.agent.tools.toolbox import prompt, result_of
 from inspector.agent.workspace import saved_path
 from inspector.core.buffer import Buffer, Prompt
@@ -232,7 +232,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     plan = replace(plan, remote=plan.remote if reader.remote is None else reader.remote)
     plan = replace(plan, **{**changes, "settings": _settings(plan, changes)})
     plan = replace(plan, world=plan.world or _world_again(reader.header.get("world"), plan.window, reader.compacted))
-    policy, settings = policy_of(plan, window_of(plan))
+    policy, settings = plan_policy(plan, plan_window(plan))
     is_same_policy = plan.policy == reader.header.get("policy") and bool(main.running)
     start = _without_open_calls(main.buffer, main.begun) if task else main.buffer
     point = _resume_point(reader, size)

@@ -22,7 +22,7 @@ _ANSWERS: dict[str, Permit] = {"y": "once", "yes": "once", "a": "always", "alway
 _BLANKS = re.compile(r" +$")
 
 
-def ask(permission: Permission) -> Permit:
+def ask_person(permission: Permission) -> Permit:
     """Ask. Nothing but a clear yes is one; what was typed before the question is none."""
     forget_typed()
     is_cut = show(permission.what, ROWS)

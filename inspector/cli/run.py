@@ -15,9 +15,9 @@ from inspector.agent.plan import Permissions, Plan, RunLimits
 from inspector.agent.runner import Runner
 from inspector.agent.starting import demo_folder, demo_plan, fork, resume
 from inspector.agent.status import RunStatus, TurnReport
-from inspector.cli.asking import ask
+from inspector.cli.asking import ask_person
 from inspector.cli.output import note, number, picked, plain, progress_line, write_json, write_lines
-from inspector.cli.select import Selection, add_options, place_of, policy_name, positive, thread_of
+from inspector.cli.select import Selection, add_options, find_request_place, policy_name, positive, thread_of
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import DEFAULT_POLICY
 from inspector.core.words import per_cent
@@ -95,7 +95,7 @@ def _attend(runner: Runner, statuses: "queue.SimpleQueue[RunStatus]", printer: "
             return status
         if status.asked is not None and status.asked.id != asked_id:
             asked_id = status.asked.id
-            runner.permit(asked_id, ask(status.asked))
+            runner.permit(asked_id, ask_person(status.asked))
         elif status.asked is None:
             asked_id = ""
 
@@ -143,7 +143,7 @@ def _can_ask() -> bool:
 def _forked(arguments: argparse.Namespace, changes: dict[str, Any], workspace: Path) -> Plan:
     session = open_transcript(arguments.fork, progress=progress_line())
     thread = thread_of(session, arguments.thread)
-    chosen = Selection(session, thread, place_of(thread, _place(arguments.at)))
+    chosen = Selection(session, thread, find_request_place(thread, _place(arguments.at)))
     start = fork(session, thread, chosen.request, workspace, system=arguments.prompt)
     for change in start.changes:
         note(change)

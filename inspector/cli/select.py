@@ -152,7 +152,7 @@ def select(arguments: argparse.Namespace) -> Selection:
     thread = thread_of(session, arguments.thread)
     if thread.begins_late:
         note(BEGINS_LATE)
-    return Selection(session, thread, place_of(thread, arguments.at))
+    return Selection(session, thread, find_request_place(thread, arguments.at))
 
 
 def chosen_policy(arguments: argparse.Namespace) -> Policy[Any, Any]:
@@ -211,7 +211,7 @@ def thread_of(session: Session, name: str) -> Thread:
         raise WrongSelection(f"there is no thread {name!r}; this session has {ids or 'none'}{more}.") from None
 
 
-def place_of(thread: Thread, at: int | str | None) -> int:
+def find_request_place(thread: Thread, at: int | str | None) -> int:
     """Return the index of the chosen request; the number of requests for `end`. Raises WrongSelection."""
     count = len(thread.requests)
     if at == "end" or (at is None and not count):

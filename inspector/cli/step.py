@@ -273,11 +273,11 @@ def step_lines(document: dict[str, Any]) -> list[str]:
         ("policy", document["policy"]),
         ("fired", ", ".join(document["fired"]) or "nothing"),
         ("succeeded", "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}"),
-        ("before", size_words(before["messages"], before, document["policy"])),
-        ("after", size_words(len(after["messages"]), after, document["policy"])),
+        ("before", step_size_words(before["messages"], before, document["policy"])),
+        ("after", step_size_words(len(after["messages"]), after, document["policy"])),
     ]
     if document["model_calls"] is not None:
-        rows.append(("model calls", call_words(document["model_calls"])))
+        rows.append(("model calls", step_call_words(document["model_calls"])))
     if document["missing_files_note"]:
         rows.append(("files", plain(document["missing_files_note"])))
     due = ("due", lambda verdict: "due" if verdict["due"] else "")
@@ -291,7 +291,7 @@ def step_lines(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def call_words(calls: dict[str, Any]) -> str:
+def step_call_words(calls: dict[str, Any]) -> str:
     """Return `1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (at most 20,000); about $0.12`."""
     limit = "no limit" if calls["most_output"] is None else f"at most {number(calls['most_output'])}"
     words = f"{calls['count']}: {number(calls['input'])} tokens in, {number(calls['cache_read'])} of them cached; "
@@ -301,7 +301,7 @@ def call_words(calls: dict[str, Any]) -> str:
     return words
 
 
-def size_words(messages: int, side: dict[str, Any], policy: str) -> str:
+def step_size_words(messages: int, side: dict[str, Any], policy: str) -> str:
     """Return `13 messages, 41,200 tokens predicted (40,100 to 42,300); roku's own count 40,950`."""
     band = f" ({number(side['band'][0])} to {number(side['band'][1])})" if side["band"] else ""
     size = f"{plural(messages, 'message')}, {plural(side['predicted'] or 0, 'token')} {side['kind']}{band}"

@@ -171,7 +171,7 @@ async def drain(events: AsyncIterator[Any], errors: tuple[type[Exception], ...])
                 pass
 
 
-def fresh_id(wire_id: Any, buffer: Buffer) -> str:
+def fresh_message_id(wire_id: Any, buffer: Buffer) -> str:
     """The provider's own id, unless it has none or has used it before (some servers always send the same)."""
     used_ids = {message.id for message in buffer.messages}
     name = wire_id if isinstance(wire_id, str) and wire_id else "answer"
@@ -207,7 +207,7 @@ class AnthropicAdapter(ProviderAdapter):
         finish = str(response.get("stop_reason") or "")
         if finish == "model_context_window_exceeded":
             raise ContextWindowExceeded("the model stopped: model_context_window_exceeded")
-        read = read_wire_messages("assistant", response["content"], id=fresh_id(response.get("id"), buffer))
+        read = read_wire_messages("assistant", response["content"], id=fresh_message_id(response.get("id"), buffer))
         messages = tuple(Message(message.id, "assistant", message.parts) for message in read if message.parts)
         return self.answer(response, messages, finish)
 
@@ -258,7 +258,7 @@ class ChatAdapter(ProviderAdapter):
         choices = response.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
             raise broken("the server's answer is no completion")
-        read = read_chat_message(choices[0].get("message") or {}, fresh_id(response.get("id"), buffer))
+        read = read_chat_message(choices[0].get("message") or {}, fresh_message_id(response.get("id"), buffer))
         messages = tuple(_name_calls(message) for message in read if message.parts)
         return self.answer(response, messages, str(choices[0].get("finish_reason") or ""))
 
@@ -315,7 +315,7 @@ class ResponsesAdapter(ProviderAdapter):
             raise broken("the server's answer is no response")
         if response.get("status") == "failed":
             raise reported_failure(object_of(response, "error"))
-        name = fresh_id(response.get("id"), buffer)
+        name = fresh_message_id(response.get("id"), buffer)
         found = [item for item in read_items(response["output"], prefix=f"{name}-") if item.parts]
         said = tuple(
             Message(one.id if n else name, one.role, one.parts, summary=one.summary) for n, one in enumerate(found)

@@ -76,7 +76,7 @@ _UNKNOWN: Mapping[str, Patience] = {
 }
 
 
-def patience(
+def find_patience(
     client: str, dialect: str, headers: Mapping[str, str], *, streams: bool, transport: Transport = "http"
 ) -> Patience:
     """What this client bears. `headers` by lower-case name; `streams`: it asked for an event stream."""

@@ -7,7 +7,7 @@ import pytest
 from inspector.cli.breakdown import duplicates_words
 from inspector.cli.cost import cost_lines
 from inspector.cli.pins import kept_words
-from inspector.cli.step import call_words, size_words
+from inspector.cli.step import step_call_words, step_size_words
 from inspector.cli.sweep import compared_cost
 from inspector.proxy.holds.compacting import Proposal, proposal_words
 from tests.core.policies.build import assistant, buffer, user
@@ -35,13 +35,14 @@ def test_duplicates_words_when_there_are_0_1_or_many_agree_in_number(tokens: int
 )
 def test_size_words_when_there_are_0_1_or_many_agree_in_number(messages: int, tokens: int, words: str) -> None:
     side = {"predicted": tokens, "kind": "estimated", "band": None, "calibrated": 12}
-    assert size_words(messages, side, "roku") == words
+    assert step_size_words(messages, side, "roku") == words
 
 
 def test_size_words_when_the_size_is_predicted_give_the_band() -> None:
     side = {"predicted": 41_200, "kind": "predicted", "band": (40_100, 42_300), "calibrated": 40_950}
     assert (
-        size_words(13, side, "pi") == "13 messages, 41,200 tokens predicted (40,100 to 42,300); pi's own count 40,950"
+        step_size_words(13, side, "pi")
+        == "13 messages, 41,200 tokens predicted (40,100 to 42,300); pi's own count 40,950"
     )
 
 
@@ -54,8 +55,8 @@ def test_call_words_when_the_answer_has_no_limit_say_so() -> None:
         "most_output": None,
         "cost_usd": None,
     }
-    assert call_words(calls) == "1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (no limit)"
-    assert call_words(calls | {"most_output": 20_000}).endswith("(at most 20,000)")
+    assert step_call_words(calls) == "1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (no limit)"
+    assert step_call_words(calls | {"most_output": 20_000}).endswith("(at most 20,000)")
 
 
 @pytest.mark.parametrize(

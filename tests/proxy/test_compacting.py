@@ -15,7 +15,7 @@ from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
 from inspector.core.policies import instructions
 from inspector.core.tokens.prediction import Prediction
-from inspector.proxy.clients import patience
+from inspector.proxy.clients import find_patience
 from inspector.proxy.holds.compacting import Compactor, Proposal, proposal_words
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.holds.holds import Holds
@@ -163,7 +163,7 @@ HOLD = HoldInfo(
     10_000,
     3,
     0.0,
-    patience("codex", "openai-responses", {}, streams=True),
+    find_patience("codex", "openai-responses", {}, streams=True),
 )
 
 

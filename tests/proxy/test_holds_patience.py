@@ -92,7 +92,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every client's patience as one tenth of a second, pings every 30 ms."""
 
     def short(client: str, dialect: str, headers: Any, **more: Any) -> Patience:
-        return replace(clients.patience(client, dialect, headers, **more), silent_s=0.1, told_s=20.0)
+        return replace(clients.find_patience(client, dialect, headers, **more), silent_s=0.1, told_s=20.0)
 
     monkeypatch.setattr(holding_module, "patience", short)
     monkeypatch.setattr(holding_module, "EVERY_S", 0.03)
@@ -187,8 +187,8 @@ PATIENCE = [
 
 @pytest.mark.parametrize(("who", "headers", "streams", "wanted"), PATIENCE)
 def test_patience(who: tuple[str, str], headers: dict[str, str], streams: bool, wanted: tuple[str, Any]) -> None:
-    found = clients.patience(*who, headers, streams=streams)
+    found = clients.find_patience(*who, headers, streams=streams)
     assert (found.ping, found.begin_s) == wanted
     assert found.how_known
     assert found.limit_s <= (clients.LONGEST_S if found.ping else found.silent_s)
-    assert clients.patience(*who, headers, streams=streams, transport="websocket").ping == ""
+    assert clients.find_patience(*who, headers, streams=streams, transport="websocket").ping == ""

@@ -11,7 +11,7 @@ from typing import Any
 from inspector.agent.tools.commands import about_command, run_command
 from inspector.agent.tools.common import Question, ToolError, ToolLimits, Workspace, plain, regular
 from inspector.agent.tools.looking import list_files, read_file, search_files
-from inspector.agent.tools.writing import Change, about_change, edited, put, summary, written
+from inspector.agent.tools.writing import Change, about_change, plan_edit, plan_write, put, summary
 from inspector.core.buffer import Prompt, Tool
 from inspector.core.message import Message, ToolCall, ToolResult
 
@@ -256,7 +256,7 @@ class Toolbox:
         raise ToolError(f"{TASK} starts a sub-agent, which this agent has not.")
 
     def _change(self, tool: str, arguments: dict[str, Any]) -> Change:
-        return (edited if tool == "edit_file" else written)(self._workspace, self._limits, arguments)
+        return (plan_edit if tool == "edit_file" else plan_write)(self._workspace, self._limits, arguments)
 
     def _seconds(self, arguments: dict[str, Any]) -> float:
         return min(float(arguments.get("timeout_s") or self._limits.command_s), self._limits.command_most_s)

@@ -29,7 +29,7 @@ class Change:
     after: bytes
 
 
-def edited(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
+def plan_edit(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
     """Return what edit_file would change. Raises ToolError unless the old text occurs exactly once."""
     with workspace.place(arguments["path"]) as place:
         _writable(place)
@@ -49,7 +49,7 @@ def edited(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any
         return _small(Change(place.shown, data, data.replace(old, new, 1)), limits)
 
 
-def written(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
+def plan_write(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
     """What write_file would make. Raises ToolError."""
     after = arguments["content"].encode("utf-8", "replace")
     with workspace.place(arguments["path"]) as place:

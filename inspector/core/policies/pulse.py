@@ -181,7 +181,7 @@ def _is_pruned(part: Part) -> bool:
             return False
 
 
-def count_tokens(messages: Sequence[Message], settings: PulseSettings) -> int:
+def measure_messages(messages: Sequence[Message], settings: PulseSettings) -> int:
     """Count the messages by the chosen estimator, rounded once for the whole list. Prompt and tools do not count."""
     by, counted = estimator(settings.estimator), tuple(messages)
     units = messages_weight(by, counted)
@@ -220,7 +220,7 @@ def _split_into_parts(messages: Sequence[Message], settings: PulseSettings) -> l
     parts: list[list[Message]] = []
     room = 0
     for unit in _split_into_units(messages):
-        size = count_tokens(unit, settings)
+        size = measure_messages(unit, settings)
         if not parts or size > room:
             parts.append([])
             room = settings.summary_part_tokens
@@ -267,7 +267,7 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
     """
     buffer, messages, settings, running = context.buffer, context.messages, context.settings, context.running
     unchanged = Outcome(TIER, buffer, running, succeeded=False)
-    before = count_tokens(messages, settings)
+    before = measure_messages(messages, settings)
     if trigger == "pre-loop" and before < settings.compact_trigger:
         return unchanged
     parts = split_old(messages, settings)
@@ -279,7 +279,7 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
     except Failure as failure:
         text, why = "", str(failure) or type(failure).__name__
     reason, after = _replace_old(parts, text, settings)
-    event = _describe_compaction(reason, trigger, before, count_tokens(after, settings), parts, why)
+    event = _describe_compaction(reason, trigger, before, measure_messages(after, settings), parts, why)
     changed = _find_changes(messages, after, "dropped" if reason else "summarised")
     return Outcome(TIER, buffer.with_messages(after), running, (event,), True, reason, changed)
 
@@ -290,7 +290,7 @@ def _replace_old(parts: Split, text: str, settings: PulseSettings) -> tuple[str,
         return FALLBACK, _keep_newest_turns(parts, FALLBACK, settings)
     summary = inserted("pulse", settings.summary_role, text, parts.old)
     after = (*parts.lead, summary, *parts.recent)
-    if count_tokens(after, settings) > settings.compact_target:
+    if measure_messages(after, settings) > settings.compact_target:
         return TOO_LARGE, _keep_newest_turns(parts, TOO_LARGE, settings)
     return "", after
 
@@ -313,7 +313,7 @@ def _keep_newest_turns(parts: Split, reason: str, settings: PulseSettings) -> tu
     if reason == FALLBACK or settings.prune_on_oversize:
         body = prune(body)
     _, newest = split_by_turns(body, settings.keep_last_turns)
-    while settings.safe and count_tokens((*parts.lead, *newest), settings) > settings.compact_target:
+    while settings.safe and measure_messages((*parts.lead, *newest), settings) > settings.compact_target:
         turns = len(turn_starts(newest))
         if turns < 2:
             break
@@ -404,7 +404,7 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
         return settings
 
     def measure(self, context: PulseContext) -> tuple[int, int]:
-        total = count_tokens(context.messages, context.settings)
+        total = measure_messages(context.messages, context.settings)
         return total, total
 
     def watermarks(self, settings: PulseSettings) -> tuple[Watermark, ...]:
@@ -414,7 +414,7 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
 
     def due(self, context: PulseContext) -> Verdicts:
         messages, settings = context.messages, context.settings
-        total, limit = count_tokens(messages, settings), settings.compact_trigger
+        total, limit = measure_messages(messages, settings), settings.compact_trigger
         window = settings.context_window_tokens
         share = f"{per_cent(limit / window)} of {describe_window(window, settings.window_from)}"
         why = compare_to_limit(total, limit, share, fires_on=True)

@@ -18,7 +18,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.tokens.prediction import Prediction
 from inspector.core.untyped import digits_of
-from inspector.proxy.clients import EVERY_S, patience, ping_of
+from inspector.proxy.clients import EVERY_S, find_patience, ping_of
 from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse
 from inspector.proxy.holds.call import ModelCall, buffer_of, is_call, read
 from inspector.proxy.holds.hold import HeldRequest, HoldDecision, HoldDrop, HoldInfo, HoldListener, HoldRelease, Rule
@@ -236,7 +236,9 @@ class Holds(Gate):
         """Describe a request that begins to wait."""
         pending, call, state = request.pending, request.call, request.state
         client = call.key.client if call.key.strong else pending.client or call.key.client
-        limits = patience(client, call.dialect, call.headers, streams=call.streams, transport=pending.head.transport)
+        limits = find_patience(
+            client, call.dialect, call.headers, streams=call.streams, transport=pending.head.transport
+        )
         continues = state.learned.goes_on_in(request.counted)
         return HoldInfo(
             id=pending.exchange,

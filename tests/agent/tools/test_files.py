@@ -8,7 +8,7 @@ import pytest
 
 from inspector.agent.tools.common import ToolLimits
 from inspector.agent.tools.toolbox import Toolbox
-from inspector.agent.tools.writing import Change, edited
+from inspector.agent.tools.writing import Change, plan_edit
 from inspector.core.message import ToolCall
 from tests.agent.tools.conftest import Do
 
@@ -119,7 +119,7 @@ def test_a_change_by_somebody_else_is_not_overwritten(workspace: Path, monkeypat
     """Between the look and the write."""
 
     def slow(*given: Any) -> Change:
-        change = edited(*given)
+        change = plan_edit(*given)
         (workspace / "a.txt").write_text("somebody else's\n")
         return change
 

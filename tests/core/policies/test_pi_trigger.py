@@ -12,7 +12,7 @@ from inspector.core.needs import drive
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY
-from inspector.core.policies.pi.compaction import judge
+from inspector.core.policies.pi.compaction import judge_trigger
 from inspector.core.policies.pi.context_size import (
     calculate_tokens,
     dynamic_reserve,
@@ -76,7 +76,7 @@ def test_tokens_before_when_the_last_compaction_kept_the_last_usage_is_by_that_u
     (done,) = drive(POLICY.run_due(PolicyContext(start, settings, PiState(), moment)), Script("S"))
     again = Buffer((*done.buffer.messages, user("x" * 400)))
     context = PolicyContext(again, settings, done.running, moment)
-    assert not judge(context).over
+    assert not judge_trigger(context).over
     assert tokens_before(context) == 190_000 + 100
 
 
@@ -125,7 +125,7 @@ def test_a_tokenizer_counts_without_overhead() -> None:
 def test_the_moment_without_reports_speaks_of_the_newest_answer() -> None:
     messages = (user("a"), assistant("b"), user("c"))
     moment = PolicyInput(usage=Usage(input=150, output=10), finish="stop")
-    found = judge(PolicyContext(Buffer(messages), PiSettings(context_window=1000), PiState(), moment))
+    found = judge_trigger(PolicyContext(Buffer(messages), PiSettings(context_window=1000), PiState(), moment))
     assert (found.fill.tokens, found.fill.since) == (150, 1)
 
 
@@ -151,7 +151,7 @@ def test_trigger_when_the_window_is_zero_fires_but_not_in_safe_mode(mode: str, e
     settings = POLICY.settings([("contextWindow", "0"), ("mode", mode)])
     messages = (user("a"), assistant("b"))
     moment = PolicyInput(reports=(said(messages[1], 10),))
-    assert judge(PolicyContext(Buffer(messages), settings, PiState(), moment)).due is expected
+    assert judge_trigger(PolicyContext(Buffer(messages), settings, PiState(), moment)).due is expected
     assert POLICY.watermarks(settings) == ()
 
 
@@ -203,7 +203,7 @@ def test_cost_aware_asks_how_long_it_goes_on(calls: int, due: bool) -> None:
     settings = POLICY.settings([("cost_aware", "yes"), ("expected_calls", str(calls))])
     messages = (user("a"), assistant("b"))
     moment = PolicyInput(reports=(said(messages[1], 185_000),))
-    found = judge(PolicyContext(Buffer(messages), settings, PiState(), moment))
+    found = judge_trigger(PolicyContext(Buffer(messages), settings, PiState(), moment))
     assert (found.over, found.due) == (True, due)
 
 
@@ -221,15 +221,15 @@ def test_compaction_event_when_it_starts_holds_the_numbers_of_the_trigger() -> N
 
 def test_dynamic_reserve_moves_the_limit() -> None:
     long = buffer(*(user("x" * 12_000) for _ in range(10)))
-    assert judge(PolicyContext(long, PiSettings(dynamic_reserve=True), PiState())).limit == 200_000 - 32_768
-    assert judge(PolicyContext(plain(10), PiSettings(dynamic_reserve=True), PiState())).limit == 200_000 - 8_192
+    assert judge_trigger(PolicyContext(long, PiSettings(dynamic_reserve=True), PiState())).limit == 200_000 - 32_768
+    assert judge_trigger(PolicyContext(plain(10), PiSettings(dynamic_reserve=True), PiState())).limit == 200_000 - 8_192
 
 
 def test_safe_mode_clamps_a_reserve_that_does_not_fit() -> None:
     values = [("reserveTokens", "5000")]
     faithful, safe = POLICY.settings(values, 4_000), POLICY.settings([*values, ("mode", "safe")], 4_000)
-    assert judge(PolicyContext(plain(1), faithful, PiState())).due
-    found = judge(PolicyContext(plain(1), safe, PiState()))
+    assert judge_trigger(PolicyContext(plain(1), faithful, PiState())).due
+    found = judge_trigger(PolicyContext(plain(1), safe, PiState()))
     assert (found.due, found.limit) == (False, 3_000)
     assert "quarter of the window" in POLICY.due(PolicyContext(plain(1), safe, PiState()))[0].why
     assert [line.tokens for line in POLICY.watermarks(safe)] == [3_000]

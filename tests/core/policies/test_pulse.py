@@ -15,7 +15,7 @@ from inspector.core.policies.pulse import (
     PREFIX,
     PulseSettings,
     PulseState,
-    count_tokens,
+    measure_messages,
     prune,
     split_by_turns,
     turn_starts,
@@ -255,7 +255,7 @@ def test_oversize_summary_when_the_recent_turns_exceed_the_target_keeps_them() -
     outcome, _ = run(start, "SUM")
     assert reason(outcome) == "summary-too-large"
     assert outcome.buffer.messages == tuple(start[2:])
-    assert count_tokens(outcome.buffer.messages, ALWAYS) > 32_000
+    assert measure_messages(outcome.buffer.messages, ALWAYS) > 32_000
     safe = POLICY.settings([("COMPACT_TRIGGER", "0"), ("mode", "safe")])
     outcome, _ = run(start, "SUM", settings=safe)
     assert len(outcome.buffer.messages) == 3  # the most that fits

@@ -8,7 +8,15 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure
 from inspector.core.outcome import Event, Outcome
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.pi.compaction import TIER, Extension, Job, Reason, give_verdict, judge, run_compaction
+from inspector.core.policies.pi.compaction import (
+    TIER,
+    Extension,
+    Job,
+    Reason,
+    give_verdict,
+    judge_trigger,
+    run_compaction,
+)
 from inspector.core.policies.pi.context_size import (
     drop_old_reports,
     estimate_buffer,
@@ -107,7 +115,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         if name.lower() != TIER:
             raise self.unknown(name)
         context = note_reports(context)
-        reason: Reason = "threshold" if judge(context).due else "manual"
+        reason: Reason = "threshold" if judge_trigger(context).due else "manual"
         if context.moment.overflow:
             reason = "overflow"
         return (yield from run_compaction(Job(reason, extension=self.extension), context))
@@ -145,7 +153,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         rest = context.messages[place:]
         head = context.with_messages(context.messages[:place]) if rest else context
         head = head.with_running(replace(context.running, checked=last_answer_id(head.messages)))
-        if not judge(head).due:
+        if not judge_trigger(head).due:
             return Outcome(TIER, context.buffer, head.running)
         return (yield from run_compaction(Job("threshold", rest, extension=self.extension), head))
 

@@ -109,7 +109,7 @@ class Judgement:
         return self.over and not self.guard
 
 
-def judge(context: PiContext) -> Judgement:
+def judge_trigger(context: PiContext) -> Judgement:
     """Apply the trigger to this buffer. Cheap if usage is reported: then only the messages after it are read."""
     settings, messages = context.settings, context.messages
     border = find_border(context)
@@ -165,7 +165,7 @@ def _costs_more(fill: Fill, limit: int, settings: PiSettings) -> bool:
 def give_verdict(context: PiContext) -> Verdict:
     """Return the verdict on Pi's only tier."""
     settings, overflow = context.settings, context.moment.overflow
-    judgement = judge(context)
+    judgement = judge_trigger(context)
     tokens, limit = judgement.fill.tokens, judgement.limit
     why = compare_to_limit(tokens, limit, f"{settings.context_window:,} − {judgement.reserve:,}")
     notes = [why, _describe_source(judgement.fill), f"the window is {WHOSE[settings.window_from]}", judgement.guard]
@@ -258,7 +258,7 @@ def _prepare(job: Job, context: PiContext) -> Preparation | None:
 
 def _describe_preparation(prepared: Preparation, context: PiContext) -> Event:
     """Return the event with the fields of both the design and the code."""
-    judgement = judge(context)
+    judgement = judge_trigger(context)
     to_summarise, turn_prefix = prepared.counts
     preparation: dict[str, Json] = {
         "firstKeptEntryId": prepared.first_kept,
