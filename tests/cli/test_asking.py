@@ -65,9 +65,9 @@ def test_every_character_has_its_place(text: str, width: int) -> None:
 def _ask(exact: str, *typed: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
     """(what a terminal shows, how it was answered): after each mark that comes up, something is typed."""
     code = (
-        "import sys; from inspector.cli.asking import ask; from inspector.agent.status import Permission;"
+        "import sys; from inspector.cli.asking import ask_person; from inspector.agent.status import Permission;"
         "from inspector.agent.tools.writing import Question; from inspector.core.message import ToolCall;"
-        "print('answer:', ask(Permission('i', ToolCall('c', 'run_command', {}), Question('Run:', sys.argv[1], '!'))))"
+        "print('answer:', ask_person(Permission('i', ToolCall('c', 'run_command', {}), Question('Run:', sys.argv[1], '!'))))"
     )
     ours, theirs = pty.openpty()
     with subprocess.Popen(
