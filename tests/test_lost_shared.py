@@ -14,7 +14,8 @@ import pytest
 
 from inspector.core.errors import InspectorError
 from inspector.core.facts.reading import facts
-from inspector.core.findings.lost import CompactionLoss, LostRow, NeededAgain, lost_by_compactions
+from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
+from inspector.core.findings.lost_rows import LostRow, NeededAgain
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
 from tests.shared import ARE_REAL, TRANSCRIPTS, transcripts
