@@ -259,7 +259,7 @@ def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot
     qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
     opened.theme.zoom(larger)
     qtbot.wait(30)
-    below = opened.docks.panel("Breakdown").height()
+    above = opened.docks.panel("Timeline").height()
     texts = ["No compaction: the whole conversation is still in context."] * 3
     texts[longest] = ", ".join(f"{n} of them stand in some file or other" for n in range(7))
     for card, text in zip(glance.cards.values(), texts, strict=True):
@@ -271,7 +271,7 @@ def test_a_long_answer_is_read_without_hovering(opened: MainWindow, qtbot: QtBot
         assert card.words == text
         assert card.headline.height() >= card.headline.heightForWidth(card.headline.width())
     assert glance.height() < opened.height() / 5
-    assert opened.docks.panel("Breakdown").height() == below  # the buffer, which is in the middle, gives the room
+    assert opened.docks.panel("Timeline").height() == above  # the buffer, which is below, gives the room
 
 
 def test_layouts_are_put_back_before_there_is_a_panel(window: MainWindow) -> None:

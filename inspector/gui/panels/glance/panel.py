@@ -73,6 +73,8 @@ _WORTH_LINES = 2
 _MOST_SHARE, _MOST_LINES = 0.16, 5
 """Share of the window's height that the cards take at most, but at least so many lines: of longer answers the last
 sentences are in the tooltip, and the buffer below keeps its rows."""
+_LOW_LINES, _FEWEST_LINES = 34, 1
+"""A window of fewer lines is so low that the cards show headlines alone."""
 _RESERVED_LINES = 4
 """Lines for which a card has room before its answer is known, so that little moves when it comes."""
 
@@ -200,7 +202,9 @@ class GlancePanel(Panel):
         window = self.window()
         if not isinstance(window, QMainWindow):
             return None
-        return max(round(_MOST_SHARE * window.height()), self.cards["filled"].height_of_lines(_MOST_LINES))
+        is_low = window.height() < _LOW_LINES * self.fontMetrics().lineSpacing()
+        lines = _FEWEST_LINES if is_low else _MOST_LINES
+        return max(round(_MOST_SHARE * window.height()), self.cards["filled"].height_of_lines(lines))
 
     def _go(self, answer: ShortAnswer) -> None:
         if answer.request is not None:

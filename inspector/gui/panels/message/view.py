@@ -39,6 +39,8 @@ from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 
 COUNTED = "tiktoken"
 NOTHING_TO_PIN = "Select a text of the message, or click into one of its sentences, to pin it."
+SIZED_LINES = 10
+"""Of text, from which on there is also room for the sizes of the message."""
 _FORM_KEY = "message/form"
 """Under which the chosen form of prose is remembered."""
 LINES = 13
@@ -98,6 +100,10 @@ class MessageHeader(QWidget):
         self._is_prose = is_prose
         self.forms.setVisible(is_prose and not self.is_low)
         self.forms.take(form)
+
+    def show_sizes(self, are_shown: bool) -> None:
+        """Show how many tokens the message takes, or leave that to the buffer list."""
+        self._tokens.setVisible(are_shown)
 
     def be_low(self, low: bool) -> None:
         """Is there little room for the text?"""
@@ -345,7 +351,8 @@ class MessageView(Panel):
         self.header = MessageHeader(self.desk, tools, (self.wrap, self.edit, find, self.pin))
 
     def fit(self) -> None:
-        """A low panel has few buttons: its room is the text's."""
+        """A low panel has few buttons: its room is the text's. A very low one does without the line of sizes, too."""
+        self.header.show_sizes(self.height() >= SIZED_LINES * self.fontMetrics().height())
         if (low := self.height() < LINES * self.fontMetrics().height()) != self.header.is_low:
             self.header.be_low(low)
 
