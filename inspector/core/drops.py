@@ -71,25 +71,25 @@ def explain_changes(changes: MessageChanges, same: int, former: Request, request
     """Return the cause of changes that no record announces; None where nothing changed after all.
 
     Args:
-        changes: What became of the messages after the place where both buffers part.
+        changes: Which messages changed, and how, after the place where both buffers part.
         same: How many messages at the beginning both buffers share.
         former: The request before the changes.
         request: The request that shows them.
     """
-    taken = changes.taken
-    if not changes.lost and not taken:
+    losses = changes.taken
+    if not changes.lost and not losses:
         return _explain_rewording(changes, former, request)
     if any(message.summary for message in changes.fresh[:_HEAD]):
         return Cause("compaction", True, "A summary stands where messages were; no record announces it.", "a summary")
-    if not changes.lost and all(change == "cleared" for _, _, change in taken):
-        why = f"{len(taken)} tool results were replaced by a placeholder."
-        return Cause("micro-compaction", True, why, f"placeholder: {_excerpt(taken[0][1])}")
+    if not changes.lost and changes.counts["cleared"] == len(losses):
+        why = f"{len(losses)} tool results were replaced by a placeholder."
+        return Cause("micro-compaction", True, why, f"placeholder: {_excerpt(losses[0][1])}")
     if changes.lost and not changes.kept and not changes.changed:
         return _explain_replacement(changes, same)
     if _is_other_model(former, request):
         why = f"With the switch from {former.model} to {request.model} the history was changed."
         return Cause("model switch", True, why, f"{former.model} → {request.model}")
-    why = f"{len(changes.lost)} messages were taken out, {len(taken)} were shortened or edited."
+    why = f"{len(changes.lost)} messages were taken out, {len(losses)} were shortened or edited."
     return Cause("edit", True, why, "messages that are gone" if changes.lost else "messages that read otherwise")
 
 
@@ -435,10 +435,13 @@ def _find_fates(
         fate = _find_fate(message, later)
         if fate is not None:
             changed[message.id] = fate
-    old_ids = {message.id for message in old}
-    has_new_summary = any(message.summary and message.id not in old_ids for message in new)
-    fate_of_gone: FateName = "summarised" if summarised or has_new_summary else "dropped"
+    fate_of_gone: FateName = "summarised" if summarised or _has_new_summary(old, new) else "dropped"
     return {**changed, **dict.fromkeys(gone, fate_of_gone)}, renamed
+
+
+def _has_new_summary(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    old_ids = {message.id for message in old}
+    return any(message.summary and message.id not in old_ids for message in new)
 
 
 def _find_fate(message: Message, later: Message) -> FateName | None:

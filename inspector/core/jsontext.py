@@ -36,15 +36,16 @@ class NotJson(ValueError):
     """The bytes are not a JSON value that can be worked with. `str(error)` says why, in a few words."""
 
 
-def loads(data: bytes | bytearray | memoryview, told: list[str] | None = None, deepest: int = DEEPEST) -> Any:
+def loads(data: bytes | bytearray | memoryview, sentences: list[str] | None = None, deepest: int = DEEPEST) -> Any:
     """Parse one JSON value. Raises NotJson; never RecursionError, never UnicodeDecodeError.
 
-    A number that no float can hold becomes the largest there is, NaN and Infinity become null; `told` gets a sentence.
+    A number that no float can hold becomes the largest there is, NaN and Infinity become null; `sentences` gets one
+    about it.
     """
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as strict:
-        return _tolerant(bytes(data), str(strict), told, deepest)
+        return _tolerant(bytes(data), str(strict), sentences, deepest)
     if len(data) > 2 * deepest and is_deeper(value, deepest):
         raise _too_deep(deepest)
     return value
@@ -87,15 +88,15 @@ def _too_deep(deepest: int) -> NotJson:
     return NotJson(f"nested deeper than {deepest} levels")
 
 
-def _tolerant(data: bytes, why: str, told: list[str] | None, deepest: int) -> Any:
+def _tolerant(data: bytes, why: str, sentences: list[str] | None, deepest: int) -> Any:
     if "recursion" in why or "depth" in why:
         raise _too_deep(deepest)
     if data.startswith(b"\xef\xbb\xbf"):
-        return loads(data[3:], told, deepest)
+        return loads(data[3:], sentences, deepest)
     if b"\\u" in data:
         mended = _ESCAPES.sub(lambda m: b"\\ufffd" if m.group(1) else m.group(0), data)
         if mended != data:
-            return loads(mended, told, deepest)
+            return loads(mended, sentences, deepest)
     numbers = _Numbers()
     try:
         text = data.decode("utf-8", errors="replace")
@@ -106,8 +107,8 @@ def _tolerant(data: bytes, why: str, told: list[str] | None, deepest: int) -> An
         raise NotJson(str(error)) from None
     if is_deeper(value, deepest):
         raise _too_deep(deepest)
-    if told is not None:
-        told += numbers.told
+    if sentences is not None:
+        sentences += numbers.told
     return value
 
 

@@ -67,9 +67,7 @@ def _read(hint: Any, data: Any, where: str) -> Any:
     """Read a value as the type that is wanted. Raises InspectorError, which names `where`, for any other value."""
     origin, kinds = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        if data is None and NoneType in kinds:
-            return None
-        return _read(next(kind for kind in kinds if kind is not NoneType), data, where)
+        return _read_union(kinds, data, where)
     if hint is Message:
         return read_messages([data], where)[0]
     if origin is Mapping and isinstance(data, dict):
@@ -81,6 +79,13 @@ def _read(hint: Any, data: Any, where: str) -> Any:
     if not _is_plain(hint, data):
         raise InspectorError(f"{where} cannot be {str(data)[:60]!r}.")
     return data
+
+
+def _read_union(kinds: Sequence[Any], data: Any, where: str) -> Any:
+    """Read an optional value: None, or a value of the one type beside it."""
+    if data is None and NoneType in kinds:
+        return None
+    return _read(next(kind for kind in kinds if kind is not NoneType), data, where)
 
 
 def _is_plain(hint: Any, data: Any) -> bool:

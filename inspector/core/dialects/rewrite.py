@@ -53,12 +53,12 @@ def plan_recipes(
     read = read_wire_items(dialect, items)
     if len(read) != len(original) or not all(map(_are_alike, read, original)):
         raise CannotRewrite("The buffer does not belong to this request: it was read from another one.")
-    place = {message.id: n for n, message in enumerate(original)}
-    sources = [place.get(message.id) for message in new]
-    target = list(new)
-    for at, n in enumerate(sources):  # what we read ourselves, for a message in which nothing was changed
-        if n is not None and new[at].role == original[n].role and new[at].parts == original[n].parts:
-            target[at] = read[n]
+    place_of_id = {message.id: n for n, message in enumerate(original)}
+    sources = [place_of_id.get(message.id) for message in new]
+    target: list[Message] = []
+    for message, n in zip(new, sources, strict=True):
+        is_unchanged = n is not None and (message.role, message.parts) == (original[n].role, original[n].parts)
+        target.append(read[n] if n is not None and is_unchanged else message)  # what we read ourselves, if possible
     if len(target) == len(read) and all(map(is_, target, read)):
         return tuple(Ref((n,)) for n in range(len(items)))
     if dialect == RESPONSES.name:

@@ -36,14 +36,23 @@ def fits_pattern(value: Any, pattern: Pattern) -> bool:
         return bool(pattern(value))
     if isinstance(pattern, Mapping):
         return isinstance(value, Mapping) and all(_has(value, key, inner) for key, inner in pattern.items())
-    if isinstance(pattern, Sequence) and not isinstance(pattern, str):
-        is_list = isinstance(value, list)
-        return is_list and (not pattern or (bool(value) and fits_pattern(value[0], pattern[0])))
-    if not isinstance(pattern, str):
-        return type(value) is type(pattern) and bool(value == pattern)
+    if isinstance(pattern, str):
+        return _fits_text(value, pattern)
+    if isinstance(pattern, Sequence):
+        return _fits_list(value, pattern)
+    return type(value) is type(pattern) and bool(value == pattern)
+
+
+def _fits_text(value: Any, pattern: str) -> bool:
     if pattern in _TYPES:
         return _TYPES[pattern](value)
     return isinstance(value, str) and any(_is_like(value, choice) for choice in pattern.split("|"))
+
+
+def _fits_list(value: Any, pattern: Sequence[Pattern]) -> bool:
+    if not isinstance(value, list):
+        return False
+    return not pattern or (bool(value) and fits_pattern(value[0], pattern[0]))
 
 
 def _has(value: Mapping[str, Any], key: str, pattern: Pattern) -> bool:

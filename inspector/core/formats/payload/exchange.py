@@ -44,17 +44,22 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
         return None
     if request := object_of(value, "request") or object_of(value, "request_body"):
         return _read_pair(dialect, request, value, line)
-    answer = value.get("response")
     is_body = _is_body(dialect, value)
+    answer = value.get("response")
     if is_body and isinstance(answer, Mapping) and dialect.is_response(answer):  # a log of one call
         body = {key: field for key, field in value.items() if key != "response"}
         return BodyPair(body, answer, line)
     if (response := unwrap_response(value)) and dialect.is_response(response):
         return BodyPair(None, response, line)
-    history = value.get("history")  # a chat that Gemini CLI saved
+    history = value.get("history")
     if _is_contents(history):
-        return BodyPair({dialect.key: history}, None, line) if dialect.is_message(history[0]) else None
+        return _read_history(dialect, history, line)
     return BodyPair(value, None, line) if is_body else None
+
+
+def _read_history(dialect: Dialect, history: list[Any], line: int) -> BodyPair | None:
+    """Read a chat that Gemini CLI saved; None where it is not of this API."""
+    return BodyPair({dialect.key: history}, None, line) if dialect.is_message(history[0]) else None
 
 
 def _read_pair(dialect: Dialect, request: Mapping[str, Any], value: Mapping[str, Any], line: int) -> BodyPair | None:

@@ -61,12 +61,16 @@ def _score(dialect: Dialect, row: Any) -> float:
     pair = body_pair(dialect, [row] if dialect.is_message(row) else row, 0)
     if pair is None:
         return 0.0
-    request = pair.request
-    if request is None:
+    if pair.request is None:
         return 0.85
-    is_whole = "model" in request and dialect.signs.limit in request
-    if not is_whole and not _is_body(dialect, row, request):
+    is_whole = "model" in pair.request and dialect.signs.limit in pair.request
+    if not is_whole and not _is_body(dialect, row, pair.request):
         return 0.0
+    return _score_body(dialect, pair.request)
+
+
+def _score_body(dialect: Dialect, request: Mapping[str, Any]) -> float:
+    """Return how sure it is that a request body goes to this API, and not to one with similar bodies."""
     own = _count_signs(dialect, request)
     others = max(_count_signs(other, request) for other in _similar_dialects() if other is not dialect)
     if own != others:

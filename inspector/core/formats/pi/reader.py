@@ -33,8 +33,8 @@ from inspector.core.usage import MOST, Usage
 
 NAME = "pi"
 _SILENT = ("custom", "label", "session_info", "usage", "thinking_level_change")
-_PLAIN = "message"
 """Records that neither reach the model nor change what does."""
+_PLAIN = "message"
 
 
 class PiReader:
@@ -253,7 +253,8 @@ class PiReader:
             )
         )
         first, index = value.get("firstKeptEntryId"), value.get("firstKeptEntryIndex")
-        first = first if isinstance(first, str) else f"L{index + 1}" if type(index) is int else ""
+        if not isinstance(first, str):
+            first = f"L{index + 1}" if type(index) is int else ""
         record = Record("compaction", where.id, first_kept=first)
         self._records[where.id], node.loose = (*node.loose, record), ()
         node.view, node.pending = Stretch(own=(summary, *stays)).view(), False
