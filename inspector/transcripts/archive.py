@@ -194,7 +194,7 @@ class ZippedFile(TranscriptFile):
         return [(session_path(self.path, str(self._folder / name)), str(name)) for name in matching]
 
     def companion(self, name: str) -> TranscriptFile:
-        """Open one of these files."""
+        """Open one of these other files."""
         source = partial(MemberSource, self.path, str(self._folder / name))
         return TranscriptFile(self.path, self._progress, name, self._growing, source)
 

@@ -234,14 +234,18 @@ class SentRequests:
         wires = [self._again(hash_, place) or self._new(hash_) for hash_ in tail]
         known_ids = {message.id for wire in wires for message in wire.messages or ()}
         pieces = Pieces([message for message in recorded if message.id not in known_ids], self._where.keys())
-        for wire in wires:
-            blob = self._wire.blobs.get(wire.hash)
-            if wire.messages is None and blob is not None:
-                wire.messages = pieces.of(wire.hash, blob)
+        self._read_blobs(wires, pieces)
         unknown = [wire for wire in wires if wire.messages is None]
         for wire, messages in zip(unknown, pieces.rest([wire.role for wire in wires]), strict=True):
             wire.messages = messages
         return wires
+
+    def _read_blobs(self, wires: Sequence["_WireMessage"], pieces: Pieces) -> None:
+        """Read new wire messages whose content the wire records hold."""
+        for wire in wires:
+            blob = self._wire.blobs.get(wire.hash)
+            if wire.messages is None and blob is not None:
+                wire.messages = pieces.of(wire.hash, blob)
 
     def _new(self, hash_: str) -> "_WireMessage":
         wire = _WireMessage(hash_)

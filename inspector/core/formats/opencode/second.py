@@ -86,16 +86,21 @@ def _take(thread: GrowingThread, kind: str, data: Mapping[str, Any], where: Reco
         case "system" if words:
             thread.say([where.message("system", [Text(words)])])
         case "shell":
-            ran = text_at(data, "command") or text_at(object_of(data, "shell"), "command")
-            output = data.get("output")
-            output_text = text_of(output) or text_at(output, "output") or text_at(output, "text")
-            thread.say([where.message("user", [Text(f"Shell command: {ran}\n\n{output_text}")], "meta")])
+            thread.say([where.message("user", [Text(_shell_text(data))], "meta")])
         case "compaction" if text_at(data, "status") in ("", "completed") and "summary" in data:
             words = _CHECKPOINT.format(string(data, "summary"), string(data, "recent"))
             summary = where.message("user", [Text(words)], "meta", summary=True)
             thread.begin_again((), Compaction(0, text_at(data, "reason"), summary=summary, time=where.time))
         case "assistant":
             _answer(thread, data, where)
+
+
+def _shell_text(data: Mapping[str, Any]) -> str:
+    """Return what the model reads of a command that the user ran."""
+    command = text_at(data, "command") or text_at(object_of(data, "shell"), "command")
+    output = data.get("output")
+    output_text = text_of(output) or text_at(output, "output") or text_at(output, "text")
+    return f"Shell command: {command}\n\n{output_text}"
 
 
 def _answer(thread: GrowingThread, data: Mapping[str, Any], where: RecordPosition) -> None:

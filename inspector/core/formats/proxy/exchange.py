@@ -53,14 +53,12 @@ def read_response(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
     if dialect is None or (failure and (code or 0) >= 400):
         return Reply(failure=failure, status=code, time=time)
     reply = reply_of(dialect, body)
-    is_whole = is_finished and (dialect.is_response(body) or "input_tokens" in body)
-    finish = reply.finish
-    usage = reply.usage
     if not is_finished:
-        finish = "error" if error else CUT
-        usage = replace(usage, output_is_final=False) if usage is not None else None
-    failure = "" if reply.wire or is_whole else failure
-    return replace(reply, usage=usage, finish=finish, failure=failure, status=code, time=time)
+        usage = replace(reply.usage, output_is_final=False) if reply.usage is not None else None
+        reply = replace(reply, usage=usage, finish="error" if error else CUT)
+    is_whole = is_finished and (dialect.is_response(body) or "input_tokens" in body)
+    has_answer = bool(reply.wire) or is_whole
+    return replace(reply, failure="" if has_answer else failure, status=code, time=time)
 
 
 def _read_error(body: Mapping[str, Any]) -> Mapping[str, Any]:
