@@ -67,7 +67,8 @@ def _ask(exact: str, *typed: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
     code = (
         "import sys; from inspector.cli.asking import ask_person; from inspector.agent.status import Permission;"
         "from inspector.agent.tools.writing import Question; from inspector.core.message import ToolCall;"
-        "print('answer:', ask_person(Permission('i', ToolCall('c', 'run_command', {}), Question('Run:', sys.argv[1], '!'))))"
+        "question = Question('Run:', sys.argv[1], '!');"
+        "print('answer:', ask_person(Permission('i', ToolCall('c', 'run_command', {}), question)))"
     )
     ours, theirs = pty.openpty()
     with subprocess.Popen(
