@@ -13,7 +13,7 @@ from inspector.workbench.analysis import count_requests
 
 T = TypeVar("T")
 
-SHARE, DEAR_S = 50, 0.05
+SHARE, DEAR_S = 200, 0.05
 """A job is repeated for a few new requests when it took at most one part of so many of the time since; one that takes
 longer than so many seconds of processor time waits longer in proportion."""
 REST_MS = 500

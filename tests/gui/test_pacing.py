@@ -55,14 +55,14 @@ def test_cheap_job_when_the_session_grew_by_one_request_runs_again_soon(desk: De
 
 
 def test_dear_job_when_the_session_grew_by_one_request_waits(desk: Desk, qtbot: QtBot) -> None:
-    story = Story(desk, qtbot, 0.1)
+    story = Story(desk, qtbot, 0.02)
     story.want(long_session(1000))
     story.expect(1000)
     story.want(long_session(1001))
     qtbot.wait(pacing.REST_MS + 500)
     assert story.found == [1000]
     assert story.job.is_late
-    story.expect(1000, 1001)  # after fifty times as long as it took
+    story.expect(1000, 1001)  # after two hundred times as long as it took
     assert not story.job.is_late
 
 
@@ -107,7 +107,7 @@ def test_job_when_another_runs_for_a_shorter_session_does_not_cancel_it(desk: De
 
 
 def test_cancel_when_a_job_waits_forgets_it(desk: Desk, qtbot: QtBot) -> None:
-    story = Story(desk, qtbot, 0.02)
+    story = Story(desk, qtbot, 0.002)
     story.want(long_session(1000))
     story.expect(1000)
     story.want(long_session(1001))
