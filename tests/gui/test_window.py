@@ -14,6 +14,7 @@ from inspector.gui.panels.glance.panel import AnswerCard
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.window import MainWindow
+from inspector.workbench.pressure.gauge import estimate_here
 from tests.gui.hands import click, press
 from tests.gui.made import payload, session
 
@@ -188,12 +189,17 @@ def test_a_window_of_the_users_own(opened: MainWindow, monkeypatch: pytest.Monke
     assert window.tokens == 123_000
 
 
-def test_estimator_when_chosen_in_the_palette_measures_anew(opened: MainWindow, qtbot: QtBot) -> None:
-    before = opened.workbench.state.pressures
+def test_estimator_when_chosen_in_the_palette_changes_the_estimate_and_no_size(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
+    bench = opened.workbench
+    qtbot.waitUntil(lambda: estimate_here(bench.state) is not None)
+    sizes, estimate = list(bench.state.pressures or ()), estimate_here(bench.state)
     next(one for one in opened.commands if one.words == "Estimate by chars4").run()
     settle(opened, qtbot)
-    assert opened.workbench.state.estimator == "chars4"
-    assert opened.workbench.state.pressures is not before
+    assert bench.state.estimator == "chars4"
+    qtbot.waitUntil(lambda: estimate_here(bench.state) not in (None, estimate))
+    assert list(bench.state.pressures or ()) == sizes
 
 
 def test_policy_when_chosen_in_the_top_bar_is_named_there_and_in_the_gauge(opened: MainWindow, qtbot: QtBot) -> None:
