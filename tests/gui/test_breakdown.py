@@ -101,6 +101,15 @@ def test_a_part_is_as_wide_as_its_share(panel: BreakdownPanel) -> None:
             assert cell.rect.width() == pytest.approx(share * panel.icicle.width())
 
 
+def test_parts_when_the_difference_is_below_zero_fill_the_width_and_no_more(panel: BreakdownPanel) -> None:
+    parts = (("tool results", 900), ("user", 300), ("difference", -200))
+    children = tuple(BreakdownNode(name, "category", tokens) for name, tokens in parts)
+    panel.icicle.show_tree(BreakdownNode("buffer", "buffer", 1_000, (), children), ())
+    whole, *cells = panel.icicle.cells
+    assert [cell.node.name for cell in cells] == ["tool results", "user"]
+    assert [cell.rect.width() for cell in cells] == pytest.approx([whole.rect.width() * 3 / 4, whole.rect.width() / 4])
+
+
 @pytest.mark.parametrize("height", [SMALLEST.height(), 130, 170, 420])
 def test_every_row_is_seen_whole(panel: BreakdownPanel, height: int) -> None:
     panel.setFixedSize(1_100, height)

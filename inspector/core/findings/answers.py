@@ -143,17 +143,18 @@ def _filling_words(parts: Breakdown, duplicates: Sequence[Repeat], not_recorded:
         return ()
     content = [child for child in tree.children if child.name != "difference"] or list(tree.children)
     first, *others = sorted(content, key=lambda child: -child.tokens)
-    sentence = _category_words(first, tree, not_recorded, verb=True)
-    if others and others[0].tokens >= _LEAST * tree.tokens:
-        sentence += f" and {_category_words(others[0], tree, not_recorded, verb=first.name == 'unseen')}"
+    whole = max(tree.tokens, sum(child.tokens for child in content))  # the provider may count less than is recorded
+    sentence = _category_words(first, whole, not_recorded, verb=True)
+    if others and others[0].tokens >= _LEAST * whole:
+        sentence += f" and {_category_words(others[0], whole, not_recorded, verb=first.name == 'unseen')}"
     return _sentences(f"{sentence}.", _duplicate_words(duplicates, tree.tokens))
 
 
-def _category_words(node: BreakdownNode, tree: BreakdownNode, not_recorded: str, verb: bool) -> str:
-    """`48% were tool results, mostly Bash,`; without the verb `37% tool calls`."""
+def _category_words(node: BreakdownNode, whole: int, not_recorded: str, verb: bool) -> str:
+    """`48% were tool results, mostly Bash,`; without the verb `37% tool calls`. `whole`: tokens that are 100%."""
     if node.name == "unseen":
-        return f"{per_cent(node.tokens / tree.tokens)} is not recorded in this file ({not_recorded})"
-    words = [per_cent(node.tokens / tree.tokens), _NOUNS.get(node.name, node.name)]
+        return f"{per_cent(node.tokens / whole)} is not recorded in this file ({not_recorded})"
+    words = [per_cent(node.tokens / whole), _NOUNS.get(node.name, node.name)]
     if verb:
         words.insert(1, "was" if node.name in _SINGULAR else "were")
     top = max(node.children, key=lambda child: child.tokens, default=None)

@@ -136,6 +136,14 @@ def test_not_recorded_part_is_explained_by_what_the_file_lacks() -> None:
     assert "is not recorded in this file (system prompt, tool definitions)" in answer.detail
 
 
+def test_filled_answer_when_the_provider_counts_less_than_is_recorded_names_no_share_above_all() -> None:
+    stretch = Stretch(own=[Message("m", "user", (Text('{"a": 1}' * 250),))])
+    request = Request(0, stretch.view(), prompt=Prompt("", ()), usage=Usage(1_000), model=MODEL)
+    thread = Thread("main", "", MODEL, (request,), stretch.own, stretch.view())
+    answer = filled_answer(session(thread), thread, window_at)
+    assert answer.detail.startswith("100% were user messages")
+
+
 # -- what was lost
 
 

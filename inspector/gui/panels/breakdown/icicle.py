@@ -1,4 +1,7 @@
-"""The breakdown as an icicle: every level a row, every part as wide as its share; what is chosen is as wide as all."""
+"""The breakdown as an icicle: every level a row, every part as wide as its share; what is chosen is as wide as all.
+
+A difference below zero has no width: the other parts, which are more than their sum then, share the whole width.
+"""
 
 import re
 from collections.abc import Iterator
@@ -119,11 +122,12 @@ class Icicle(Guarded, QWidget):
 
     def _inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:
         whole, above = cell.node, cell.rect
-        if not whole.tokens or above.bottom() + above.height() > self.height() + 1:
+        parts = [child for child in whole.children if child.tokens > 0]
+        if not parts or above.bottom() + above.height() > self.height() + 1:
             return
-        pixels = above.width() / whole.tokens
+        pixels = above.width() / sum(child.tokens for child in parts)
         left, thin, thin_tokens = above.left(), 0, 0
-        for child in whole.children:
+        for child in parts:
             width = child.tokens * pixels
             if width < _THIN:
                 thin += 1
