@@ -61,7 +61,7 @@ class SearchPanel(ListPanel[MessageHit]):
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
         Column("Role", lambda found: message_role(found.hit.message), 7, least=9),
-        Column("Message", lambda found: _excerpt(found.hit), least=34, lines=2),
+        Column("Message", lambda found: _excerpt(found.hit), least=32, lines=2),
         Column("First", lambda found: _request(found, found.came, "in no buffer"), 4, figures=True),
         Column("Last", lambda found: _request(found, found.last, ""), 4, figures=True),
         Column("Removed by", lambda found: _by(found), 15, least=15),
