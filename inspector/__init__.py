@@ -5,7 +5,7 @@ The library is `inspector.api`, whose names can be imported from here; it is loa
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from inspector.api import (

@@ -42,9 +42,9 @@ def test_they_are_worked_out_once_a_thread() -> None:
     """A window asks at every step along a session, which may hold thousands."""
     one = thread(Compaction(2, "auto"))
     assert triggers(one, 10_000) is triggers(one, 10_000)
-    assert triggers(one, 20_000)[0].ratio == 0.1
+    assert triggers(one, 20_000)[0].ratio == 0.15
     other = thread(Compaction(2, "auto", tokens_before=2_500))
-    assert [triggers(of, 10_000)[0].tokens for of in (one, other, one)] == [2_000, 2_500, 2_000]
+    assert [triggers(of, 10_000)[0].tokens for of in (one, other, one)] == [3_000, 2_500, 3_000]
 
 
 @pytest.mark.parametrize(
