@@ -254,7 +254,9 @@ class Bridge:
         first: bool = False,
     ) -> Callable[[], None]:
         """As the Workbench wants it: run `job` elsewhere, then `done` here. What is returned cancels it."""
-        lane: Lane = "wait" if waits else "state" if first else "compute"
+        lane: Lane = "state" if first else "compute"
+        if waits:
+            lane = "wait"
         return self.run(lambda task: job(), done, fell=fell, lane=lane).cancel
 
     def give_way(self) -> None:

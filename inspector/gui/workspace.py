@@ -162,10 +162,10 @@ class WorkspacePage(Guarded, QMainWindow):
     def _hide_left_bars(self) -> None:
         """Qt goes on painting tab bars that their docks have left for another one."""
         docks = [dock for dock in self.docks.values() if not dock.isHidden() and not dock.isFloating()]
-        groups = {
-            frozenset(one.windowTitle() for one in (dock, *self.tabifiedDockWidgets(dock)) if one in docks)
-            for dock in docks
-        }
+        groups = set()
+        for dock in docks:
+            tabbed = [neighbour for neighbour in self.tabifiedDockWidgets(dock) if neighbour in docks]
+            groups.add(frozenset(member.windowTitle() for member in (dock, *tabbed)))
         for bar in reversed(self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)):
             titles = frozenset(map(bar.tabText, range(bar.count())))
             if titles in groups and len(titles) > 1:
@@ -179,7 +179,9 @@ class WorkspacePage(Guarded, QMainWindow):
         for title, dock in self.docks.items():
             tabbed = bool(self.tabifiedDockWidgets(dock)) and not dock.isFloating()
             own = getattr(dock.widget(), "HEADED", False)
-            wanted = "frame" if dock.isFloating() else "none" if tabbed or own else "caption"
+            wanted = "none" if tabbed or own else "caption"
+            if dock.isFloating():
+                wanted = "frame"
             if dock.property("head") != wanted:
                 dock.setProperty("head", wanted)
                 dock.setTitleBarWidget(self._head(wanted, title))  # type: ignore[arg-type]  # None brings Qt's own back

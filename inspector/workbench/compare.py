@@ -119,7 +119,9 @@ def sweep_runs(
 ) -> tuple[PolicyRun, ...]:
     """What happened, and a run for every combination of the values of the settings, the last the quickest. Raises
     InspectorError for too many."""
-    points = [tuple(zip((key for key, _ in grid), values, strict=True)) for values in product(*(v for _, v in grid))]
+    keys = [key for key, _ in grid]
+    combinations = product(*(values for _, values in grid))
+    points = [tuple(zip(keys, values, strict=True)) for values in combinations]
     if len(points) > MOST_POINTS:
         raise InspectorError(f"{len(points):,} combinations are too many: a sweep takes {MOST_POINTS} at most.")
     base, *others = runs(state, (name,), window) or (None,)

@@ -114,7 +114,9 @@ def sides(state: State) -> Sides | None:
         return Sides(seen.tier, before, seen.outcome.buffer, sizer_of(state), None, seen.outcome, ground=ground)
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
-    name = steps.step.name if steps.step is not None else "recorded" if steps.recorded is None else "before it"
+    name = "recorded" if steps.recorded is None else "before it"
+    if steps.step is not None:
+        name = steps.step.name
     left, right = (steps.buffer_of(at) for at in (steps.compared, steps.at))
     if steps.is_before(steps.compared) == steps.is_before(steps.at):
         return Sides(name, left, right, sizer_of(state), steps)

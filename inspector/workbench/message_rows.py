@@ -209,7 +209,8 @@ def badges(message: Message) -> tuple[Badge, ...]:
     if message.mark == "placeholder":
         found.append("cleared")
     kinds: tuple[tuple[type, Badge], ...] = ((Image, "image"), (Thinking, "thinking"), (Opaque, "opaque"))
-    found += [name for kind, name in kinds if any(isinstance(part, kind) for part in message.parts)]
+    part_types = {type(part) for part in message.parts}
+    found += [name for kind, name in kinds if kind in part_types]
     return tuple(found)
 
 

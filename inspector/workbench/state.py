@@ -250,7 +250,9 @@ class State:
     def place(self) -> int:
         """Index of the request we stand at; the number of requests at the end of the thread."""
         thread = self.thread
-        return self.at if self.at is not None else len(thread.requests) if thread else 0
+        if self.at is not None:
+            return self.at
+        return len(thread.requests) if thread else 0
 
     @property
     def thread(self) -> Thread | None:

@@ -47,6 +47,11 @@ def _same_saying(fact: Fact) -> str:
 _WORDS = re.compile(r"\w+")
 
 
+def _list_tails(folders: list[str]) -> list[str]:
+    """Return a path, given as its parts, and all paths that it ends in, the longest first."""
+    return ["/".join(folders[first:]) for first in range(len(folders))]
+
+
 def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
     """Return each fact with its other names.
 
@@ -55,7 +60,7 @@ def distinct(gone: Iterable[Fact]) -> list[tuple[Fact, list[Fact]]]:
     """
     listed = list(gone)
     parts = {fact.text: fact.text.lstrip("@./").split("/") for fact in listed if fact.kind == "path"}
-    paths = {path: ["/".join(named[n:]) for n in range(len(named))] for path, named in parts.items()}
+    paths = {path: _list_tails(named) for path, named in parts.items()}
     ends = {tail for tails in paths.values() for tail in tails[1:]}
     owner = dict[str, str]()
     for path in sorted(paths, key=len, reverse=True):

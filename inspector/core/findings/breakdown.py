@@ -12,7 +12,7 @@ namespace is the server's.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -232,6 +232,10 @@ class _BranchWeights:
             self._message(at, message)
         self._prompt(buffer)
 
+    def _weigh_segments(self, by: Estimator, message: Message, segments: Sequence[Segment]) -> int:
+        """Return the weight of some segments of a message by themselves, never below zero."""
+        return max(0, weigh_parts(by, message, [segment.part for segment in segments]))
+
     def _message(self, at: int, message: Message) -> None:
         by, found = self._estimator, segments(message)
         by_path: dict[Category, dict[Path, list[Segment]]] = {}
@@ -239,8 +243,9 @@ class _BranchWeights:
             by_path.setdefault(one.category, {}).setdefault(self._path(message, one), []).append(one)
         for category, weight in split(by, message, found).items():
             paths = by_path.get(category) or {(): []}
-            alone = ([one.part for one in some] for some in paths.values())
-            shares = [max(0, weigh_parts(by, message, parts)) for parts in alone] if len(paths) > 1 else [1]
+            shares = [1]
+            if len(paths) > 1:
+                shares = [self._weigh_segments(by, message, segments) for segments in paths.values()]
             whole = sum(shares) or 1
             for (path, some), share in zip(paths.items(), shares, strict=True):
                 calls = sum(isinstance(one.part, ToolCall | ToolResult) for one in some)

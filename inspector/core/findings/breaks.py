@@ -390,7 +390,8 @@ def _find_message_change(former: Request, request: Request, drop: Drop | None) -
     old, new = was[0] if was else None, now[0] if now else None
     diff = changed_lines(message_lines(old) if old else "", message_lines(new) if new else "")
     why = break_words.say_message_changed(drop.why if drop is not None else "", same, len(former.view))
-    return _Finding("prefix-changed", why, new.id if new else old.id if old else "", same, diff)
+    changed = new or old
+    return _Finding("prefix-changed", why, changed.id if changed else "", same, diff)
 
 
 def cause_sentence(miss: Rebilling) -> str:

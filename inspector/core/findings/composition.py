@@ -67,7 +67,9 @@ def pieces(text: str, *, by_client: bool, system: bool = False) -> list[TextPiec
     """
     if not system and (notice := _NOTICE.match(text)):
         return [TextPiece("reminders", (notice[1] or "task notification").strip()[:_LABEL], text)]
-    base: ClientCategory = "system" if system else "reminders" if by_client else "user"
+    base: ClientCategory = "reminders" if by_client else "user"
+    if system:
+        base = "system"
     if by_client or system or text.lstrip().startswith(_BEGINS):
         return list(_sections(text, "reminders" if base == "user" else base))
     if "<system-reminder>" not in text:
@@ -111,7 +113,9 @@ def _section(match: re.Match[str], text: str, base: ClientCategory) -> TextPiece
         return TextPiece("skills", path[-_LABEL:], text)
     if kind == "skills":
         named = re.search(r"<name>([^<\n]{1,120})</name>", text)
-        label = (named[1] if named else "skill") if path == "<skill>" else "list of skills"
+        label = "list of skills"
+        if path == "<skill>":
+            label = named[1] if named else "skill"
         return TextPiece("skills", label, text)
     named_so = {"folder": f"{path.rstrip('/')}/AGENTS.md", "agents": "AGENTS.md", "pi": "Project Context"}
     return TextPiece("memory files", named_so.get(kind, path), text)

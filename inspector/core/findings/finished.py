@@ -35,11 +35,7 @@ class FinishedWork:
     @cached_property
     def _speeches(self) -> Sequence[int]:
         """Places of the messages in which the user says something."""
-        return [
-            place
-            for place, message in enumerate(self._messages)
-            if message.role in ("user", "tool") and any(words.place != "rejection" for words in user_words(message))
-        ]
+        return [place for place, message in enumerate(self._messages) if _is_speech(message)]
 
     @cached_property
     def _acts(self) -> Mapping[str, Sequence[int]]:
@@ -100,3 +96,10 @@ def _kind_of_work(call: ToolCall) -> str:
     command = _FOLDER.sub("", command_of(call))
     found = _COMMAND.match(command)
     return f"{call.name} {found[1]}" if found else call.name
+
+
+def _is_speech(message: Message) -> bool:
+    """Does the user say something in a message, apart from refusing a call?"""
+    if message.role not in ("user", "tool"):
+        return False
+    return any(words.place != "rejection" for words in user_words(message))

@@ -230,7 +230,8 @@ class _LineIndex:
 
     def places(self, row: list[list[int]]) -> tuple[tuple[SpanPlace, ...], ...]:
         """Of each copy, oldest first, where its runs of lines stand."""
-        return tuple(tuple(self._runs([places[n] for places in row])) for n in range(len(row[0])))
+        by_copy = zip(*row, strict=True)
+        return tuple(tuple(self._runs(list(places))) for places in by_copy)
 
     def _runs(self, places: list[int]) -> Iterator[SpanPlace]:
         first = last = places[0]

@@ -176,7 +176,8 @@ def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
 
 def session_bills(session: Session) -> tuple[ThreadBill, ...]:
     """Of each thread, and last of the calls of which nothing tells for whom they were made. O(calls + threads)."""
-    calls: dict[str, list[SideCall]] = {name: [] for name in ("", *(one.id for one in session.threads))}
+    names = ["", *(thread.id for thread in session.threads)]
+    calls: dict[str, list[SideCall]] = {name: [] for name in names}
     for call in session.side_calls:
         if call.usage:
             calls[call.thread if call.thread in calls else ""].append(call)

@@ -261,6 +261,8 @@ class _Driver:
             self._running = self._policy.learn(self._running, self._settings, raw, usage.prompt)
             self._reported.append((raw - sent.prompt.unseen, usage.prompt))
         said = [message.id for message in following.answer if message.role == "assistant"]
-        upto = said[-1] if said else sent.messages[-1].id if sent.messages else ""
+        upto = sent.messages[-1].id if sent.messages else ""
+        if said:
+            upto = said[-1]
         self._reports = (CallReport(upto, usage, request.finish, request.model),) if upto else ()
         return usage

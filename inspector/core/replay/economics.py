@@ -66,7 +66,9 @@ UNKNOWN = Economics()
 
 def paid_words(after: int | None) -> str:
     """`paid after 16 requests`, `paid at once`, `never paid`."""
-    return "never paid" if after is None else f"paid after {plural(after, 'request')}" if after else "paid at once"
+    if after is None:
+        return "never paid"
+    return f"paid after {plural(after, 'request')}" if after else "paid at once"
 
 
 @dataclass(frozen=True, slots=True)

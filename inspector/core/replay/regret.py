@@ -209,7 +209,7 @@ class LossLedger:
         needed = {one.fact for one in self._regrets}
         gone = distinct(dict.fromkeys((*(known[n] for n in self._ever_lost), *needed)))
         kept = len({known[n] for n in self._touched - self._ever_lost} - needed)
-        again = sum(any(fact in needed for fact in names) for _, names in gone)
+        again = sum(not needed.isdisjoint(names) for _, names in gone)
         carried = self._carried()
         told = sum(_is_carried(carried, names) for _, names in gone)
         lost = len(gone) - told
@@ -295,7 +295,9 @@ class LossLedger:
             loss = self._lost[fact]
             if loss.at.is_readable and not self._standing.holds(fact):
                 by = next((call for call, text in calls if loss.fact.text in text), None)
-                how: How = "user" if message.role == "user" else "call" if by is not None else "answer"
+                how: How = "call" if by is not None else "answer"
+                if message.role == "user":
+                    how = "user"
                 if by is not None and not writes(by):
                     self._reads.expect(by.id, len(self._regrets))
                 self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))

@@ -361,7 +361,9 @@ class _RecordedWalk:
         if made and not index and request.asked is not None:
             self._ledger.arrive(request.asked, index)
         drop = self._drops.get(index)
-        name = made[-1][1].name if made else drop.kind if drop is not None else ""
+        name: str = drop.kind if drop is not None else ""
+        if made:
+            name = made[-1][1].name
         if name or arrival.swapped or arrival.gone:
             at = At(index, name, _is_readable(made)) if name else None
             self._ledger.change(request.view.messages(), at)

@@ -7,6 +7,7 @@ on a thread before the first number is wanted (`load_tokenizer`).
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import islice
 from threading import Lock
 from typing import TypeAlias
 
@@ -42,7 +43,7 @@ def count_texts(texts: Sequence[str]) -> list[int]:
     if len(flat) == len(cut):
         return counts
     one_by_one = iter(counts)
-    return [sum(next(one_by_one) for _ in some) for some in cut]
+    return [sum(islice(one_by_one, len(pieces))) for pieces in cut]
 
 
 def count_text(text: str) -> int:

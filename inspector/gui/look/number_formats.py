@@ -41,7 +41,10 @@ def short(number: float) -> str:
 
 def signed(number: int) -> str:
     """`+120`, `−30,594`, `0`: a difference."""
-    return f"{'−' if number < 0 else '+' if number else ''}{abs(number):,}"
+    sign = "+" if number > 0 else ""
+    if number < 0:
+        sign = "−"
+    return f"{sign}{abs(number):,}"
 
 
 def lifetime(ttl_s: int) -> str:

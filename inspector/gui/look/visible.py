@@ -122,7 +122,9 @@ def _tokens(text: str, strict: bool) -> Iterator[tuple[int, int, str]]:
     """(first, last, what is shown instead), in order, never overlapping."""
     flag_end = joined = 0
     joined_at = -9
-    hidden = _PLAIN_HIDDEN if text.isascii() else _HIDDEN_OR_BLANK if strict else _HIDDEN
+    hidden = _HIDDEN_OR_BLANK if strict else _HIDDEN
+    if text.isascii():
+        hidden = _PLAIN_HIDDEN
     for match in hidden.finditer(text):
         at, end = match.span()
         character = text[at]

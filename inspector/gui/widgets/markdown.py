@@ -82,7 +82,9 @@ class MarkdownView(Guarded, QTextEdit):
         """Let text breathe; lines of code stand together."""
         form = block.blockFormat()
         is_code = form.hasProperty(_CODE)
-        above = HEADING_GAP if form.headingLevel() else 0 if is_code else GAP
+        above = 0 if is_code else GAP
+        if form.headingLevel():
+            above = HEADING_GAP
         spaced = QTextBlockFormat()
         spaced.setTopMargin(above)
         spaced.setBottomMargin(0)

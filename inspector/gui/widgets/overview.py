@@ -4,6 +4,7 @@ Each kind has a column of the strip and a shape of its own, besides its colour.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -100,10 +101,9 @@ class Overview(Guarded, QWidget):
             if one.kind == "heading" or last.get(one.kind) != place:
                 self.places.append((*place, one))
                 last[one.kind] = place
-        counts = {kind: sum(one.kind == kind for one in (*self._found, *hits)) for kind in get_args(LandmarkKind)}
-        self.setAccessibleDescription(
-            ", ".join(plural(many, kind, _MANY.get(kind, "")) for kind, many in counts.items() if many)
-        )
+        counts = Counter(landmark.kind for landmark in (*self._found, *hits))
+        counted = [(kind, counts[kind]) for kind in get_args(LandmarkKind) if counts[kind]]
+        self.setAccessibleDescription(", ".join(plural(many, kind, _MANY.get(kind, "")) for kind, many in counted))
         self.setVisible(bool(self.places) and self._text.verticalScrollBar().maximum() > 0)
         self.update()
 

@@ -113,7 +113,9 @@ class PaintedRow(Guarded, QStyledItemDelegate):
         if row is None:
             return
         rect, state, flag = option.rect, option.state, QStyle.StateFlag
-        marked = CHOSEN if state & flag.State_Selected else HOVERED if state & flag.State_MouseOver else PLAIN
+        marked = HOVERED if state & flag.State_MouseOver else PLAIN
+        if state & flag.State_Selected:
+            marked = CHOSEN
         density = painter.device().devicePixelRatioF()
         key = (
             *self.key(row),

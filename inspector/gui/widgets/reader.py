@@ -111,9 +111,10 @@ class FindBar(Guarded, QWidget):
         self._view.show_hits(self._hits, current if move else -1)
         total = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MOST_HITS else "")
         part = "" if self._view.complete else " in the part shown"
-        self.count.setText(
-            f"{current + 1:,} of {total}{part}" if self._hits else f"none{part}" if self.field.text() else ""
-        )
+        words = f"none{part}" if self.field.text() else ""
+        if self._hits:
+            words = f"{current + 1:,} of {total}{part}"
+        self.count.setText(words)
 
 
 def find(view: PlainText, text: str) -> list[tuple[int, int]]:

@@ -194,8 +194,11 @@ class FittedTable(WholeRows, Generic[T]):
     def copied(self) -> str:
         """The selected rows in full, else all: a line each, cells between tabs."""
         chosen = sorted({index.row() for index in self.selectedIndexes()}) or range(len(self.rows))
-        cells = ([column.text(self.rows[n]) for column in self._model.columns] for n in chosen)
-        return "\n".join("\t".join(" ".join(cell.split()) for cell in row) for row in cells)
+        return "\n".join(self._spell_row(self.rows[place]) for place in chosen)
+
+    def _spell_row(self, row: T) -> str:
+        cells = (column.text(row) for column in self._model.columns)
+        return "\t".join(" ".join(cell.split()) for cell in cells)
 
     def copy(self) -> None:
         """The same, to the clipboard."""

@@ -34,8 +34,8 @@ def test_only_what_the_agent_did_by_itself_and_only_summaries() -> None:
         ),
         10_000,
     )
-    assert found == (ObservedTrigger(2, 2_400, 0.24), ObservedTrigger(5, 5_000, 0.5))
-    assert triggers(thread(Compaction(2, "auto")), None) == (ObservedTrigger(2, 2_000, None),)
+    assert found == (ObservedTrigger(2, 2_400, 0.24), ObservedTrigger(5, 6_000, 0.6))
+    assert triggers(thread(Compaction(2, "auto")), None) == (ObservedTrigger(2, 3_000, None),)
 
 
 def test_they_are_worked_out_once_a_thread() -> None:

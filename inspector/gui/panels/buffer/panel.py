@@ -233,7 +233,9 @@ class BufferPanel(Panel):
         count = self.model.rowCount()
         if count:
             now = self.view.currentIndex().row()
-            place = (0 if rows > 0 else count - 1) if now < 0 else max(0, min(now + rows, count - 1))
+            place = max(0, min(now + rows, count - 1))
+            if now < 0:
+                place = 0 if rows > 0 else count - 1
             self.view.setCurrentIndex(self.model.index(place, 0))
 
 
@@ -288,9 +290,10 @@ def _fresh_from(state: State) -> int:
     thread, request = state.thread, state.request
     if thread is None or not thread.requests:
         return 0
-    before = thread.requests[-1] if request is None else thread.requests[request.index - 1] if request.index else None
-    if before is None:
+    index = len(thread.requests) if request is None else request.index
+    if not index:
         return 0
+    before = thread.requests[index - 1]
     view = state.view
     if is_prefix(before.view, view):
         return len(before.view)

@@ -146,8 +146,8 @@ class SweepBar(Guarded, ChoiceBar):
     def grid(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The settings with their values."""
         pairs = ((key.currentText(), values.text()) for key, values in zip(self.keys, self.values, strict=True))
-        cut = ((key, tuple(v.strip() for v in text.split(",") if v.strip())) for key, text in pairs)
-        found = {key: values for key, values in cut if values and key in self._offered}
+        typed = {key: _split_values(text) for key, text in pairs}
+        found = {key: values for key, values in typed.items() if values and key in self._offered}
         return tuple(found.items())
 
     def offer(self, settings: Mapping[str, Sequence[str]]) -> None:
@@ -166,3 +166,8 @@ class SweepBar(Guarded, ChoiceBar):
     def _suggest(self, n: int) -> None:
         self.values[n].setText(", ".join(self._offered.get(self.keys[n].currentText(), ())))
         self.values[n].setVisible(self.keys[n].currentText() in self._offered)
+
+
+def _split_values(text: str) -> tuple[str, ...]:
+    """Return the values that were typed, between commas."""
+    return tuple(value.strip() for value in text.split(",") if value.strip())

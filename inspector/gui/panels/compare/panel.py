@@ -289,7 +289,9 @@ class ComparePanel(PlotPanel):
         reports = self._found.reports
         if self._found.report(self._picked) is None:
             mine = self._state.choices.policy
-            self._picked = mine if self._found.report(mine) else reports[0].policy if reports else ""
+            self._picked = reports[0].policy if reports else ""
+            if self._found.report(mine):
+                self._picked = mine
         self._stack.setCurrentIndex(1 if reports else 0)
         for bar in (self.bar, self.sweep):
             if bar.button.hasFocus() and not self._found.missing:

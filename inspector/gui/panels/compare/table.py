@@ -188,7 +188,9 @@ def ordered(found: Comparison, by: int, falling: bool) -> list[PolicyRow]:
 
         def key(row: PolicyRow) -> tuple[bool, Number]:
             value = figure.of(row.report)
-            return value is None, Decimal(0) if value is None else -value if falling else value
+            if value is None:
+                return True, Decimal(0)
+            return False, -value if falling else value
 
         rows.sort(key=key)
     return sorted(rows, key=lambda row: row.name != BASE)
@@ -356,7 +358,9 @@ def regret_words(one: ReplayReport) -> str:
     summaries, estimated = one.spent.summaries_usd, one.spent.estimated_usd
     priced = ""
     if one.policy == BASE and summaries:
-        part = "" if not estimated else ", estimated" if estimated == summaries else f", {dollars(estimated)} estimated"
+        part = f", {dollars(estimated)} estimated" if estimated else ""
+        if estimated == summaries:
+            part = ", estimated"
         priced = f" {dollars(summaries)} of its cost are for summaries{part}."
     elif summaries:
         priced = f" Of its cost {priced_words(summaries, one.summaries_most_usd)} is for summaries."

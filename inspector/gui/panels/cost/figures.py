@@ -144,7 +144,7 @@ class CostFigures:
 def cost_figures(whole: SessionCost, found: ThreadCost, advice: tuple[Advice, ...] = ()) -> CostFigures:
     """O(requests of the session)."""
     bills = [bill or Bill() for bill in found.bills]
-    kinds = frozenset(kind for kind in BILL_KINDS if any(getattr(bill, kind) for bill in bills))
+    kinds = frozenset(kind for bill in bills for kind in BILL_KINDS if getattr(bill, kind))
     words = ". ".join(cost_words(whole, found)) + "."
     running = list(accumulate(float(bill.total) for bill in bills))
     return CostFigures(found, cost_rows(found), words, kinds, *stacked(bills), running, advice)
@@ -154,8 +154,15 @@ def stacked(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
     """(edges of the bars, heights of the sums by kind, each with the kinds below it)."""
     group = len(bills) // MOST_BARS + 1
     chosen = [max(bills[n : n + group], key=lambda bill: bill.total) for n in range(0, len(bills), group)]
-    sums = [list(accumulate(float(getattr(bill, kind)) for kind in BILL_KINDS)) for bill in chosen]
-    return [n * group - 0.5 for n in range(len(chosen) + 1)], [[one[n] for one in sums] for n in range(len(BILL_KINDS))]
+    sums = [_sum_kinds(bill) for bill in chosen]
+    edges = [place * group - 0.5 for place in range(len(chosen) + 1)]
+    tops = [list(heights) for heights in zip(*sums, strict=True)]
+    return edges, tops or [[] for _ in BILL_KINDS]
+
+
+def _sum_kinds(bill: Bill) -> list[float]:
+    """Return the dollars of each kind of token together with all kinds before it."""
+    return list(accumulate(float(getattr(bill, kind)) for kind in BILL_KINDS))
 
 
 def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
@@ -176,9 +183,7 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
         estimate = " with that estimate" if found.estimated else ""
         yield f"Compare shows {dollars(found.compared)}: requests and summaries{estimate}, without titles and the like"
     if found.breaks:
-        again, saved = (
-            _dollars(money) for money in (sum_prices(one.usd for one in found.breaks), avoidable(found.breaks))
-        )
+        again, saved = _dollars(sum_prices(miss.usd for miss in found.breaks)), _dollars(avoidable(found.breaks))
         tokens = grouped(sum(one.tokens for one in found.breaks))
         money = f" for {again}, {saved} avoidable" if bill is not None else ""
         made = sum(one.cause == "compaction" for one in found.breaks)

@@ -8,8 +8,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QComboBox, QToolButton, QWidget
 
 from inspector.core.outcome import FateName
+from inspector.core.replay.economics import paid_words
 from inspector.core.tokens.pressure import Pressure
-from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import choice, row, small_button
 from inspector.gui.look.colours import fate_colour
@@ -201,8 +201,7 @@ def payback_words(economics: "Economics | None") -> str:
     """`cost $0.31, saves $0.02 a request: paid after 16`; empty where no price is known."""
     if economics is None or economics.cost_usd is None or economics.saved_per_request_usd is None:
         return ""
-    after = economics.paid_after_requests
-    ended = "never paid" if after is None else f"paid after {plural(after, 'request')}" if after else "paid at once"
+    ended = paid_words(economics.paid_after_requests)
     return f"cost {dollars(economics.cost_usd)}, saves {dollars(economics.saved_per_request_usd)} a request: {ended}"
 
 

@@ -81,11 +81,7 @@ class SessionsPanel(ListPanel[SessionRow]):
 
     def _show(self) -> None:
         words = self.filter.text().casefold().split()
-        rows = [
-            row
-            for row in self._on_disk or ()
-            if all(word in f"{row.name} {row.session.project} {row.session.path}".casefold() for word in words)
-        ]
+        rows = [row for row in self._on_disk or () if _has_words(row, words)]
         self.table.show_rows(rows)
         held = f"; first the {len(self._held):,} of what is open" if self._held else ""
         shown, total = len(rows), len(self._on_disk or ())
@@ -146,3 +142,9 @@ def distinct_names(paths: Sequence[Path]) -> list[str]:
         longer = (str(Path(*path.parts[-depth:])) for path in paths)
         names = [end if counts[name] > 1 else name for name, end in zip(names, longer, strict=True)]
     return names
+
+
+def _has_words(row: SessionRow, words: Sequence[str]) -> bool:
+    """Are all words in the name, project or path of a session?"""
+    text = f"{row.name} {row.session.project} {row.session.path}".casefold()
+    return all(word in text for word in words)

@@ -39,7 +39,11 @@ class ListedExchange:
     def tone(self) -> Tone:
         """How its status is coloured."""
         one = self.what
-        return "waits" if one.is_waiting else "bad" if one.has_failed else "good" if one.ended else ""
+        if one.is_waiting:
+            return "waits"
+        if one.has_failed:
+            return "bad"
+        return "good" if one.ended else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,9 @@ def status_words(one: ExchangeSummary) -> str:
         return "held"
     if not one.ended:
         return "…"
-    return str(one.status) if one.status else "none" if one.method else ""
+    if one.status:
+        return str(one.status)
+    return "none" if one.method else ""
 
 
 def kind_words(row: ListedExchange) -> str:

@@ -133,7 +133,9 @@ class StepsDelegate(PaintedRow):
 
     def ground(self, row: StepRow, marked: int) -> str:
         c = self._theme.colours
-        return c.selected if row.at == self._model.here else c.faint if marked else c.window
+        if row.at == self._model.here:
+            return c.selected
+        return c.faint if marked else c.window
 
     def paint_row(self, painter: QPainter, rect: QRect, row: StepRow, marked: int, c: Colours) -> None:
         here = row.at == self._model.here
@@ -162,7 +164,8 @@ class StepsDelegate(PaintedRow):
     def _paint_mark(self, painter: QPainter, at: QPointF, row: StepRow, here: bool, c: Colours) -> None:
         """A dot: full where we stand; in the colour of trouble where it failed."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colour = ink(c.accent if here else c.quiet if row.succeeded else c.high)
+        after = c.quiet if row.succeeded else c.high
+        colour = ink(c.accent if here else after)
         painter.setPen(colour)
         painter.setBrush(colour if here else ink(c.window))
         painter.drawEllipse(at, 4, 4)

@@ -155,7 +155,11 @@ class MemoryBlock(QWidget):
         generated = generate in state.choices.settings
         if generated or state.choices.recorded or state.choices.summary:
             self._typing = bool(state.choices.summary) and not generated and not state.choices.recorded
-        kind = GENERATED if generated else RECORDED if state.choices.recorded else TYPED if self._typing else NONE
+        kind = TYPED if self._typing else NONE
+        if state.choices.recorded:
+            kind = RECORDED
+        if generated:
+            kind = GENERATED
         self.chips.take(kind)
         self.chips.buttons[GENERATED].setVisible(generate is not None)
         self.text.setVisible(kind == TYPED)

@@ -248,7 +248,7 @@ class TimelinePlot(Guarded, QWidget):
 
     def firing_words(self, at: int) -> str:
         """Return `L1, L2 would have fired`; empty if the request lies above no line."""
-        above = [firing.line for firing in self.firings if any(first <= at <= last for first, last in firing.runs)]
+        above = [firing.line for firing in self.firings if _is_in_run(at, firing.runs)]
         tiers = [_tiers(line) for line in above]
         return f"{', '.join(tiers)} would have fired" if tiers else ""
 
@@ -323,3 +323,8 @@ def area_colours(colours: Colours, areas: Areas) -> list[str]:
         known |= dict(zip(tools, TOOL_COLOURS, strict=False))
         known |= {NO_TOOL: colours.categories["system"], OTHER_TOOLS: colours.categories["tools"]}
     return [known[name] for name in areas.names]
+
+
+def _is_in_run(at: int, runs: Sequence[tuple[int, int]]) -> bool:
+    """Is a request in one of these runs of requests? Both ends belong to a run."""
+    return any(first <= at <= last for first, last in runs)
