@@ -204,7 +204,7 @@ def test_pause_and_go(planned: Planned, simulated: SimulatedServer, monkeypatch:
         paused = heard.paused()
         assert paused.stop == "by hand"
         seen = len(simulated.world.seen)
-        with pytest.raises(InspectorError, match="No need"):
+        with pytest.raises(InspectorError, match="not waiting for an answer"):
             runner.answer(Answer(text="for nobody"))
         assert len(simulated.world.seen) == seen
         runner.go()

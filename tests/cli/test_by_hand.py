@@ -153,7 +153,8 @@ def test_a_rule_is_followed_through_two_summaries(made: MadeSession, ask: Asked)
     made.answer(read=9_000, five=100, text="It listens on 48213.")
     first, second = (one["facts"] for one in ask("lost", made)["compactions"])
     assert first == {"before": 3, "kept": 3, "paraphrased": 0, "lost": 0, "needed_again": 0}
-    assert second == {"before": 3, "kept": 0, "paraphrased": 0, "lost": 3, "needed_again": 1}
+    # the rule about the port also stands in the words of the first summary
+    assert second == {"before": 4, "kept": 0, "paraphrased": 0, "lost": 4, "needed_again": 1}
     rules = {one["text"]: one for one in ask("pins", made)["pins"]}
     for text in (RULE, PORT):
         states = [(one["from"], one["to"], one["state"]) for one in rules[text]["recorded"]]

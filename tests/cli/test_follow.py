@@ -138,7 +138,7 @@ def test_one_session_of_a_file_of_many(tmp_path: Path, started: Any) -> None:
 
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["follow", "--project", str(tmp_path), "--session", "1"]) == 1
-    assert "goes with FILE" in capsys.readouterr().err
+    assert "--session needs FILE" in capsys.readouterr().err
     assert main(["follow"]) == 2
     assert main(["follow", "a", "--project", "b"]) == 2
     capsys.readouterr()

@@ -123,7 +123,7 @@ def test_a_change_by_somebody_else_is_not_overwritten(workspace: Path, monkeypat
         (workspace / "a.txt").write_text("somebody else's\n")
         return change
 
-    monkeypatch.setattr("inspector.agent.tools.toolbox.edited", slow)
+    monkeypatch.setattr("inspector.agent.tools.toolbox.plan_edit", slow)
     with Toolbox(workspace) as tools:
         result = tools.run(ToolCall("c", "edit_file", {"path": "a.txt", "old_text": "one", "new_text": "1"})).result
     assert result is not None
