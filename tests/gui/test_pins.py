@@ -184,3 +184,93 @@ def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))
     panel = window.docks.panel("Pins")
     qtbot.waitUntil(lambda: panel.isVisible())
+
+
+def show_prose(desk: Desk, message: MessageView, text: str) -> None:
+    """Show a message of the user with this text, rendered."""
+    desk.workbench.open(Session("test", (session(("user", text), ("answer", "Done.")),), path="prose.jsonl"))
+    desk.workbench.move(0)
+    desk.workbench.select("u0")
+    assert message.markdown.isVisible()
+
+
+def put_rendered_cursor(view: MessageView, text: str, select: bool = False) -> None:
+    found = view.markdown.document().find(text)
+    assert not found.isNull()
+    if not select:
+        found.setPosition(found.selectionStart() + (found.selectionEnd() - found.selectionStart()) // 2)
+    view.markdown.setTextCursor(found)
+
+
+PROSE = (
+    "# Goal 🎯\n\nRead [the docs](https://a.b/the/page) of **all** amounts in `money.py`. Never touch\n"
+    "db/migrations.\n\n- one step. *Two* steps.\n\n```python\nrun(1)\n```\n\n"
+    "| who | what |\n|---|---|\n| Ada | a loom |\n\n"
+    "pay\u202e lla &amp; go"
+)
+
+
+@pytest.mark.parametrize(
+    ("at", "pinned"),
+    [
+        ("amounts", "Read [the docs](https://a.b/the/page) of **all** amounts in `money.py`."),
+        ("migrations", "Never touch db/migrations."),
+        ("Goal", "Goal 🎯"),
+        ("one step", "one step."),
+        ("Two", "*Two* steps."),
+        ("run", "run(1)"),
+        ("Ada", "Ada"),
+        ("loom", "a loom"),
+        ("lla", "pay\u202e lla &amp; go"),
+    ],
+)
+def test_pin_when_the_cursor_is_in_rendered_prose_takes_the_sentence_as_written(
+    desk: Desk, message: MessageView, asked: Asked, at: str, pinned: str
+) -> None:
+    show_prose(desk, message, PROSE)
+    put_rendered_cursor(message, at)
+    click(message.pin)
+    assert desk.workbench.state.pins == (pinned,)
+    assert asked.shown == ["Pins"]
+    assert message.markdown.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("selected", "pinned"),
+    [
+        ("docs of all amounts", "docs](https://a.b/the/page) of **all** amounts"),
+        ("mounts in money.p", "mounts in `money.p"),
+        ("touch db/migrations.", "touch db/migrations."),
+        ("(1)", "(1)"),
+        ("tep. Two", "tep. *Two"),
+    ],
+)
+def test_pin_when_rendered_prose_is_selected_takes_it_as_written(
+    desk: Desk, message: MessageView, selected: str, pinned: str
+) -> None:
+    show_prose(desk, message, PROSE)
+    put_rendered_cursor(message, selected, select=True)
+    message.take("")
+    assert desk.workbench.state.pins == (pinned,)
+
+
+def test_pin_when_no_place_in_rendered_prose_was_clicked_says_what_to_do(desk: Desk, message: MessageView) -> None:
+    show_prose(desk, message, "Goals first. Means later.")
+    click(message.pin)
+    assert desk.workbench.state.pins == ()
+    assert NOTHING_TO_PIN in QToolTip.text()
+    QToolTip.hideText()
+    click(message.markdown.viewport(), message.markdown.cursorRect().center())
+    click(message.pin)
+    assert desk.workbench.state.pins == ("Goals first.",)
+
+
+def test_the_menu_of_rendered_prose_pins_what_was_clicked(desk: Desk, message: MessageView) -> None:
+    show_prose(desk, message, "Goals **first**. Means later.")
+    put_rendered_cursor(message, "later")
+    place = message.markdown.cursorRect().center()
+    message.markdown.moveCursor(QTextCursor.MoveOperation.Start)
+    menu = message.markdown_menu_at(place)
+    next(one for one in menu.actions() if one.text() == "Pin this sentence").trigger()
+    assert desk.workbench.state.pins == ("Means later.",)
+    menu.close()

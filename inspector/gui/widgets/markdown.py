@@ -7,10 +7,11 @@ picture (the empty value does not help). HTML in the text is shown as text.
 from collections.abc import Iterator
 from typing import Any
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import (
     QFont,
     QImage,
+    QMouseEvent,
     QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
@@ -18,13 +19,13 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFragment,
 )
-from PySide6.QtWidgets import QFrame, QTextEdit
+from PySide6.QtWidgets import QFrame, QMenu, QTextEdit
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.theme import Theme
-from inspector.gui.look.visible import visible
+from inspector.gui.look.visible import Shown, visible
 
 LONGEST = 50_000
 """Characters up to which a text is laid out as Markdown: about 70 ms on the GUI thread."""
@@ -45,6 +46,10 @@ class MarkdownView(Guarded, QTextEdit):
         super().__init__()
         self._theme = theme
         self._text = ""
+        self.source: Shown = visible("")
+        """The text that is rendered, with its way back to the text as it was written."""
+        self.is_cursor_placed = False
+        """Has the user put the cursor somewhere in this text?"""
         self._blank = QImage(1, 1, QImage.Format.Format_ARGB32)
         self._blank.fill(Qt.GlobalColor.transparent)
         self.setAccessibleName(name)
@@ -55,6 +60,7 @@ class MarkdownView(Guarded, QTextEdit):
         self.setTextInteractionFlags(_SELECTABLE)
         self.setTabChangesFocus(True)
         self.setViewportMargins(9, 0, 4, 0)
+        self.cursorPositionChanged.connect(self._note_cursor)
         theme.changed.connect(self._show)
 
     def show_markdown(self, text: str) -> None:
@@ -63,6 +69,32 @@ class MarkdownView(Guarded, QTextEdit):
             self._text = text
             self._show()
 
+    def shown_text(self) -> str:
+        """Return the text as it is rendered, one block a line."""
+        return self.document().toPlainText()
+
+    def selected(self) -> tuple[int, int]:
+        """Return where in the rendered text the selection begins and ends; both are the cursor where nothing is."""
+        cursor, text = self.textCursor(), self.shown_text()
+        return _code_points(text, cursor.selectionStart()), _code_points(text, cursor.selectionEnd())
+
+    def menu_at(self, place: QPoint) -> QMenu:
+        """Return what can be done with the text there, with the cursor put there unless something is selected."""
+        if not self.textCursor().hasSelection():
+            self.setTextCursor(self.cursorForPosition(place))
+            self._note_cursor()
+        menu = self.createStandardContextMenu(place)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return menu
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Note a click on the beginning, too: it does not move the cursor."""
+        super().mousePressEvent(event)
+        self._note_cursor()
+
+    def _note_cursor(self) -> None:
+        self.is_cursor_placed = True
+
     def loadResource(self, kind: int, name: QUrl | str) -> Any:
         """Return a blank picture for whatever the text names."""
         return self._blank
@@ -70,13 +102,15 @@ class MarkdownView(Guarded, QTextEdit):
     def _show(self) -> None:
         document = self.document()
         document.setIndentWidth(INDENT)
-        document.setMarkdown(visible(self._text).text, _FEATURES)
+        self.source = visible(self._text)
+        document.setMarkdown(self.source.text, _FEATURES)
         cursor = QTextCursor(document)
         for block in _blocks(document):
             self._space_block(block, cursor)
             self._style_block(block, cursor)
         self.setTextCursor(QTextCursor(document))
         self.verticalScrollBar().setValue(0)
+        self.is_cursor_placed = False
 
     def _space_block(self, block: QTextBlock, cursor: QTextCursor) -> None:
         """Let text breathe; lines of code stand together."""
@@ -114,6 +148,11 @@ class MarkdownView(Guarded, QTextEdit):
                 cursor.setPosition(fragment.position())
                 cursor.setPosition(fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor)
                 cursor.mergeCharFormat(style)
+
+
+def _code_points(text: str, position: int) -> int:
+    """Return the place in a Python string of a position of Qt, which counts in units of UTF-16."""
+    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * position].decode("utf-16-le", "replace"))
 
 
 def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:

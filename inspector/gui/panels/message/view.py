@@ -10,7 +10,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QToolTip, QWidget
 
 from inspector.core.facts.reading import texts
-from inspector.core.facts.sentences import sentences
 from inspector.core.facts.wording import plain
 from inspector.core.message import Message, Opaque, ToolResult
 from inspector.core.session import Thread
@@ -25,6 +24,7 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import CopyForm, copied, markdown_text, message_images, message_sections
+from inspector.gui.panels.message.rendered import find_sentence, source_of_selection, source_of_sentence
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.chips import Chips, flow
 from inspector.gui.widgets.images import HEIGHT, ImageStrip
@@ -281,10 +281,6 @@ class MessageView(Panel):
 
     def pin_sentence(self) -> None:
         """Follow what is selected, else the sentence that holds the cursor, over all requests."""
-        if self._forms.currentIndex():
-            self.show_plain()
-            self._hint(self.pin, NOTHING_TO_PIN)
-            return
         if text := self.sentence():
             self.desk.workbench.pin(text)
             self.desk.show_panel("Pins")
@@ -297,22 +293,40 @@ class MessageView(Panel):
         QToolTip.showText(at.mapToGlobal(at.rect().bottomLeft()), tip(words), at)
 
     def sentence(self) -> str:
-        """What is selected, else the sentence that holds the cursor; empty where that is none of the message."""
-        cursor = self.text.textCursor()
-        if cursor.hasSelection():
-            found = self.text.original(cursor.selectionStart(), cursor.selectionEnd())
-        else:
-            block = cursor.block()
-            line = self.text.original(block.position(), block.position() + block.length() - 1)
-            at, end = len(self.text.original(block.position(), cursor.position())), 0
-            for found in sentences(line):
-                end = line.index(found, end) + len(found)
-                if at <= end:
-                    break
-            else:
-                return ""
+        """What is selected, else the sentence that holds the cursor; empty where that is none of the message.
+
+        Of rendered Markdown that is the text as it was written. As long as the cursor was not put there, that of the
+        plain text counts.
+        """
+        is_rendered = self._forms.currentIndex() == 1 and self.markdown.is_cursor_placed
+        found = self._rendered_sentence() if is_rendered else self._plain_sentence()
         whole = "" if self._message is None else "\n".join(texts(self._message))
         return found if plain(found) and plain(found) in plain(whole) else ""
+
+    def _plain_sentence(self) -> str:
+        cursor = self.text.textCursor()
+        if cursor.hasSelection():
+            return self.text.original(cursor.selectionStart(), cursor.selectionEnd())
+        block = cursor.block()
+        line = self.text.original(block.position(), block.position() + block.length() - 1)
+        stretch = find_sentence(line, len(self.text.original(block.position(), cursor.position())))
+        return "" if stretch is None else line[slice(*stretch)]
+
+    def _rendered_sentence(self) -> str:
+        shown, source = self.markdown.shown_text(), self.markdown.source
+        start, end = self.markdown.selected()
+        if start < end:
+            stretch = source_of_selection(shown, source.text, start, end)
+        else:
+            stretch = source_of_sentence(shown, source.text, start)
+        return "" if stretch is None else source.origin(*stretch)
+
+    def markdown_menu_at(self, place: QPoint) -> QMenu:
+        """What can be done with the rendered text there."""
+        menu = self.markdown.menu_at(place)
+        menu.addSeparator()
+        menu.addAction("Pin this sentence").triggered.connect(self.pin_sentence)
+        return menu
 
     def menu_at(self, place: QPoint) -> QMenu:
         """What can be done with the text there."""
@@ -346,6 +360,10 @@ class MessageView(Panel):
         self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.text.customContextMenuRequested.connect(
             lambda at: self.menu_at(at).popup(self.text.viewport().mapToGlobal(at))
+        )
+        self.markdown.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.markdown.customContextMenuRequested.connect(
+            lambda at: self.markdown_menu_at(at).popup(self.markdown.viewport().mapToGlobal(at))
         )
         tools = (self.back, self.on, self.wrap, self.edit, find, self.copy, self.forms, self.pin)
         self.header = MessageHeader(self.desk, tools, (self.wrap, self.edit, find, self.pin))
