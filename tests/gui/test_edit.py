@@ -18,6 +18,8 @@ from tests.gui.hands import click, press
 from tests.gui.stepping import messages, session
 
 D = TypeVar("D", bound=QDialog)
+GOAL, LAST_CALL, LAST_RESULT = 0, 19, 20
+"""Rows of the buffer, in which the oldest message is the first."""
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ def fates(window: MainWindow) -> dict[str, str]:
 
 
 def test_f2_edits_a_result_and_ctrl_z_takes_it_back(opened: MainWindow, qtbot: QtBot) -> None:
-    message = pick(opened, 0)
+    message = pick(opened, LAST_RESULT)
     assert message.role == "tool"
 
     def act(dialog: EditDialog) -> None:
@@ -97,7 +99,7 @@ def test_f2_edits_a_result_and_ctrl_z_takes_it_back(opened: MainWindow, qtbot: Q
 
 
 def test_arguments_that_are_not_json_are_told_and_nothing_is_lost(opened: MainWindow, qtbot: QtBot) -> None:
-    message = pick(opened, 1)
+    message = pick(opened, LAST_CALL)
 
     def act(dialog: EditDialog) -> None:
         dialog.which.setCurrentIndex(1)
@@ -119,7 +121,7 @@ def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: MainWindo
     listed = [*messages(1), result("c0", "\x1b[31mred\x1b[0m")]
     opened.workbench.open(session("controls.jsonl", listed[:2] + listed[3:]))
     qtbot.waitUntil(lambda: buffer_of(opened).model.rowCount() == 3)
-    pick(opened, 0)
+    pick(opened, 2)
 
     def act(dialog: EditDialog) -> None:
         assert not dialog.go.isEnabled()
@@ -132,7 +134,7 @@ def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: MainWindo
     assert opened.workbench.state.buffer().messages[-1].result == result("c0", "red").result
 
 
-@pytest.mark.parametrize(("row", "alone"), [(0, False), (0, True), (1, False)])
+@pytest.mark.parametrize(("row", "alone"), [(LAST_RESULT, False), (LAST_RESULT, True), (LAST_CALL, False)])
 def test_a_drop_asks_about_what_pairs_with_it(opened: MainWindow, qtbot: QtBot, row: int, alone: bool) -> None:
     message = pick(opened, row)
     valid = opened.docks.panel("Valid")
@@ -147,7 +149,7 @@ def test_a_drop_asks_about_what_pairs_with_it(opened: MainWindow, qtbot: QtBot, 
 
 
 def test_a_message_without_partners_is_dropped_at_once(opened: MainWindow, qtbot: QtBot) -> None:
-    message = pick(opened, 20)
+    message = pick(opened, GOAL)
     press(buffer_of(opened).view, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: fates(opened) == {message.id: "dropped"})
 
@@ -175,7 +177,7 @@ def test_the_context_menu_offers_it_all(opened: MainWindow, qtbot: QtBot) -> Non
 
 
 def test_the_message_view_has_an_edit_button(opened: MainWindow, qtbot: QtBot) -> None:
-    message = pick(opened, 0)
+    message = pick(opened, LAST_RESULT)
     opened.docks.bring("Message")
     view = opened.docks.panel("Message")
     assert isinstance(view, MessageView)
@@ -193,7 +195,7 @@ def test_while_a_tier_waits_nothing_is_edited(opened: MainWindow, qtbot: QtBot) 
     opened.workbench.stepping.choose(answer_by="hand")
     opened.workbench.stepping.step("L3b")
     qtbot.waitUntil(lambda: opened.workbench.state.asking is not None)
-    pick(opened, 20)
+    pick(opened, GOAL)
     press(buffer_of(opened).view, Qt.Key.Key_Delete)
     assert opened.workbench.state.asking is not None
     assert "waits for an answer" in opened.notice.words.text()
