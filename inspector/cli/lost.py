@@ -137,7 +137,8 @@ def describe(one: CompactionLoss) -> dict[str, Any]:
         },
         "lost": [_describe_row(row) for row in one.rows],
         "invented": [
-            picked(one, "kind=fact.kind text=fact.text sentence nearest changed=is_changed") for one in one.inventions
+            picked(invention, "kind=fact.kind text=fact.text sentence nearest changed=is_changed")
+            for invention in one.inventions
         ],
         "shown": [{"text": line.text, "rows": len(line.rows)} for line in one.shown],
         **picked(one.economics, "cost_usd saved_per_request_usd paid_after_requests"),
@@ -190,7 +191,7 @@ def _inventions(one: CompactionLoss) -> Iterator[str]:
     """What the summary says that nothing before supports."""
     if not one.inventions:
         return
-    listed = ", ".join(plain(found.fact.text, 60) for found in one.inventions[:3])
+    listed = ", ".join(plain(invention.fact.text, 60) for invention in one.inventions[:3])
     more = f" and {len(one.inventions) - 3:,} more (--json lists them)" if len(one.inventions) > 3 else ""
     yield f"   Its summary names {plural(len(one.inventions), 'thing')} that nothing before it does: {listed}{more}."
 

@@ -86,7 +86,7 @@ def _block(one: QWidget, window: QWidget) -> QWidget:
 
 def _in_rows(widgets: Iterable[QWidget], window: QWidget) -> list[QWidget]:
     """From top to bottom; those that stand beside each other from left to right."""
-    rooms = {one: QRect(one.mapTo(window, QPoint(0, 0)), one.size()) for one in widgets}
+    rooms = {widget: QRect(widget.mapTo(window, QPoint(0, 0)), widget.size()) for widget in widgets}
     rows = list[list[QWidget]]()
     for one in sorted(rooms, key=lambda one: (rooms[one].top(), rooms[one].left())):
         low = rows and max(rooms[one].height(), rooms[rows[-1][0]].height()) < LOW

@@ -83,7 +83,7 @@ class WorkspacePage(Guarded, QMainWindow):
         tabs, area = self.tabifiedDockWidgets(dock), self.dockWidgetArea(dock)
         beside = [one for one in self.docks.values() if one is not dock and self.dockWidgetArea(one) == area]
         others = [one for one in beside if one.isVisible() and not one.isFloating() and one not in tabs]
-        heights = [one.height() for one in others]
+        heights = [other.height() for other in others]
 
         def as_before() -> None:
             for layout in (dock.layout(), self.layout()):

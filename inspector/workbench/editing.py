@@ -28,7 +28,7 @@ class Editing:
         state = self._bench.state
         if state.thread is None or not state.selected:
             return None
-        return next((one for one in state.buffer().messages if one.id == state.selected), None)
+        return next((message for message in state.buffer().messages if message.id == state.selected), None)
 
     def rewrite(self, message_id: str, part: int, text: str) -> None:
         """Another text for one part. Raises InspectorError, and changes nothing, where the text cannot be that."""
@@ -106,6 +106,6 @@ def _next(messages: Sequence[Message], edit: Removal, along: Partners) -> str:
     """Id of the message after the first that goes; of the one before where none is left after it."""
     gone = {*edit.messages, *(along.messages if edit.partners else ())}
     first = next((n for n, one in enumerate(messages) if one.id in gone), 0)
-    after = (one.id for one in messages[first:] if one.id not in gone)
-    before = (one.id for one in reversed(messages[:first]) if one.id not in gone)
+    after = (message.id for message in messages[first:] if message.id not in gone)
+    before = (message.id for message in reversed(messages[:first]) if message.id not in gone)
     return next(after, next(before, ""))

@@ -71,7 +71,7 @@ class Step:
     @property
     def fired(self) -> tuple[str, ...]:
         """Tiers that did something."""
-        return tuple(one.tier for one in self.outcomes if one.events or one.changed)
+        return tuple(outcome.tier for outcome in self.outcomes if outcome.events or outcome.changed)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -81,7 +81,7 @@ class Step:
     @property
     def succeeded(self) -> bool:
         """Did every tier that ran succeed?"""
-        return all(one.succeeded for one in self.outcomes)
+        return all(outcome.succeeded for outcome in self.outcomes)
 
     @property
     def did_nothing(self) -> bool:
@@ -91,7 +91,7 @@ class Step:
     @property
     def error(self) -> str:
         """Why not; empty for none."""
-        return next((one.error for one in self.outcomes if one.error), "")
+        return next((outcome.error for outcome in self.outcomes if outcome.error), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ class Steps:
 
 def named(tier: str, outcomes: Sequence[Outcome[Any]]) -> str:
     """A first name for a step: the tiers that did something, else what was asked for."""
-    fired = [one.tier for one in outcomes if one.events or one.changed]
+    fired = [outcome.tier for outcome in outcomes if outcome.events or outcome.changed]
     return " + ".join(fired) or tier or "nothing due"
 
 

@@ -343,7 +343,9 @@ class Workbench:
 
     def recorded_compaction(self) -> None:
         """The same for the latest one up to this request that the file itself records, else for its first one."""
-        recorded = [one.before_request for one in self._state.thread.compactions] if self._state.thread else []
+        recorded = (
+            [compaction.before_request for compaction in self._state.thread.compactions] if self._state.thread else []
+        )
         self._see_change(max((n for n in recorded if n <= self._state.place), default=min(recorded, default=None)))
 
     def _see_change(self, place: int | None) -> None:
@@ -375,7 +377,7 @@ class Workbench:
     def pin(self, text: str, on: bool = True) -> None:
         """Follow a text over all requests, as long as the session is open; or no more."""
         text = " ".join(text.split())
-        others = tuple(one for one in self._state.pins if one != text)
+        others = tuple(pin for pin in self._state.pins if pin != text)
         self.show(replace(self._state, pins=(*others, text) if on and text else others))
 
     # -- choosing --------------------------------------------------------------------------------------------------

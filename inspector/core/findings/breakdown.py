@@ -141,7 +141,7 @@ class ToolCalls:
 def tool_calls(session: Session, thread: Thread) -> ToolCalls:
     """Of a whole thread. O(messages)."""
     calls = [call for message in thread.messages for call in message.calls]
-    prompts = {id(one.prompt): one.prompt for one in thread.requests} | {0: thread.prompt}
+    prompts = {id(request.prompt): request.prompt for request in thread.requests} | {0: thread.prompt}
     servers = {name: server for prompt in prompts.values() for name, server, _ in offered(prompt) if server}
     count = Counter(call.name for call in calls)
     return ToolCalls(session.format, {call.id: call for call in calls}, count, servers)
@@ -212,8 +212,8 @@ class _Branch:
         branches = list(self.children.values())
         if len(branches) == 1 and branches[0].kind == "message" and self.kind in ("file", "text"):
             branches = []  # one message: the file says it all
-        whole = sum(one.weight for one in branches)
-        shares = [tokens * (one.weight / whole if whole else 1 / len(branches)) for one in branches]
+        whole = sum(branch.weight for branch in branches)
+        shares = [tokens * (branch.weight / whole if whole else 1 / len(branches)) for branch in branches]
         self.children.clear()
         children = [branches.pop().node(share) for share in reversed(rounded(shares, tokens))][::-1]
         children.sort(key=lambda child: -child.tokens)

@@ -315,7 +315,9 @@ def not_recorded_words(thread: Thread, at: int | None, tokens: int) -> str:
     """
     place = len(thread.requests) if at is None else at
     prompt = thread.place(place).prompt
-    compacted = any(one.kind == "summary" and one.before_request <= place for one in thread.compactions)
+    compacted = any(
+        compaction.kind == "summary" and compaction.before_request <= place for compaction in thread.compactions
+    )
     likely = (
         ("system prompt", prompt.system is None),
         ("tool definitions", prompt.tools is None),

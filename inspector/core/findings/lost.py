@@ -115,7 +115,7 @@ def recorded_losses(session: Session, thread: Thread, wishes_only: bool = False)
             quicker. What forgetting cost is the same.
     """
     silent = silent_losses(thread)
-    announced = {at for one in thread.compactions if (at := one.before_request) >= first_place(thread)}
+    announced = {at for compaction in thread.compactions if (at := compaction.before_request) >= first_place(thread)}
     if not silent and not announced:
         return RecordedLosses()
     ground = Ground(thread, pins=None, calls=session.side_calls, facts=FactIndex(wishes_only))
@@ -179,7 +179,11 @@ class _Recorded:
         return self._announce(found) if drop is None else _dropped(found, drop)
 
     def _inventions(self, at: int, before: Sequence[Message]) -> tuple[Invention, ...]:
-        made = [one for one in self._thread.compactions if one.before_request == at and one.is_readable]
+        made = [
+            compaction
+            for compaction in self._thread.compactions
+            if compaction.before_request == at and compaction.is_readable
+        ]
         summary = next((one.summary for one in made if one.summary is not None), None)
         if self._is_brief or summary is None or not before:
             return ()
@@ -191,7 +195,7 @@ class _Recorded:
     def _announce(self, found: CompactionLoss) -> CompactionLoss:
         at = found.before_request
         step = self._steps.get(at)
-        made = [one for one in self._thread.compactions if one.before_request == at]
+        made = [compaction for compaction in self._thread.compactions if compaction.before_request == at]
         of = min(made, key=lambda one: one.kind != "summary")  # it says more than a clean-up
         freed = (found.tokens_before or 0) - (found.tokens_after or 0)
         return replace(
@@ -230,7 +234,7 @@ def _facts_of(ground: Ground, messages: Sequence[Message]) -> set[Fact]:
 
 def _places(ground: Ground) -> dict[str, MessagePlace]:
     """The request that brought each message, and its line."""
-    summaries = [(one.before_request, one.summary) for one in ground.thread.compactions]
+    summaries = [(compaction.before_request, compaction.summary) for compaction in ground.thread.compactions]
     found = {told.id: MessagePlace(at, told.line) for at, told in summaries if told is not None}
     for request, arrival in enumerate(ground.arrivals):
         for message in arrival.answer:
@@ -242,7 +246,7 @@ def _places(ground: Ground) -> dict[str, MessagePlace]:
 
 def _unknown(session: Session, thread: Thread, at: int, before: Sequence[Message]) -> Callable[[Fact, str], str]:
     """Why nobody can tell what became of a fact at a compaction."""
-    made = [one for one in thread.compactions if one.before_request == at]
+    made = [compaction for compaction in thread.compactions if compaction.before_request == at]
     if any(not one.is_readable for one in made):
         return lambda fact, message: "The summary is not in the file, or encrypted."
     if session.format != "claude-code" or not any(one.kind == "summary" for one in made):

@@ -123,9 +123,9 @@ class Verdicts:
 
     def row(self, names: Sequence[Fact], gone: Mapping[Fact, str], uses: Sequence[NeededAgain], whole: Fact) -> LostRow:
         """Return the row of a fact that has several names."""
-        message = next((gone[one] for one in names if gone[one]), uses[0].message if uses else "")
+        message = next((gone[name] for name in names if gone[name]), uses[0].message if uses else "")
         place = (self.places or {}).get(message, NO_PLACE)
-        echo = max((self.echo(one) for one in names), key=lambda one: (_ORDER[one.verdict], one.share))
+        echo = max((self.echo(name) for name in names), key=lambda one: (_ORDER[one.verdict], one.share))
         verdict: LostVerdict = echo.verdict
         why = ""
         if verdict != "carried" and (why := self.finished(whole, message)):

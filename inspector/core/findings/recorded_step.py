@@ -70,7 +70,9 @@ def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
     requests = thread.requests
     if not requests:
         return ()
-    found = {one.before_request for one in thread.compactions} | {drop.request for drop in drops.found if drop.loss}
+    found = {compaction.before_request for compaction in thread.compactions} | {
+        drop.request for drop in drops.found if drop.loss
+    }
     return tuple(sorted(at for at in found if first_place(thread) <= at <= len(requests)))
 
 

@@ -53,7 +53,7 @@ class ThreadBill:
     @property
     def used(self) -> list[Usage]:
         """Of each call that reports it."""
-        told = (*(one.usage for one in self.thread.requests), *(one.usage for one in self.calls))
+        told = (*(request.usage for request in self.thread.requests), *(call.usage for call in self.calls))
         return [usage for usage in told if usage]
 
     @property
@@ -101,7 +101,7 @@ class SessionCost:
     @property
     def estimated(self) -> Decimal | None:
         """Of all threads."""
-        return sum_prices(one.estimated for one in self.threads)
+        return sum_prices(thread.estimated for thread in self.threads)
 
     @property
     def subtotal(self) -> Subtotal:
@@ -124,7 +124,7 @@ class SessionCost:
     @property
     def output_is_final(self) -> bool:
         """As of a thread."""
-        return all(one.output_is_final for one in self.bills)
+        return all(bill.output_is_final for bill in self.bills)
 
     @property
     def breaks(self) -> tuple[Rebilling, ...]:
@@ -187,7 +187,7 @@ def session_bills(session: Session) -> tuple[ThreadBill, ...]:
 
 def _bill(thread: Thread, near: Thread, calls: Sequence[SideCall]) -> ThreadBill:
     """`near`: the thread whose model it is where a call names none."""
-    priced = (billed(side_model(one, near), one.usage, one.time) for one in calls if one.usage)
+    priced = (billed(side_model(call, near), call.usage, call.time) for call in calls if call.usage)
     return ThreadBill(thread, thread_bills(thread), tuple(calls), tuple(priced))
 
 

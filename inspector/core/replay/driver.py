@@ -77,7 +77,7 @@ class Replayed:
     @property
     def fired(self) -> tuple[str, ...]:
         """Tiers that did something."""
-        return tuple(one.tier for one in self.outcomes if one.events or one.changed)
+        return tuple(outcome.tier for outcome in self.outcomes if outcome.events or outcome.changed)
 
 
 class Ground:

@@ -101,13 +101,13 @@ def economics(
     prices = _prices(thread, cache, spent) if steps else None
     if prices is None or not prices:
         return (UNKNOWN,) * len(steps)
-    gains = [Decimal(0), *accumulate(one.gain for one in prices)]
-    ends = sorted({one.before_request for one in steps if one.ends} | {len(spent)})
+    gains = [Decimal(0), *accumulate(price.gain for price in prices)]
+    ends = sorted({step.before_request for step in steps if step.ends} | {len(spent)})
     together = dict[int, list[CompactionStep]]()
     for one in steps:
         together.setdefault(one.before_request, []).append(one)
     anew = {at: _written_anew(at, found, spent, prices) for at, found in together.items()}
-    return tuple(_economics(one, together[one.before_request], anew, gains, ends, prices) for one in steps)
+    return tuple(_economics(step, together[step.before_request], anew, gains, ends, prices) for step in steps)
 
 
 def _economics(

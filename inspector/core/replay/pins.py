@@ -86,7 +86,7 @@ def became(history: PinHistory) -> str:
 def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
     """(never gone, all) of what was pinned by hand and of the constraints: an instruction is done some day. What the
     file does not hold counts in neither."""
-    counted = [one.kept for one in histories if one.pin.found != "instruction" and one.spans]
+    counted = [history.kept for history in histories if history.pin.found != "instruction" and history.spans]
     return sum(counted), len(counted)
 
 
@@ -285,7 +285,7 @@ def recorded_pins(thread: Thread, index: PinIndex) -> tuple[PinHistory, ...]:
     if not index.pins:
         return ()
     tracker = PinTracker(index)
-    made: Mapping[int, Compaction] = {one.before_request: one for one in thread.compactions}
+    made: Mapping[int, Compaction] = {compaction.before_request: compaction for compaction in thread.compactions}
     for request, (went, came) in zip(thread.requests, buffer_changes(thread), strict=True):
         tracker.prompt(request.prompt.system)
         tracker.change(went, came, _words(made.get(request.index)))

@@ -55,8 +55,14 @@ def rank_policies(reports: Sequence[ReplayReport]) -> tuple[Standing, ...]:
     """Return the standing of each policy on one session, in their order."""
     standings = [_measure_standing(report) for report in reports]
     return tuple(
-        Standing(one.policy, one.cost_usd, one.needed_per_1000, one.too_large, _is_in_front(one, standings))
-        for one in standings
+        Standing(
+            standing.policy,
+            standing.cost_usd,
+            standing.needed_per_1000,
+            standing.too_large,
+            _is_in_front(standing, standings),
+        )
+        for standing in standings
     )
 
 
@@ -90,11 +96,13 @@ def describe_ranking(reports: Sequence[ReplayReport]) -> list[str]:
     """Say which policies are infeasible, which form the front, and what limits the comparison: sentences."""
     standings = rank_policies(reports)
     sentences = []
-    infeasible = [one for one in standings if not one.is_feasible]
+    infeasible = [standing for standing in standings if not standing.is_feasible]
     if infeasible:
         listed = ", ".join(f"{one.policy} ({plural(one.too_large, 'request')} too large)" for one in infeasible)
         sentences.append(f"Infeasible, because requests would not have fitted into the window: {listed}.")
-    front = sorted((one for one in standings if one.in_front), key=lambda one: one.cost_usd or Decimal(0))
+    front = sorted(
+        (standing for standing in standings if standing.in_front), key=lambda one: one.cost_usd or Decimal(0)
+    )
     if len(front) > 1:
         listed = ", ".join(map(_describe_standing, front))
         sentences.append(f"Not beaten on both cost and facts needed again per 1,000 tokens freed: {listed}.")

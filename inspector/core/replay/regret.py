@@ -119,7 +119,7 @@ class Losses:
     def is_readable(self) -> bool:
         """False: what came in place of the lost cannot be read everywhere. `lost` is the most that it can be then,
         `needed_later` the least."""
-        return all(one.at.is_readable for one in self.losses)
+        return all(loss.at.is_readable for loss in self.losses)
 
     @property
     def needs_are_known(self) -> bool:
@@ -140,11 +140,11 @@ class Losses:
 
     @property
     def rereads(self) -> int:
-        return sum(one.repaired for one in self.regrets)
+        return sum(regret.repaired for regret in self.regrets)
 
     @property
     def reread_tokens(self) -> int:
-        return sum(one.price for one in self.regrets if one.repaired)
+        return sum(regret.price for regret in self.regrets if regret.repaired)
 
 
 NOTHING_LOST = Losses()
@@ -201,12 +201,12 @@ class LossLedger:
                 self._gone(fact, at, self._index.messages[last].id)
         if len(self._losses) > known:
             told = Retelling(after, [self._index.messages[number] for number in came], self._speech)
-            self._losses[known:] = [replace(one, echo=told.judge(one.fact)) for one in self._losses[known:]]
+            self._losses[known:] = [replace(loss, echo=told.judge(loss.fact)) for loss in self._losses[known:]]
 
     def losses(self) -> Losses:
         """What was found so far."""
         known = self._index.facts
-        needed = {one.fact for one in self._regrets}
+        needed = {regret.fact for regret in self._regrets}
         gone = distinct(dict.fromkeys((*(known[n] for n in self._ever_lost), *needed)))
         kept = len({known[n] for n in self._touched - self._ever_lost} - needed)
         again = sum(not needed.isdisjoint(names) for _, names in gone)

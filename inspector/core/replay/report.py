@@ -189,7 +189,7 @@ class _ReportBook:
     def report(self, policy: str, title: str, settings: Mapping[str, Any]) -> ReplayReport:
         """All of it."""
         spendings = [row.spent for row in self.rows]
-        steps = [self._priced(one) for one in self.compactions]
+        steps = [self._priced(compaction) for compaction in self.compactions]
         paid = economics(self._thread, self._cache, spendings, steps)
         compactions = (replace(one, economics=known) for one, known in zip(self.compactions, paid, strict=True))
         return ReplayReport(

@@ -48,7 +48,11 @@ def expected_output(thread: Thread, calls: Sequence[SideCall], size: Sizer) -> E
     reported = [call.usage.output for call in calls if _is_summary_call(call, thread) and call.usage is not None]
     counts = [count for count in reported if count]
     if not counts:
-        readable = (one.summary for one in thread.compactions if one.kind == "summary" and one.is_readable)
+        readable = (
+            compaction.summary
+            for compaction in thread.compactions
+            if compaction.kind == "summary" and compaction.is_readable
+        )
         counts = [size.row(summary) for summary in readable if summary is not None]
     if not counts:
         return TYPICAL

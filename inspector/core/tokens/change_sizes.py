@@ -187,7 +187,7 @@ def changed_places(thread: Thread) -> list[int]:
     The number of requests stands for the buffer after the last record. O(requests).
     """
     first, end = first_place(thread), len(thread.requests)
-    announced = {one.before_request for one in thread.compactions}
+    announced = {compaction.before_request for compaction in thread.compactions}
     return [at for at in range(first, end + 1) if at in announced or (0 < at < end and _is_changed(thread, at))]
 
 

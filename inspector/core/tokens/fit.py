@@ -132,7 +132,7 @@ def fit(thread: Thread, estimator: Estimator, pressures: Pressures | None = None
 
 def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
     """How far the predictions of a thread were off."""
-    compacted = {one.before_request for one in thread.compactions if one.kind == "summary"}
+    compacted = {compaction.before_request for compaction in thread.compactions if compaction.kind == "summary"}
     plain: list[float] = []
     after: list[float] = []
     inside, last = 0, -1

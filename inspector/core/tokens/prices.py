@@ -148,7 +148,7 @@ def _rates(same: SameObject, size: int) -> Bill | None:
         return None
     fresh, more = Usage(input=size), Usage(input=size, output=1000)
     calls = (fresh, Usage(cache_read=size), cache_written(size, MINUTES), cache_written(size, HOUR), more)
-    found = [price for one in calls if (price := _asked(same.held, one)) is not None]
+    found = [price for call in calls if (price := _asked(same.held, call)) is not None]
     if len(found) < len(calls):
         return None
     plain, read, write, write_1h, answered = found
@@ -184,7 +184,7 @@ def _shared_out(price: "ModelPrice", usage: Usage) -> Bill | None:
         cache_written(usage.cache_write_1h, HOUR),
         Usage(output=usage.output),
     )
-    alone = [_asked(price, one) or Decimal(0) for one in kinds]
+    alone = [_asked(price, kind) or Decimal(0) for kind in kinds]
     together = sum(alone, Decimal(0)) or Decimal(1)
     others = [whole * one / together for one in alone[1:]]
     return Bill(whole - sum(others, Decimal(0)), *others)

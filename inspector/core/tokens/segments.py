@@ -54,7 +54,7 @@ class CallSegment:
 
 def split_segments(thread: Thread, samples: Sequence[Sample]) -> tuple[CallSegment, ...]:
     """Return the segments of a thread's samples, in order."""
-    compacted = sorted(one.before_request for one in thread.compactions if one.kind == "summary")
+    compacted = sorted(compaction.before_request for compaction in thread.compactions if compaction.kind == "summary")
     groups: list[list[Sample]] = []
     former: tuple[int, str] | None = None
     for sample in samples:

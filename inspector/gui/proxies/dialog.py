@@ -115,7 +115,7 @@ class ConnectDialog(QDialog):
         self.trouble = label(role="bad")
         self.page = scrolled(QWidget())
         self._setups: tuple[ClientSetup, ...] = connections(url)
-        self.clients.addItems([one.title for one in self._setups])
+        self.clients.addItems([setup.title for setup in self._setups])
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         tag = row(label("Tag of this launch", role="quiet"), self.tag, again, self.trouble, ...)

@@ -126,7 +126,7 @@ def lateness(
     A belief that had not crossed it by then did not cross it.
     """
     least = line.least  # asked once: there may be very many requests
-    reported = (one.reported for one in pressures)
+    reported = (pressure.reported for pressure in pressures)
     true = next((n for n, tokens in enumerate(reported) if tokens is not None and tokens >= least), None)
     own = next((n for n, tokens in enumerate(believed) if tokens >= least), None)
     crossed = min((n for n in (true, own) if n is not None), default=0)

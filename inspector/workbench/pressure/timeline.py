@@ -81,10 +81,12 @@ def series(state: State) -> Series | None:
         return None
     usages = [request.usage for request in thread.requests]
     return Series(
-        reported=tuple(one.reported for one in pressures),
-        other=tuple(one.tokens if one.reported is None else None for one in pressures),
-        kinds=tuple(one.kind for one in pressures),
-        predicted=tuple(one.predicted.tokens if one.predicted is not None else None for one in pressures),
+        reported=tuple(pressure.reported for pressure in pressures),
+        other=tuple(pressure.tokens if pressure.reported is None else None for pressure in pressures),
+        kinds=tuple(pressure.kind for pressure in pressures),
+        predicted=tuple(
+            pressure.predicted.tokens if pressure.predicted is not None else None for pressure in pressures
+        ),
         end=pressures.end.tokens,
         believed=state.believed.tokens if state.believed is not None and state.believed.thread is thread else (),
         cache_read=tuple(usage.cache_read if usage else None for usage in usages),

@@ -301,7 +301,7 @@ class BreakdownPanel(Panel):
         self.tools.empty = "No tool was offered, and none was called." if found else ""
         self.repeats.show_rows(found.repeats if found else ())
         self.tools.show_rows(found.tools if found else ())
-        free = sum(one.free for one in found.repeats) if found else 0
+        free = sum(repeat.free for repeat in found.repeats) if found else 0
         self.tabs.setTabText(_REPEATED, f"Duplicates {grouped(free)}" if free else "Duplicates")
         self.tabs.setTabToolTip(_REPEATED, f"Texts of {LEAST} characters or more that are in the buffer more than once")
         self.tabs.setTabText(_OFFERED, f"Tools ({len(found.tools)})" if found and found.tools else "Tools")

@@ -73,5 +73,9 @@ def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
     found = fit(thread, measure, pressures)
     predicted = {n: one.predicted.tokens for n, one in enumerate(pressures) if one.predicted is not None}
     segments = split_segments(thread, found.samples)
-    pairs = [(one.predicted, one.reported) for one in pressures if one.predicted is not None and one.reported]
+    pairs = [
+        (pressure.predicted, pressure.reported)
+        for pressure in pressures
+        if pressure.predicted is not None and pressure.reported
+    ]
     return EstimatorFit(found, by_class(thread, found), predicted, segments, prediction_coverage(pairs))

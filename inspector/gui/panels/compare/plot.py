@@ -37,13 +37,13 @@ class ComparePlot(Plot):
 
     def show_reports(self, reports: Sequence[ReplayReport], picked: str) -> None:
         """These curves, that one in front."""
-        others = [one.policy for one in reports] != [one.policy for one in self._reports]
+        others = [report.policy for report in reports] != [report.policy for report in self._reports]
         if others or any(a is not b for a, b in zip(reports, self._reports, strict=True)):
             self._draw(reports)
         self._picked = picked
         self._set_pens()
         self._scale()
-        self.overlay.show_reports(reports, next((one for one in reports if one.policy == picked), None))
+        self.overlay.show_reports(reports, next((report for report in reports if report.policy == picked), None))
 
     def _draw(self, reports: Sequence[ReplayReport]) -> None:
         count = len(reports[0].rows) if reports else 0
@@ -51,7 +51,7 @@ class ComparePlot(Plot):
             self.show_count(count)
             self.show_all()
         self._reports = reports
-        names = {one.policy for one in reports}
+        names = {report.policy for report in reports}
         for name in [name for name in self.curves if name not in names]:
             self.plot.removeItem(self.curves.pop(name))
         for one in reports:
@@ -62,9 +62,9 @@ class ComparePlot(Plot):
 
     def _scale(self) -> None:
         """To the window and the curves. No compaction may leave at the top, unless it is the chosen one."""
-        heights = [one.peak for one in self._reports if one.policy != PLAIN or self._picked == PLAIN]
+        heights = [report.peak for report in self._reports if report.policy != PLAIN or self._picked == PLAIN]
         if not heights:
-            heights = [one.peak for one in self._reports]
+            heights = [report.peak for report in self._reports]
         window = self._reports[0].window if self._reports else None
         set_height(self.plot, max([*heights, 1]), window, HEADROOM)
 

@@ -180,7 +180,7 @@ def ordered(found: Comparison, by: int, falling: bool) -> list[PolicyRow]:
     """By a column; 0 = by name. Equal ones stay in the catalogue's order, what is unknown comes last. What happened
     stays the first row: all others are compared with it."""
     front = {standing.policy for standing in rank_policies(found.reports) if standing.in_front}
-    rows = [PolicyRow(one, found, one.policy in front and len(found.reports) > 1) for one in found.reports]
+    rows = [PolicyRow(report, found, report.policy in front and len(found.reports) > 1) for report in found.reports]
     if by == 0:
         rows.sort(key=lambda row: row.report.title.lower(), reverse=falling)
     elif by > 0:
@@ -234,7 +234,7 @@ class CompareTable(Rows[PolicyRow]):
         """These rows, that one selected."""
         self._comparison = found
         pins = next(n for n, figure in enumerate(FIGURES, 1) if figure.name == "pins kept")
-        self.leave_out(pins, not any(pins_kept(one.pins)[1] for one in found.reports))
+        self.leave_out(pins, not any(pins_kept(report.pins)[1] for report in found.reports))
         self.show_rows(ordered(found, self._by, self._falling))
         place = next((n for n, row in enumerate(self.rows) if row.name == picked), -1)
         if place >= 0:

@@ -191,7 +191,7 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
         misses = plural(len(found.breaks), "cache miss", "cache misses")
         yield f"{misses} of this thread{by}: {tokens} tokens re-sent{money}"
     if found.compactions:
-        known = [one.economics.paid for one in found.compactions if one.economics.paid is not None]
+        known = [compaction.economics.paid for compaction in found.compactions if compaction.economics.paid is not None]
         if known:
             themselves = "itself" if len(known) == 1 else "themselves"
             yield f"{sum(known)} of {plural(len(known), 'compaction')} of this thread paid for {themselves}"

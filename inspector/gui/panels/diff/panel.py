@@ -123,7 +123,7 @@ class DiffPanel(Panel):
 
     def _show_why(self, drops: Iterable[Drop], place: int) -> None:
         """Of a change in front of that request that no record announces: how it is known."""
-        silent = [one.why for one in drops if one.request == place and one.compaction is None]
+        silent = [drop.why for drop in drops if drop.request == place and drop.compaction is None]
         self.why.setText(f"No record announces this. {' '.join(silent)}" if silent else "")
         self._unannounced.setVisible(bool(silent))
 

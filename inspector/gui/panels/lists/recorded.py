@@ -162,7 +162,7 @@ def _compaction_words(thread: Thread | None, rows: Sequence[CompactionRow]) -> s
         return "Open a transcript to see the compactions it records."
     if not rows:
         return "This thread records no compaction, and its buffer only grew."
-    inferred = sum(bool(one.evidence) for one in thread.compactions)
+    inferred = sum(bool(compaction.evidence) for compaction in thread.compactions)
     recorded = max(0, compaction_count(thread) - inferred)
     silent = len(rows) - len(thread.compactions)
     many = plural(recorded, "recorded compaction") if recorded else "No recorded compaction"

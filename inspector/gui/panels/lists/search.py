@@ -214,7 +214,7 @@ def _by(found: MessageHit) -> str:
     """What took the message out of the buffer, as far as the transcript records it."""
     if found.left is None:
         return ""
-    by = next((one for one in found.thread.compactions if one.before_request == found.left), None)
+    by = next((compaction for compaction in found.thread.compactions if compaction.before_request == found.left), None)
     if by is None:
         return "rewind or edit"
     kind = "compaction" if by.kind == "summary" else f"{by.kind}-compaction"

@@ -60,7 +60,7 @@ def pin_lines(
 
 
 def _spans(line: PinLine) -> str:
-    return ", ".join(f"{one.first}-{one.last} {one.state}" for one in line.history.spans)
+    return ", ".join(f"{span.first}-{span.last} {span.state}" for span in line.history.spans)
 
 
 class PinsPanel(ListPanel[PinLine]):

@@ -65,7 +65,7 @@ def listed(session: Session) -> list[ListedExchange]:
         place = places.get(one.line, NOWHERE)
         return ListedExchange(one, place, None if place.request is None else threads[place.thread][place.request])
 
-    return [row(one) for one in session.exchanges]
+    return [row(exchange) for exchange in session.exchanges]
 
 
 def _calls(session: Session) -> Iterator[ListedExchange]:
@@ -292,7 +292,7 @@ def arranged(
     if len(among) > MANY:
         among.prepare()  # elsewhere, before anybody types
     rows = among.kept(among.order(by, falling), *chosen)
-    ids, more = [one.id for one in rows], len(rows) - len(old)
+    ids, more = [row.id for row in rows], len(rows) - len(old)
     places: dict[object, int] = {(one.place.thread, one.place.request): n for n, one in reversed([*enumerate(rows)])}
     places.update(zip(ids, range(len(ids)), strict=True))
     if not old or more < 0 or ids[more:] != [one.id for one in old]:
