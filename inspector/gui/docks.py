@@ -53,9 +53,9 @@ class Docks(WorkspacePage):
         """By title, those that were built."""
         self._unbuilt: list[tuple[str, Place, type[Panel]]] = []
         self.workspaces = {name: WorkspacePage(name, self.maximise) for name in WORKSPACES}
-        for one in self.workspaces.values():
-            self._stack.addWidget(one)
-            one.rearranged.connect(self.rearranged)
+        for workspace in self.workspaces.values():
+            self._stack.addWidget(workspace)
+            workspace.rearranged.connect(self.rearranged)
         self.changed.connect(lambda _: self.rearranged.emit())
         self._home: dict[str, str] = {}
         """Name of its workspace, by title of a panel; empty for those that are always there."""

@@ -73,8 +73,8 @@ def run(policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[
     messages = [loads(line.encode("utf-8", "replace"), deepest=WRAPPED) for line in start["messages"]]
     origin = read_buffer({**start, "messages": messages})
     tree = Steps("main", None, by.reference, origin, by.load(by.settings(), state))
-    for told in steps:
-        tree = tree.add(run_step(by, tree, told))
+    for step in steps:
+        tree = tree.add(run_step(by, tree, step))
     return [ran(tree, at) for at in range(len(tree.taken))]
 
 

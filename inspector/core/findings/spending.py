@@ -200,11 +200,11 @@ def thread_bills(thread: Thread) -> tuple[Bill | None, ...]:
 def sum_bills(bills: Iterable[Bill | None]) -> Bill | None:
     """Together; None where one has no price."""
     whole = dict.fromkeys(BILL_KINDS, Decimal(0))
-    for one in bills:
-        if one is None:
+    for bill in bills:
+        if bill is None:
             return None
         for name in BILL_KINDS:
-            whole[name] += getattr(one, name)
+            whole[name] += getattr(bill, name)
     return Bill(**whole)
 
 

@@ -218,8 +218,8 @@ class LossLedger:
     def _carried(self) -> Mapping[Fact, Mapping[At, bool]]:
         """Of each fact that was gone, by the step: is it carried in other words, or by its name alone?"""
         found = defaultdict[Fact, dict[At, bool]](dict)
-        for one in self._losses:
-            found[one.fact][one.at] = one.paraphrased
+        for loss in self._losses:
+            found[loss.fact][loss.at] = loss.paraphrased
         for regret in self._regrets:
             found[regret.fact].setdefault(regret.at, True)  # its content had gone, its name had not
         return found
@@ -332,8 +332,8 @@ class LossLedger:
 def _is_carried(carried: Mapping[Fact, Mapping[At, bool]], names: Iterable[Fact]) -> bool:
     """Of a fact under several names: at each step that took it, one of them was carried."""
     by_step = defaultdict[At, list[bool]](list)
-    for one in names:
-        for at, is_carried in carried[one].items():
+    for name in names:
+        for at, is_carried in carried[name].items():
             by_step[at].append(is_carried)
     return all(map(any, by_step.values()))
 

@@ -101,8 +101,8 @@ class Fit:
         """With a line for each model, which has a tokenizer and a prompt of its own: the share of the variance around
         each model's mean that its line explains. None where all numbers of each are the same."""
         groups = defaultdict[str, list[tuple[float, float]]](list)
-        for one in self.samples:
-            groups[one.model].append((one.estimated, one.reported))
+        for sample in self.samples:
+            groups[sample.model].append((sample.estimated, sample.reported))
         return explained(groups.values())
 
 

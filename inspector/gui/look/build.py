@@ -76,9 +76,9 @@ def holding(layout: QLayout) -> QWidget:
 
 def keep(owner: QWidget, *widgets: QWidget) -> None:
     """They end with their owner, and are not seen until a layout or a tab takes them."""
-    for one in widgets:
-        one.setParent(owner)
-        one.hide()
+    for widget in widgets:
+        widget.setParent(owner)
+        widget.hide()
 
 
 def splitter(*parts: QWidget, down: bool = False, shares: Sequence[int] = ()) -> QSplitter:
@@ -98,8 +98,8 @@ def splitter(*parts: QWidget, down: bool = False, shares: Sequence[int] = ()) ->
 def pages(of: QWidget, *widgets: QWidget) -> QStackedLayout:
     """One of these at a time, the first one now, as the layout of a widget."""
     made = QStackedLayout(of)
-    for one in widgets:
-        made.addWidget(one)
+    for widget in widgets:
+        made.addWidget(widget)
     return made
 
 
@@ -183,8 +183,8 @@ def choice(name: str, entries: Iterable[str | tuple[str, object]] = (), *, about
     made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
     made.setAccessibleName(name)
     made.setToolTip(tip(about))
-    for one in entries:
-        words, value = (one, None) if isinstance(one, str) else one
+    for entry in entries:
+        words, value = (entry, None) if isinstance(entry, str) else entry
         made.addItem(words, value)
     return made
 

@@ -92,8 +92,8 @@ def flow(*widgets: QWidget, margins: tuple[int, int, int, int] | None = None, ga
     made = Flow(gap)
     if margins is not None:
         made.setContentsMargins(QMargins(*margins))
-    for one in widgets:
-        made.addWidget(one)
+    for widget in widgets:
+        made.addWidget(widget)
     return made
 
 

@@ -70,10 +70,10 @@ class ComparePlot(Plot):
 
     def about(self, at: int) -> str:
         words = [f"request {at}"]
-        for one in self._reports:
-            row = one.rows[at]
-            fired = f" ({', '.join(row.fired)})" if row.fired and one.policy == self._picked else ""
-            words.append(f"{style_of(one.policy).letter} {grouped(row.tokens)}{fired}")
+        for report in self._reports:
+            row = report.rows[at]
+            fired = f" ({', '.join(row.fired)})" if row.fired and report.policy == self._picked else ""
+            words.append(f"{style_of(report.policy).letter} {grouped(row.tokens)}{fired}")
         return " · ".join(words)
 
     def _set_pens(self) -> None:
@@ -146,9 +146,9 @@ class CompareOverlay(Overlay):
         bold.setWeight(QFont.Weight.Bold)
         places, high = [], metrics.height() - 3  # they have no descenders
         lowest = area.bottom() - high / 2
-        for one in self._reports:
-            end = one.rows[max(0, min(last, len(one.rows) - 1))].tokens
-            places.append((min(max(self._point(0, end).y(), area.top() + 5), lowest), one.policy))
+        for report in self._reports:
+            end = report.rows[max(0, min(last, len(report.rows) - 1))].tokens
+            places.append((min(max(self._point(0, end).y(), area.top() + 5), lowest), report.policy))
         places = places[: int(area.height() / high)]  # of a large sweep
         for y, name in spread(sorted(places), high, lowest):
             picked = self._picked is not None and name == self._picked.policy

@@ -70,12 +70,15 @@ def listed(session: Session) -> list[ListedExchange]:
 
 def _calls(session: Session) -> Iterator[ListedExchange]:
     for thread in session.threads:
-        for one in thread.requests:
+        for request in thread.requests:
             told = ExchangeSummary(
-                0, one.line, one.time, "", "", thread.client, one.model or thread.model,
-                first_byte_ms=one.first_byte_ms, elapsed_ms=one.elapsed_ms, ended="complete", usage=one.usage,
+                0, request.line, request.time, "", "", thread.client, request.model or thread.model,
+                first_byte_ms=request.first_byte_ms,
+                elapsed_ms=request.elapsed_ms,
+                ended="complete",
+                usage=request.usage,
             )  # fmt: skip
-            yield ListedExchange(told, ExchangePlace(thread.id, one.index, "", bool(thread.parent)), one)
+            yield ListedExchange(told, ExchangePlace(thread.id, request.index, "", bool(thread.parent)), request)
     subs = {thread.id for thread in session.threads if thread.parent}
     for side in session.side_calls:
         told = ExchangeSummary(
