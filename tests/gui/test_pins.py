@@ -206,7 +206,7 @@ PROSE = (
     "# Goal 🎯\n\nRead [the docs](https://a.b/the/page) of **all** amounts in `money.py`. Never touch\n"
     "db/migrations.\n\n- one step. *Two* steps.\n\n```python\nrun(1)\n```\n\n"
     "| who | what |\n|---|---|\n| Ada | a loom |\n\n"
-    "pay\u202e lla &amp; go"
+    "pay\u202e lla &amp; go. It _has_ changed."
 )
 
 
@@ -221,7 +221,8 @@ PROSE = (
         ("run", "run(1)"),
         ("Ada", "Ada"),
         ("loom", "a loom"),
-        ("lla", "pay\u202e lla &amp; go"),
+        ("lla", "pay\u202e lla &amp; go."),
+        ("has changed", "It _has_ changed."),
     ],
 )
 def test_pin_when_the_cursor_is_in_rendered_prose_takes_the_sentence_as_written(

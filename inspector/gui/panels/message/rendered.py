@@ -10,113 +10,151 @@ from typing import NamedTuple
 
 from inspector.core.facts.sentences import sentences
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 _EMPHASIS = "*_~`"
 _FAR, _NEAR = 80, 20
 """Words of the source within which two words in a row are looked for, and a single one."""
 
 
 class Word(NamedTuple):
-    """A word that stands at `shown` in the rendered text and at `source` in the text as it was written."""
+    """A word that both texts have, with its position in the rendered text and in the source."""
 
-    shown: int
+    position: int
     source: int
     length: int
 
+    @property
+    def end(self) -> int:
+        """Return the position behind the word in the rendered text."""
+        return self.position + self.length
 
-def find_sentence(line: str, at: int) -> tuple[int, int] | None:
+    @property
+    def source_end(self) -> int:
+        """Return the position behind the word in the source."""
+        return self.source + self.length
+
+
+def find_sentence(line: str, position: int) -> tuple[int, int] | None:
     """Return where the sentence of a line that holds a position begins and ends; None behind the last one."""
     end = 0
-    for found in sentences(line):
-        start = line.index(found, end)
-        end = start + len(found)
-        if at <= end:
+    for sentence in sentences(line):
+        start = line.index(sentence, end)
+        end = start + len(sentence)
+        if position <= end:
             return start, end
     return None
 
 
-def align_words(shown: str, source: str) -> Iterator[Word]:
-    """Yield the words of a rendered text that are found in its source, in order.
+def align_words(rendered: str, source: str) -> Iterator[Word]:
+    """Yield the words of a rendered text that its source has, in order.
 
     A word that does not follow the previous one at once is looked for together with the word after it: addresses of
     links hold short words, too.
     """
-    wanted, written = [*_WORD.finditer(shown)], [*_WORD.finditer(source)]
-    names = [word.group() for word in written]
-    at = missed = 0
-    for place, word in enumerate(wanted):
-        following = wanted[place + 1].group() if place + 1 < len(wanted) else ""
-        found = _find_word(names, at, word.group(), following, missed)
-        if found is None:
+    words = [*_WORD.finditer(rendered)]
+    source_words = [*_WORD.finditer(source)]
+    names = [word.group() for word in source_words]
+    following_names = [word.group() for word in words[1:]]
+    following_names.append("")
+    next_place = 0
+    missed = 0
+    for word, following in zip(words, following_names, strict=False):
+        name = word.group()
+        place = _find_word(names, next_place, name, following, missed)
+        if place is None:
             missed += 1
             continue
-        at, missed = found + 1, 0
-        yield Word(word.start(), written[found].start(), len(word.group()))
+        next_place = place + 1
+        missed = 0
+        yield Word(word.start(), source_words[place].start(), len(name))
 
 
-def _find_word(names: Sequence[str], at: int, name: str, following: str, missed: int) -> int | None:
-    """Return the place of a word from `at` on; None where it is not near. `missed`: words that were not found."""
-    if at < len(names) and names[at] == name:
-        return at
+def _find_word(names: Sequence[str], first: int, name: str, following: str, missed: int) -> int | None:
+    """Return the place of a name from the first one on; None where it is not near. `missed`: words without a place."""
+    if first < len(names) and names[first] == name:
+        return first
+    last = min(len(names), first + _FAR + missed)
     nearest = None
-    for place in range(at, min(len(names), at + _FAR + missed)):
+    for place in range(first, last):
         if names[place] != name:
             continue
-        if place + 1 < len(names) and names[place + 1] == following:
+        if names[place + 1 : place + 2] == [following]:
             return place
-        if nearest is None and place < at + _NEAR:
+        if nearest is None and place < first + _NEAR:
             nearest = place
     return nearest
 
 
-def source_of_selection(shown: str, source: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the stretch of the source that `shown[start:end]` was made of; None where that holds no word."""
-    return _find_stretch(shown, source, start, end, [*align_words(shown, source)])
+def source_of_selection(rendered: str, source: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the stretch of the source that `rendered[start:end]` was made of; None where that holds no word."""
+    words = [*align_words(rendered, source)]
+    return _find_stretch(rendered, source, start, end, words)
 
 
-def source_of_sentence(shown: str, source: str, at: int) -> tuple[int, int] | None:
+def source_of_sentence(rendered: str, source: str, position: int) -> tuple[int, int] | None:
     """Return the stretch of the source that holds the sentence at a position of the rendered text; None for none."""
-    begin = shown.rfind("\n", 0, at) + 1
-    line = shown[begin:].partition("\n")[0]
-    found = find_sentence(line, at - begin)
-    if found is None:
+    line_start = rendered.rfind("\n", 0, position) + 1
+    line = rendered[line_start:].partition("\n")[0]
+    sentence = find_sentence(line, position - line_start)
+    if sentence is None:
         return None
-    start, end = begin + found[0], begin + found[1]
-    words = [*align_words(shown, source)]
-    stretch = _find_stretch(shown, source, start, end, words)
+    start = line_start + sentence[0]
+    end = line_start + sentence[1]
+    words = [*align_words(rendered, source)]
+    stretch = _find_stretch(rendered, source, start, end, words)
     if stretch is None:
         return None
-    begins, ends = stretch
-    before = max((word.source + word.length for word in words if word.shown < start), default=0)
-    after = min((word.source for word in words if word.shown >= end), default=len(source))
-    while begins > before and not source[begins - 1].isspace():
-        begins -= 1
-    while ends < after and not source[ends].isspace():
-        ends += 1
-    return _leave_open_emphasis(source, begins, ends)
+    first, last = _widen_to_blanks(source, stretch, start, end, words)
+    return _leave_open_emphasis(source, first, last)
 
 
-def _find_stretch(shown: str, source: str, start: int, end: int, words: Sequence[Word]) -> tuple[int, int] | None:
-    """Return where the first and the last word of `shown[start:end]` stand, with the signs that both texts have."""
-    within = [word for word in words if word.shown < end and word.shown + word.length > start]
-    if not within:
+def _widen_to_blanks(
+    source: str, stretch: tuple[int, int], start: int, end: int, words: Sequence[Word]
+) -> tuple[int, int]:
+    """Add the signs up to the next blank on both sides, but no word of another sentence."""
+    lowest = 0
+    highest = len(source)
+    for word in words:
+        if word.position < start:
+            lowest = word.source_end
+        elif word.position >= end:
+            highest = word.source
+            break
+    first, last = stretch
+    while first > lowest and not source[first - 1].isspace():
+        first -= 1
+    while last < highest and not source[last].isspace():
+        last += 1
+    return first, last
+
+
+def _find_stretch(rendered: str, source: str, start: int, end: int, words: Sequence[Word]) -> tuple[int, int] | None:
+    """Return the stretch from the first to the last word of `rendered[start:end]`, with the signs that both have."""
+    inner_words = [word for word in words if word.position < end and word.end > start]
+    if not inner_words:
         return None
-    first, last = within[0], within[-1]
-    begins = first.source + max(0, start - first.shown)
-    ends = last.source + min(last.length, end - last.shown)
-    left, right = max(start, first.shown), min(end, last.shown + last.length)
-    while left > start and begins > 0 and shown[left - 1] == source[begins - 1]:
-        left, begins = left - 1, begins - 1
-    while right < end and ends < len(source) and shown[right] == source[ends]:
-        right, ends = right + 1, ends + 1
-    return begins, ends
+    first_word = inner_words[0]
+    last_word = inner_words[-1]
+    left = max(start, first_word.position)
+    right = min(end, last_word.end)
+    first = first_word.source + left - first_word.position
+    last = last_word.source_end - (last_word.end - right)
+    while left > start and first > 0 and rendered[left - 1] == source[first - 1]:
+        left -= 1
+        first -= 1
+    while right < end and last < len(source) and rendered[right] == source[last]:
+        right += 1
+        last += 1
+    return first, last
 
 
-def _leave_open_emphasis(source: str, begins: int, ends: int) -> tuple[int, int]:
+def _leave_open_emphasis(source: str, first: int, last: int) -> tuple[int, int]:
     """Leave out signs of emphasis at the ends that only open or only close."""
     for sign in _EMPHASIS:
-        text = source[begins:ends]
-        if len(re.findall(f"{re.escape(sign)}+", text)) % 2:
-            ends -= len(text) - len(text.rstrip(sign))
-            begins += len(text) - len(text.lstrip(sign))
-    return begins, ends
+        text = source[first:last]
+        runs = re.findall(f"{re.escape(sign)}+", text)
+        if len(runs) % 2 == 0:
+            continue
+        last -= len(text) - len(text.rstrip(sign))
+        first += len(text) - len(text.lstrip(sign))
+    return first, last

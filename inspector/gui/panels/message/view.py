@@ -293,33 +293,42 @@ class MessageView(Panel):
         QToolTip.showText(at.mapToGlobal(at.rect().bottomLeft()), tip(words), at)
 
     def sentence(self) -> str:
-        """What is selected, else the sentence that holds the cursor; empty where that is none of the message.
+        """Return what is selected, else the sentence that holds the cursor; empty where the message does not hold it.
 
-        Of rendered Markdown that is the text as it was written. As long as the cursor was not put there, that of the
-        plain text counts.
+        Of rendered Markdown that is the text as it was written. Until the cursor is put there, that of the plain text
+        counts.
         """
         is_rendered = self._forms.currentIndex() == 1 and self.markdown.is_cursor_placed
-        found = self._rendered_sentence() if is_rendered else self._plain_sentence()
-        whole = "" if self._message is None else "\n".join(texts(self._message))
-        return found if plain(found) and plain(found) in plain(whole) else ""
+        sentence = self._rendered_sentence() if is_rendered else self._plain_sentence()
+        words = plain(sentence)
+        message_texts = [] if self._message is None else texts(self._message)
+        whole = plain("\n".join(message_texts))
+        return sentence if words and words in whole else ""
 
     def _plain_sentence(self) -> str:
         cursor = self.text.textCursor()
         if cursor.hasSelection():
             return self.text.original(cursor.selectionStart(), cursor.selectionEnd())
         block = cursor.block()
-        line = self.text.original(block.position(), block.position() + block.length() - 1)
-        stretch = find_sentence(line, len(self.text.original(block.position(), cursor.position())))
-        return "" if stretch is None else line[slice(*stretch)]
+        start = block.position()
+        line = self.text.original(start, start + block.length() - 1)
+        before = self.text.original(start, cursor.position())
+        stretch = find_sentence(line, len(before))
+        if stretch is None:
+            return ""
+        return line[slice(*stretch)]
 
     def _rendered_sentence(self) -> str:
-        shown, source = self.markdown.shown_text(), self.markdown.source
+        rendered = self.markdown.shown_text()
+        source = self.markdown.source
         start, end = self.markdown.selected()
         if start < end:
-            stretch = source_of_selection(shown, source.text, start, end)
+            stretch = source_of_selection(rendered, source.text, start, end)
         else:
-            stretch = source_of_sentence(shown, source.text, start)
-        return "" if stretch is None else source.origin(*stretch)
+            stretch = source_of_sentence(rendered, source.text, start)
+        if stretch is None:
+            return ""
+        return source.origin(*stretch)
 
     def markdown_menu_at(self, place: QPoint) -> QMenu:
         """What can be done with the rendered text there."""
