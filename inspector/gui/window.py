@@ -45,8 +45,11 @@ from inspector.workbench.workbench import Workbench
 
 _BENEATH = ("inspector.transcripts.discover", "inspector.workbench.compare", "inspector.proxy.live_proxy")
 """What the panels stand on and is not Qt's: two thirds of what loading them takes, off the GUI thread."""
-_LARGE = ("breakdown", "cost", "diff", "glance", "proxy")
-"""Panels on which most of the rest hangs: loaded one by one."""
+_LARGE = (
+    *("breakdown", "cost", "diff", "glance", "proxy"),
+    *("timeline", "compare", "calibration", "run", "tiers", "steps", "buffer"),
+)
+"""Panels loaded one by one, so that the window answers between them: first those on which most of the rest hangs."""
 _SOUGHT = (("Errors", "error", "F8"), ("Edits", "edit of a file", "P"), ("User", "message of the user", "U"))
 """Kinds of messages, what they are called, and the key that leads to the next of them."""
 LEAST = QSize(640, 480)
