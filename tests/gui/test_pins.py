@@ -258,7 +258,7 @@ def test_pin_when_rendered_prose_is_selected_takes_it_as_written(
 def test_pin_when_no_place_in_rendered_prose_was_clicked_says_what_to_do(desk: Desk, message: MessageView) -> None:
     show_prose(desk, message, "Goals first. Means later.")
     click(message.pin)
-    assert desk.workbench.state.pins == ()
+    assert list(desk.workbench.state.pins) == []
     assert NOTHING_TO_PIN in QToolTip.text()
     QToolTip.hideText()
     click(message.markdown.viewport(), message.markdown.cursorRect().center())
@@ -275,3 +275,19 @@ def test_the_menu_of_rendered_prose_pins_what_was_clicked(desk: Desk, message: M
     next(one for one in menu.actions() if one.text() == "Pin this sentence").trigger()
     assert desk.workbench.state.pins == ("Means later.",)
     menu.close()
+
+
+def test_the_key_of_the_window_pins_when_the_cursor_is_in_rendered_prose(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: window.docks.ready)
+    window.workbench.open(SESSION)
+    qtbot.waitUntil(lambda: window.workbench.state.session is SESSION)
+    window.workbench.move(0)
+    window.workbench.select("u0")
+    window.docks.bring("Message")
+    view = window.docks.panel("Message")
+    assert isinstance(view, MessageView)
+    qtbot.waitUntil(lambda: "migrations" in view.markdown.toPlainText())
+    put_rendered_cursor(view, "migrations")
+    view.markdown.setFocus()
+    press(view.markdown, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))
