@@ -195,7 +195,7 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     assert stage.panel.windowTitle() == "Proxy ●"
     stage.until(lambda: not box.visibleRegion().isEmpty())
     assert "5 messages" in box.size_.text()
-    assert "Goes as it stands in" in box.left.text()
+    assert "Forwarded unchanged in" in box.left.text()
     assert not box.stepped.isEnabled()
     first = stage.bench.state.buffer().messages
     stage.edit(lambda: stage.bench.editing.drop([message.id for message in first[:3]]))

@@ -128,8 +128,8 @@ def clock(seconds: float) -> str:
 def countdown(hold: HoldInfo) -> str:
     """What happens when nobody decides."""
     if hold.is_gone:
-        return "The client has closed. If it asks again, its new request takes this place; else this is forgotten."
-    words = f"Goes as it stands in {clock(left(hold))}"
+        return "The client has closed. If it asks again, its new request takes the place of this one."
+    words = f"Forwarded unchanged in {clock(left(hold))} unless you act"
     if hold.retries:
         words += f" · asked again {plural(hold.retries, 'time')}: the newest request waits here"
     if hold.is_begun:

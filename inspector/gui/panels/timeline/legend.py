@@ -1,7 +1,7 @@
 """The legend below the tank: every part of the buffer with its colour, its name and its tokens."""
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.gui.guard import Guarded
@@ -14,6 +14,8 @@ from inspector.workbench.pressure.gauge import GaugeReading
 
 _SWATCH, _NAME_LEFT = 9, 18
 """Pixels of a colour, and from the left edge to the name."""
+_APART = 8
+"""Pixels between a name and its number, at least; a name without room is cut, its hover has all of it."""
 
 
 class Legend(Guarded, QWidget):
@@ -124,6 +126,8 @@ class Legend(Guarded, QWidget):
                 room.setLeft(_NAME_LEFT)
                 painter.setPen(ink(colours.text))
                 painter.setFont(self.font())
-                painter.drawText(room, middle, name)
+                taken = QFontMetricsF(bold).horizontalAdvance(number) + _APART
+                words = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, int(room.width() - taken))
+                painter.drawText(room, middle, words)
                 painter.setFont(bold)
                 painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, number)
