@@ -9,9 +9,10 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.buffer import Stretch
 from inspector.core.needs import Answer, Need, ProviderFailure, Summarize
 from inspector.core.session import Request, Session, Thread
+from inspector.workbench.analysis import Work, at_once
 from inspector.workbench.state import State
 from inspector.workbench.stepping import only_offline
-from inspector.workbench.workbench import Work, Workbench, at_once
+from inspector.workbench.workbench import Workbench
 from tests.core.policies.build import assistant, build, user
 
 
