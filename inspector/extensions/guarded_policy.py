@@ -2,7 +2,7 @@
 says is checked.
 
 It is checked once when it is loaded (a class instead of an object, a watermark on a setting or a tier that does not
-exist), and after every tier (a message twice, a fate that does not exist).
+exist), and after every tier (a message twice, a fate that does not exist, a result parted from its call).
 """
 
 from collections import Counter
@@ -13,14 +13,18 @@ from traceback import extract_tb
 from types import GeneratorType, TracebackType
 from typing import Any, cast, get_args
 
+from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Conversation, Failure
 from inspector.core.outcome import FateName, Outcome
+from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import has_setting, settable_fields
 from inspector.core.policies.turn import TurnResult
+from inspector.core.validity import Invalid, find_refusals
 
 _FATES = get_args(FateName)
+_PARTED = "result-without-call"
 _SHOWN = 60
 """Characters of an id, or of a name that a policy made up, in a sentence."""
 
@@ -74,11 +78,19 @@ class GuardedPolicy:
                 raise
             except Exception as error:
                 raise self._failure(name, error) from error
-            return self._converse(name, result) if isinstance(result, GeneratorType) else result
+            if not isinstance(result, GeneratorType):
+                return result
+            context = next((given for given in args if isinstance(given, PolicyContext)), None)
+            return self._converse(name, result, context)
 
         return call
 
-    def _converse(self, name: str, conversation: "GeneratorType[Any, Any, Any]") -> Conversation[Any]:
+    def _converse(
+        self,
+        name: str,
+        conversation: "GeneratorType[Any, Any, Any]",
+        context: PolicyContext[Any, Any] | None,
+    ) -> Conversation[Any]:
         """Pass needs and answers on, and check what the conversation ends with."""
         try:
             result = yield from conversation
@@ -90,6 +102,8 @@ class GuardedPolicy:
             raise self._failure(name, error) from error
         for outcome in _outcomes_in(result):
             _check_outcome(outcome, self._origin)
+            if context is not None:
+                _check_tool_pairs(context.buffer, outcome, self._origin)
         return result
 
     def _failure(self, name: str, error: Exception) -> InspectorError:
@@ -132,6 +146,24 @@ def _check_outcome(outcome: Outcome[Any], origin: str) -> None:
                 f"{origin}: {outcome.tier} gives the message {message[:_SHOWN]!r} the fate {str(fate)[:_SHOWN]!r}, "
                 f"which does not exist. Use one of {', '.join(_FATES)}."
             )
+
+
+def _check_tool_pairs(before: Buffer, outcome: Outcome[Any], origin: str) -> None:
+    """Raise InspectorError if the tier parted a tool result from its call. O(messages).
+
+    What was parted before the tier ran is not its fault.
+    """
+    parted_before = {refusal.message for refusal in _find_parted(before)}
+    for refusal in _find_parted(outcome.buffer):
+        if refusal.message not in parted_before:
+            raise InspectorError(
+                f"{origin}: after {outcome.tier} message {refusal.message[:_SHOWN]!r} is parted from its tool call. "
+                f"{refusal.why} Keep or remove a call and its results together."
+            )
+
+
+def _find_parted(buffer: Buffer) -> list[Invalid]:
+    return [refusal for refusal in find_refusals(buffer) if refusal.rule == _PARTED]
 
 
 def _check_watermarks(policy: Policy[Any, Any], origin: str) -> None:

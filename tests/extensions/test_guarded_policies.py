@@ -17,6 +17,10 @@ SAMPLE = str(ROOT / "resources" / "sample.jsonl")
 (GUIDE,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "add-a-policy.md").read_text("utf-8"), re.DOTALL)
 RAISES = ("    start = turns[-keep]\n", "    start = turns[-keep]\n    raise KeyError('boom')\n")
 TWICE = ("[messages[0], *new, *messages[start:]]", "[messages[0], messages[0], *new, *messages[start:]]")
+PARTED = (
+    "    start = turns[-keep]\n",
+    "    start = next(at for at in range(40, len(messages)) if messages[at].role == 'tool')\n",
+)
 FATE = ('fate: FateName = "summarised" if new else "dropped"', 'fate: FateName = "eaten"')
 MARK = ('settings.limit, "slide_share"', 'settings.limit, "slide_part"')
 TIER = ('"slide_share", (TIER,))', '"slide_share", ("glide",))')
@@ -57,7 +61,11 @@ def test_policy_that_raises_is_one_sentence_with_file_and_line(
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
-    [(TWICE, "the buffer has the message"), (FATE, "the fate 'eaten', which does not exist")],
+    [
+        (TWICE, "the buffer has the message"),
+        (FATE, "the fate 'eaten', which does not exist"),
+        (PARTED, "is parted from its tool call. A result for toolu_"),
+    ],
 )
 def test_outcome_that_contradicts_itself_is_one_sentence(
     change: tuple[str, str], sentence: str, write: Write, capsys: pytest.CaptureFixture[str]
