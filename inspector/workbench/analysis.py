@@ -229,7 +229,9 @@ def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> 
     if thread is None:
         return Analysis(state)
     measure = weigher_of(thread, is_rough=quickly)
-    weighed = count_same_requests(former, thread) if former is not None and former.by.name == measure.name else 0
+    weighed = 0
+    if former is not None and former.by.name == measure.name:
+        weighed = count_same_requests(former.requests, thread.requests)
     weigh_categories(thread, measure, weighed)
     pressures, drops = known_pressures(thread, measure), thread_drops(thread, state.session, state.drops)
     if not weighed:

@@ -13,10 +13,10 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import Cancelled
 from inspector.core.needs import Answer, ProviderFailure, RemoteCompact, SaveText, Summarize
 from inspector.core.policies.catalogue import POLICIES
+from inspector.core.prefix import common_length
 from inspector.core.replay.costs import Meter, Sizes, Spending, total
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.report import ReplayReport, report
-from inspector.core.replay.summary_calls import common_length
 from inspector.core.session import Thread
 from inspector.core.tokens.prices import cost
 from inspector.core.usage import Usage

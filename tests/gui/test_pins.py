@@ -168,7 +168,8 @@ def test_pin_without_a_selection_moves_nothing_in_the_window(window: MainWindow,
     QToolTip.hideText()
 
 
-def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
+def show_rule(window: MainWindow, qtbot: QtBot) -> MessageView:
+    """Show the message in which the user states the rule."""
     qtbot.waitUntil(lambda: window.docks.ready)
     window.workbench.open(SESSION)
     qtbot.waitUntil(lambda: window.workbench.state.session is SESSION)
@@ -177,6 +178,11 @@ def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
     window.docks.bring("Message")
     view = window.docks.panel("Message")
     assert isinstance(view, MessageView)
+    return view
+
+
+def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
+    view = show_rule(window, qtbot)
     qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText())
     put_cursor(view, "migrations")
     view.text.setFocus()
@@ -278,14 +284,7 @@ def test_the_menu_of_rendered_prose_pins_what_was_clicked(desk: Desk, message: M
 
 
 def test_the_key_of_the_window_pins_when_the_cursor_is_in_rendered_prose(window: MainWindow, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: window.docks.ready)
-    window.workbench.open(SESSION)
-    qtbot.waitUntil(lambda: window.workbench.state.session is SESSION)
-    window.workbench.move(0)
-    window.workbench.select("u0")
-    window.docks.bring("Message")
-    view = window.docks.panel("Message")
-    assert isinstance(view, MessageView)
+    view = show_rule(window, qtbot)
     qtbot.waitUntil(lambda: "migrations" in view.markdown.toPlainText())
     put_rendered_cursor(view, "migrations")
     view.markdown.setFocus()

@@ -7,6 +7,7 @@ from inspector.core.diff import line_diff, message_lines
 from inspector.core.drops import find_parting
 from inspector.core.findings.break_words import say_tools_changed
 from inspector.core.message import Message
+from inspector.core.prefix import common_length
 from inspector.core.session import Request
 from inspector.core.words import plural
 
@@ -30,7 +31,7 @@ def find_prompt_change(former: Request, request: Request) -> PromptChange:
     """Describe where the prompt of a request first differs from that of an earlier one. O(the changed messages)."""
     before, now = former.prompt, request.prompt
     if before.system is not None and now.system is not None and before.system != now.system:
-        place = _count_shared_characters(before.system, now.system)
+        place = common_length(before.system, now.system)
         sentence = f"The system prompt differs from character {place:,} of {len(before.system):,} on."
         return PromptChange(sentence, diff=changed_lines(before.system, now.system))
     if before.tools is not None and now.tools is not None and before.tools != now.tools:
@@ -68,21 +69,9 @@ def _describe_message(old: Message, new: Message | None, place: int, count: int)
     text, other = message_lines(old), message_lines(new)
     if text == other:
         return PromptChange(f"The prompt differs from {where} on, in what is not text.", place, new.id)
-    character = _count_shared_characters(text, other)
+    character = common_length(text, other)
     sentence = f"The prompt differs from {where} on, at character {character:,} of {len(text):,}."
     return PromptChange(sentence, place, new.id, changed_lines(text, other))
-
-
-def _count_shared_characters(text: str, other: str) -> int:
-    """Count the characters that two texts have in common at their beginning. Compares ever smaller pieces at once."""
-    low, high = 0, min(len(text), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if text[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def changed_lines(before: str, after: str) -> tuple[str, ...]:

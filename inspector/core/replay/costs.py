@@ -25,6 +25,7 @@ from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer, Prompt, View, is_prefix, shared
 from inspector.core.identity import SameObject
 from inspector.core.message import Message
+from inspector.core.prefix import common_length
 from inspector.core.replay.summary_calls import (
     TYPICAL,
     CallPlace,
@@ -32,7 +33,6 @@ from inspector.core.replay.summary_calls import (
     SentBuffer,
     SummaryCall,
     calls_cost,
-    common_length,
     expected_output,
     sum_calls,
     summary_calls,

@@ -14,6 +14,7 @@ from inspector.core.answering import OFFLINE, AnsweredNeed
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
+from inspector.core.prefix import common_length
 from inspector.core.session import SideCall, Thread
 from inspector.core.tokens.prices import cost, sum_prices
 from inspector.core.tokens.sizing import Sizer
@@ -223,15 +224,3 @@ def _output(reply: Answer, limit: int | None, size: Sizer, expected: ExpectedOut
         return min(expected.tokens, limit or expected.tokens), limit
     wrote = (size.text(reply.text) if reply.text else 0) + size.rows(reply.messages)
     return wrote, wrote
-
-
-def common_length(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """Count the messages that both begin with. Found by halving: comparing slices is quick."""
-    low, high = 0, min(len(before), len(after))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -14,7 +14,7 @@ from inspector.core.session import Request, Thread
 from inspector.core.tokens.calibration import Belief, Beliefs
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weigh_newest
 from inspector.core.tokens.known import KnownByThread
-from inspector.core.tokens.pressure import summary_since
+from inspector.core.tokens.pressure import count_same_requests, summary_since
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _count_thread(thread: Thread, by: Estimator, former: OwnCounts | None) -> Ow
     weigh_newest(by, thread.messages)
     counts: list[OwnCount] = []
     course = _CountCourse(by)
-    if former is not None and 0 < former._course.place <= _count_same(former.requests, requests):
+    if former is not None and 0 < former._course.place <= count_same_requests(former.requests, requests):
         course = former._course.copy()
         counts = list(former.counts[: course.place])
     settled = course
@@ -68,14 +68,6 @@ def _count_thread(thread: Thread, by: Estimator, former: OwnCounts | None) -> Ow
         counts.append(course.follow(thread, requests[at]))
     end = course.look(Request(len(requests), thread.end, thread.prompt))
     return OwnCounts(by, tuple(counts), end, requests, settled)
-
-
-def _count_same(former: Sequence[Request], requests: Sequence[Request]) -> int:
-    """How many of the first requests are the same. From the end: O(what has changed)."""
-    same = min(len(former), len(requests))
-    while same and former[same - 1] is not requests[same - 1]:
-        same -= 1
-    return same
 
 
 class _CountCourse:

@@ -6,7 +6,7 @@ cost O(messages) once, and only what is new when the thread has grown.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -92,6 +92,11 @@ class Pressures:
     def __iter__(self) -> Iterator[Pressure]:
         return (one.pressure for one in self._known)
 
+    @property
+    def requests(self) -> Sequence[Request]:
+        """The requests that the pressures are of."""
+        return self._thread.requests
+
     def at(self, index: int | None) -> Pressure:
         """Of request `index`; None or the number of requests = of the buffer after the last record."""
         return self.end if index is None or index >= len(self._known) else self._known[index].pressure
@@ -138,7 +143,7 @@ def thread_pressures(thread: Thread, by: Estimator | None = None, former: Pressu
     """
     by, requests = by or weigher_of(thread), thread.requests
     weigh_newest(by, thread.messages)
-    same = count_same_requests(former, thread) if former is not None and former.by.name == by.name else 0
+    same = count_same_requests(former.requests, requests) if former is not None and former.by.name == by.name else 0
     known: list[_RequestState] = []
     course = _Course(by)
     if former is not None and 0 < former._course.place <= same:
@@ -157,11 +162,10 @@ def thread_pressures(thread: Thread, by: Estimator | None = None, former: Pressu
     return Pressures(by, tuple(known), end, thread, settled, before)
 
 
-def count_same_requests(former: Pressures, thread: Thread) -> int:
-    """Return how many of the first requests of a thread are those that `former` knows."""
-    requests = thread.requests
+def count_same_requests(former: Sequence[Request], requests: Sequence[Request]) -> int:
+    """Count the requests at the beginning that are the same objects. From the end: O(requests that are new)."""
     same = min(len(former), len(requests))
-    while same and former._known[same - 1].request is not requests[same - 1]:
+    while same and former[same - 1] is not requests[same - 1]:
         same -= 1
     return same
 
