@@ -79,6 +79,9 @@ THAW_S, MOST_THAWED = 30.0, 400_000
 """Seconds between two looks through what was set aside, and objects of which it takes no longer than 0.1 s: beyond that
 a session is open whose objects stay."""
 
+THAW_SHARE = 1_000
+"""Of so many seconds at most one goes into counting what was set aside: Python walks through all of it."""
+
 LATE = 0.25
 """Seconds since the last look after which a job has made too many, whatever is counted."""
 
@@ -433,6 +436,8 @@ class Garbage(QObject):
         super().__init__(parent)
         gc.disable()
         self._looked = self._thawed = monotonic()
+        self._counting_s = 0.0
+        """Seconds that it took to count what was set aside, the last time."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(EVERY_MS)
@@ -441,13 +446,20 @@ class Garbage(QObject):
         before, self._looked = self._looked, monotonic()
         if _computing and self._looked - before > LATE:
             gc.freeze()
-        elif not _computing and self._looked - self._thawed > THAW_S and 0 < gc.get_freeze_count() <= MOST_THAWED:
-            self._thawed = self._looked
-            gc.unfreeze()  # among what was set aside are cycles that nobody needs any more
-            gc.collect()
-            gc.freeze()
+        elif not _computing and self._looked > self._thawed + max(THAW_S, THAW_SHARE * self._counting_s):
+            self._thaw()
         else:
             collect()
+
+    def _thaw(self) -> None:
+        """Collect the cycles among what was set aside, unless it is too much to look through."""
+        count = gc.get_freeze_count()
+        self._thawed = monotonic()
+        self._counting_s = self._thawed - self._looked
+        if 0 < count <= MOST_THAWED:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
 
 
 def collect() -> None:

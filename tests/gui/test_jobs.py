@@ -127,7 +127,25 @@ def test_cycle_when_it_was_set_aside_is_freed_while_nothing_is_computed(
     assert cycle() is not None
     monkeypatch.setattr(bridge, "MOST_THAWED", 10_000_000)
     monkeypatch.setattr(bridge, "THAW_S", 0.0)
+    monkeypatch.setattr(bridge, "THAW_SHARE", 0)
     qtbot.waitUntil(lambda: cycle() is None)
+
+
+def test_window_when_counting_what_was_set_aside_is_slow_counts_it_seldom(
+    desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = list[float]()
+
+    def count_slowly() -> int:
+        counted.append(monotonic())
+        sleep(0.05)
+        return 100_000_000
+
+    monkeypatch.setattr(bridge, "THAW_S", 0.0)
+    monkeypatch.setattr(gc, "get_freeze_count", count_slowly)
+    qtbot.waitUntil(lambda: bool(counted))
+    qtbot.wait(10 * bridge.EVERY_MS)
+    assert len(counted) == 1, "else the window does little else, and every job waits for it"
 
 
 def test_computation_when_the_window_is_busy_and_its_job_is_cancelled_ends_within_50_ms(
