@@ -23,6 +23,22 @@ class Tool:
     definition: Json
 
 
+def read_definition(definition: Json) -> Json:
+    """Return what the model reads of a tool's definition; None while it is withheld.
+
+    A tool marked `defer_loading` is sent, but it is no part of the prompt until a search of the model's finds it. Of a
+    namespace the tools that are not withheld are left.
+    """
+    if not isinstance(definition, Mapping):
+        return definition
+    if definition.get("defer_loading") is True:
+        return None
+    inner = definition.get("tools")
+    if definition.get("type") != "namespace" or not isinstance(inner, list):
+        return definition
+    return {**definition, "tools": [one for one in inner if read_definition(one) is not None]}
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Prompt:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.core.buffer import Buffer, Prompt
+from inspector.core.buffer import Buffer, Prompt, read_definition
 from inspector.core.calls import subject_of
 from inspector.core.dialects.openai_responses import in_namespace
 from inspector.core.findings.composition import (
@@ -279,7 +279,8 @@ class _BranchWeights:
             name = label or ("system prompt" if category == "system" else category)
             self.root.child(category, "category").put(((name, "text"),), None, tokens * unit)
         listed = list(offered(prompt, self._calls.client))
-        shares = [by.text(dumps(definition)) for _, _, definition in listed]
+        read = [read_definition(definition) for _, _, definition in listed]
+        shares = [0 if definition is None else by.text(dumps(definition)) for definition in read]
         whole, tokens = sum(shares) or 1, sizes[-1][1]
         for (name, server, _), share in zip(listed, shares, strict=True):
             path: Path = ((server, "server"), (name, "tool")) if server else ((name, "tool"),)

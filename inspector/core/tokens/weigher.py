@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 
-from inspector.core.buffer import Prompt
+from inspector.core.buffer import Prompt, read_definition
 from inspector.core.heavy import checkpoint
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -87,7 +87,8 @@ class Weigher(Estimator):
         return self._weights(alone, self._sizes([text for part in alone for text in _texts_of(part)]))
 
     def weigh_prompt(self, prompt: Prompt) -> int:
-        texts = [dumps(tool.definition) for tool in prompt.tools or ()]
+        definitions = (read_definition(tool.definition) for tool in prompt.tools or ())
+        texts = [dumps(definition) for definition in definitions if definition is not None]
         sizes = self._sizes([prompt.system, *texts] if prompt.system else texts)
         return sum(sizes) + (MESSAGE_FRAMING if prompt.system else 0)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from inspector.core.formats.cline.task import FORMAT, is_companion
 from inspector.core.formats.format import Head
 from inspector.core.jsontext import loads
+from inspector.core.message import part_text
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
 from tests.core.formats.feeding import check, deep, spoilt
@@ -107,8 +108,33 @@ def test_the_log_alone() -> None:
     session = told(LOG)
     check(session)
     assert prompts(session) == [6_410, 6_600, 2_410, 2_510]
-    assert buffers(session) == [[], [], [], []]
+    assert buffers(session) == [["0"], ["0", "1", "2"], ["0", "1", "6"], ["0", "1", "8"]]
     assert any("not beside it" in note for note in session.notes)
+
+
+def test_read_log_alone_when_calls_have_no_index_shows_tokens_alone() -> None:
+    session = told([{**record, "conversationHistoryIndex": None} for record in LOG])
+    assert prompts(session) == [6_410, 6_600, 2_410, 2_510]
+    assert buffers(session) == [[], [], [], []]
+
+
+def test_read_log_alone_when_answer_is_shown_in_pieces_joins_them_without_results() -> None:
+    found = {"tool": "searchFiles", "regex": "leaf", "content": "Found 47 results."}
+    log = [
+        shown("task", "plant a tree"),
+        asked(-1, 10, request="<task>\nplant a tree\n</task>"),
+        shown("reasoning", "where?", 0),
+        shown("text", "I look.", 0),
+        shown("tool", json.dumps(found), 0),
+        shown("command_output", "nothing", 0),
+        asked(1, 20, request="[search_files for 'leaf'] Result:\nFound 47 results."),
+    ]
+    session = told(log)
+    check(session)
+    first, answer, second = session.main.messages
+    assert first.text == "<task>\nplant a tree\n</task>"
+    assert [part_text(part) for part in answer.parts] == ["where?", "I look.", '{"tool":"searchFiles","regex":"leaf"}']
+    assert (second.text, second.mark) == ("[search_files for 'leaf'] Result:\nFound 47 results.", "meta")
 
 
 def test_words_of_the_user_in_a_log_alone_are_sent_until_they_are_cut() -> None:
@@ -117,7 +143,6 @@ def test_words_of_the_user_in_a_log_alone_are_sent_until_they_are_cut() -> None:
     texts = [[message.text for message in view] for view in thread.typed]
     task, feedback = "plant a tree\nsoon", "water it daily"
     assert texts == [[task], [task, feedback], [task, feedback], [task, feedback], [task]]
-    assert not thread.messages
     assert not told(LOG, HISTORY).main.typed
 
 

@@ -157,3 +157,14 @@ def test_weigher_of_a_thread_is_that_of_the_first_model_it_names() -> None:
     assert isinstance(rough, Weigher)
     assert rough.name != CLAUDE.name
     assert rough.text("x" * 400) == 100
+
+
+def test_weigh_prompt_when_loading_of_a_tool_is_deferred_leaves_it_out() -> None:
+    one, other = {"name": "axe", "description": "cuts"}, {"name": "saw", "description": "cuts finely"}
+    late = {**other, "defer_loading": True}
+    group = {"type": "namespace", "name": "tools", "tools": [one]}
+    told = [Tool("axe", one)], [Tool("axe", one), Tool("saw", late)]
+    assert CLAUDE.weigh_prompt(Prompt(None, tuple(told[0]))) == CLAUDE.weigh_prompt(Prompt(None, tuple(told[1])))
+    assert CLAUDE.weigh_prompt(Prompt(None, (Tool("saw", other),))) > 0
+    groups = [(Tool("tools", {**group, "tools": tools}),) for tools in ([one], [one, late])]
+    assert CLAUDE.weigh_prompt(Prompt(None, groups[0])) == CLAUDE.weigh_prompt(Prompt(None, groups[1]))

@@ -1,6 +1,7 @@
 """Tasks of Cline and Roo Code: calls and cuts by the log that the user sees, buffers by the history that is sent.
 
-Alone the log tells tokens, and no buffer; the history tells buffers, and not what was cut off before a call.
+Alone the log tells buffers as the client shows them: each call with the text of the message that it sent, each answer
+in pieces. The history alone does not tell what was cut off before a call.
 """
 
 import re
@@ -14,6 +15,7 @@ from inspector.core.buffer import EMPTY_VIEW, Stretch, View
 from inspector.core.dialects.anthropic import read_wire_messages
 from inspector.core.formats.format import AgentFolder, Contents, DocumentReader, FedValues, Format, Head
 from inspector.core.formats.reading import ProblemList, iso_time
+from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.untyped import count_of, object_in, object_of, objects_of, text_at, text_of
@@ -100,6 +102,10 @@ _NO_HISTORY = (
     "This is the log of the task: it records the tokens of the calls and what the user typed. Everything else that was "
     "sent is in api_conversation_history.json, which is not beside it."
 )
+_AS_SHOWN = (
+    "This is the log of the task: messages are as the client shows them, and answers without all that was called. As "
+    "they were sent they are in api_conversation_history.json, which is not beside it."
+)
 _NO_LOG = (
     "This is the history of the task alone: what was cut off before a call stands in ui_messages.json, which is not "
     "beside it, so buffers may hold more than was sent. What came from the cache and what was written to it are one "
@@ -136,7 +142,7 @@ def read(fed: FedValues) -> Session:
     """Read both files, as far as they are there."""
     problems = ProblemList()
     log, history = _choose_files(fed, problems)
-    task = _TaskHistory(history or ())
+    task = _TaskHistory(shown_history(log or ()) if history is None else history)
     calls, notes = _find_calls(log, history, task)
     sent = [call for call in calls if call.usage is not None or not call.cancelled]
     for call in sent:
@@ -176,7 +182,7 @@ def _find_calls(
         return task.calls(), (_NO_LOG,) if history is not None else ()
     calls = logged_calls(log)
     if history is None:
-        return calls, (_NO_HISTORY,)
+        return calls, (_AS_SHOWN if any(call.index is not None for call in calls) else _NO_HISTORY,)
     calls = task.placed(calls)
     return calls, (_APART,) if any(call.index is None for call in calls) else ()
 
@@ -196,6 +202,48 @@ def _typed_views(log: Sequence[Any], calls: Sequence[LoggedCall]) -> list[View]:
     for call in calls:
         history.take(call)
     return [request.view for request in history.requests]
+
+
+_SAID = frozenset({"text", "tool", "command", "use_mcp_server", "completion_result", "plan_mode_respond", "followup"})
+"""What an answer holds, by the words under which the client shows it."""
+_READING = frozenset({"readFile", "listFilesTopLevel", "listFilesRecursive", "searchFiles", "listCodeDefinitionNames"})
+"""Tools whose `content` in the log is what they gave back, not what the model wrote."""
+
+
+def shown_history(log: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Return the history as far as the log shows it.
+
+    A call holds the text of the last message that it sent, and the records after it show its answer in pieces. Items
+    that no call is written down for are empty.
+    """
+    items: dict[int, dict[str, Any]] = {}
+    answer: list[dict[str, Any]] = []
+    for record in objects_of(log):
+        if record.get("say") == "api_req_started":
+            index, answer = _read_call(record).index, []
+            if index is None or index > len(log):
+                continue
+            question = text_at(object_in(record.get("text")), "request")
+            items[index + 1] = {"role": "user", "content": question, "ts": record.get("ts")}
+            items[index + 2] = {"role": "assistant", "content": answer, "ts": record.get("ts")}
+        else:
+            answer += _answer_blocks(record)
+    return [items.get(n, {}) for n in range(max(items, default=-1) + 1)]
+
+
+def _answer_blocks(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what a record shows of an answer; empty where it shows something else."""
+    text = text_at(record, "text")
+    if not text:
+        return []
+    if record.get("say") == "reasoning":
+        return [{"type": "thinking", "thinking": text}]
+    if record.get("say") not in _SAID and record.get("ask") not in _SAID:
+        return []
+    call = object_in(text) if record.get("say") == "tool" or record.get("ask") == "tool" else {}
+    if call.get("tool") in _READING:
+        text = dumps({name: value for name, value in call.items() if name != "content"})
+    return [{"type": "text", "text": text}]
 
 
 class _TaskHistory:
