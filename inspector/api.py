@@ -15,7 +15,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.errors import InspectorError
 from inspector.core.findings.breakdown import Breakdown, tool_calls
-from inspector.core.findings.breakdown import breakdown as _break_down
+from inspector.core.findings.breakdown import break_down as _break_down
 from inspector.core.findings.lost import CompactionLoss, recorded_losses
 from inspector.core.findings.spending import SessionCost, session_cost
 from inspector.core.message import Message

@@ -7,7 +7,7 @@ for is a part of its own there (`unseen`). Where the file holds everything, that
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from inspector.core.findings.breakdown import breakdown, tool_calls
+from inspector.core.findings.breakdown import break_down, tool_calls
 from inspector.core.session import Session
 from inspector.core.tokens.families import family_of
 from inspector.core.tokens.pressure import known_pressures
@@ -55,7 +55,7 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
         reported = size.pressure.reported
         if not reported:
             continue
-        tree = breakdown(size, size.pressure, request.buffer(), calls).tree
+        tree = break_down(size, size.pressure, request.buffer(), calls).tree
         unseen = sum(one.tokens for one in tree.children if one.name == "unseen")
         counted = size.counted(request.view, request.prompt)
         over = size.scale.slope < family_of(request.model or thread.model).factor / 2

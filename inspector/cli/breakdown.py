@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.cli.output import listing, number, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
-from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
+from inspector.core.findings.breakdown import Breakdown, BreakdownNode, break_down, tool_calls
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.message import Message
 from inspector.core.tokens.pressure import known_pressures
@@ -32,7 +32,7 @@ def describe(chosen: Selection) -> dict[str, Any]:
     """Return the document of cli.md's `breakdown`."""
     size = sizer(known_pressures(chosen.thread), chosen.at)
     calls, buffer = tool_calls(chosen.session, chosen.thread), chosen.buffer
-    result: Breakdown = breakdown(size, size.pressure, buffer, calls)
+    result: Breakdown = break_down(size, size.pressure, buffer, calls)
     duplicates = repeats(size, buffer, calls)
     return {
         "thread": chosen.thread.id,

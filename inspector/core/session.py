@@ -207,8 +207,12 @@ class Thread:
     typed: Sequence[View] = ()
     """What the user typed, by request, if the file records that and nothing else of the buffers; else empty."""
 
+    def compactions_at(self, at: int) -> list[Compaction]:
+        """Return the recorded compactions right before request `at`, in order."""
+        return [compaction for compaction in self.compactions if compaction.before_request == at]
+
     def place(self, at: int | None) -> Request:
-        """Request `at`; for None, or after the last one, what the next call would be."""
+        """Return request `at`; for None, or after the last one, the request that would be next."""
         count = len(self.requests)
         return Request(count, self.end, self.prompt) if at is None or at >= count else self.requests[at]
 

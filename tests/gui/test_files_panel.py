@@ -29,7 +29,7 @@ def test_files_at_a_request_are_those_known_by_then(panel: FilesPanel, window: M
     window.workbench.move(10)
     early = {row.name for row in panel.table.rows}
     assert early < last
-    assert all(use.came <= 10 for row in panel.table.rows for use in row.file.uses)
+    assert all(use.first <= 10 for row in panel.table.rows for use in row.file.uses)
 
 
 def test_tokens_of_a_file_are_those_of_its_rows_in_the_buffer(panel: FilesPanel, window: MainWindow) -> None:

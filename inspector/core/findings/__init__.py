@@ -1,1 +1,1 @@
-"""What a session tells by itself: what fills it, what its compactions lost, what it cost, what still stands."""
+"""Findings about a session: what fills it, what its compactions lost, what it cost, what is still in context."""

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from inspector.core.findings.answers import fullest_request, named_file
-from inspector.core.findings.breakdown import OfferedTool, ToolCalls, breakdown, forget, tool_calls
+from inspector.core.findings.breakdown import OfferedTool, ToolCalls, break_down, forget, tool_calls
 from inspector.core.findings.breaks import Rebilling
 from inspector.core.findings.file_copies import FileCopy, find_file_copies
 from inspector.core.findings.repeats import Repeat, repeats
@@ -252,7 +252,7 @@ def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
 def _advise_on_buffer(place: _FullestRequest) -> Iterator[Advice]:
     size, buffer = sizer(place.pressures, place.at), place.thread.place(place.at).buffer()
     calls = tool_calls(place.session, place.thread)
-    parts = breakdown(size, size.pressure, buffer, calls)
+    parts = break_down(size, size.pressure, buffer, calls)
     yield from _advise_on_tools(place, parts.tools)
     yield from _advise_on_copies(place, size, calls)
     trees = [parts.tree]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, forget, tool_calls
+from inspector.core.findings.breakdown import Breakdown, BreakdownNode, break_down, forget, tool_calls
 from inspector.core.findings.breaks import Rebilling, cause_sentence
 from inspector.core.findings.composition import not_recorded_words
 from inspector.core.findings.forgetting import combined
@@ -74,7 +74,7 @@ class ShortAnswer:
 
     @property
     def detail(self) -> str:
-        """The details as one text."""
+        """Return all details as one text."""
         return " ".join(self.details)
 
     @property
@@ -106,7 +106,7 @@ def filled_answer(session: Session, thread: Thread, window_at: Callable[[int | N
     if not size.pressure.tokens:
         return ShortAnswer("filled", "The file records no messages and no token counts.", request=at)
     calls = tool_calls(session, thread)
-    parts, duplicates = breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
+    parts, duplicates = break_down(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
     headline, strong = _fullest_words(thread, at, size.pressure, window_at(at))
     details = _filling_words(parts, duplicates, not_recorded_words(thread, at, size.scale.unseen))
     trees = [parts.tree]
@@ -319,12 +319,12 @@ def describe_cost(cost: SessionCost, thread_id: str = "main") -> ShortAnswer:
 
 def _total_words(cost: SessionCost) -> str:
     """`$8.67`; `at least $8.67` if some of it is not known; empty if no price is known."""
-    known = cost.subtotal
-    if known.unpriced and not known.usd:
+    subtotal = cost.subtotal
+    if subtotal.unpriced and not subtotal.usd:
         return ""
-    if cost.output_is_final and not known.unpriced and 0 < known.usd < _CENT:
+    if cost.output_is_final and not subtotal.unpriced and 0 < subtotal.usd < _CENT:
         return "less than a cent"
-    return subtotal_words(known.usd, known.unpriced, output_is_final=cost.output_is_final)
+    return subtotal_words(subtotal.usd, subtotal.unpriced, output_is_final=cost.output_is_final)
 
 
 def _unpriced_model(cost: SessionCost) -> str:

@@ -141,7 +141,7 @@ def say_cause(cause: str, pause_s: float | None, life_s: float | None, *, inferr
 _CAUSES: Mapping[str, str] = {
     "expired": "the cache had expired",
     "prefix-changed": "an earlier message changed",
-    "model-changed": "the model changed, and each model has a cache of its own",
+    "model-changed": "the model changed, and each model has its own cache",
     "tools-changed": "the system prompt or the tools changed",
     "compaction": "a compaction replaced earlier messages",
     "restart": "the client was restarted",

@@ -4,7 +4,7 @@ Sizes are tokens in the unit of the gauge: the first level is the gauge's compos
 the number that is shown for the buffer. Below, every node is shared out among its children in proportion to what the
 estimator counts, the largest remainder first, so that children sum to their parent to the token.
 
-A tool's server is told by its name, spelled as Claude Code and Codex do (`mcp__server__tool`), Gemini CLI and VS Code
+A tool's server is read from its name, spelled as Claude Code and Codex do (`mcp__server__tool`), Gemini CLI and VS Code
 (`mcp_server_tool`: the server has no underscore), Goose and older Codex (`server__tool`), OpenCode (`server_tool`, and
 its own tools have none); Cline names the server in the arguments. Where a client sends its tools by namespace, the
 namespace is the server's.
@@ -36,14 +36,14 @@ from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.sizing import Sizer, rounded
 
-_SPELLED = re.compile(r"mcp__(?P<one>.+?)(?:__.*)?$|mcp_(?P<two>[^_]+)_.+|(?P<three>[^_].*?)__[^_].*")
+_SPELLED = re.compile(r"mcp__(?P<claude>.+?)(?:__.*)?$|mcp_(?P<gemini>[^_]+)_.+|(?P<goose>[^_].*?)__[^_].*")
 _OPENCODE = re.compile(r"(?P<server>[a-zA-Z0-9-]+)_.+")
 _OPENCODE_OWN = frozenset({"apply_patch", "plan_exit", "plan_enter"})
 _BY_ARGUMENT = ("use_mcp_tool", "access_mcp_resource", "call_mcp_tool")
 
 
 def server_of(tool: str, client: str = "", arguments: Json = None) -> str:
-    """The MCP server that a tool is of, as its client spells names; empty where it is the client's own."""
+    """Return the MCP server of a tool, as its client spells names; empty if the tool is the client's own."""
     if tool in _BY_ARGUMENT and isinstance(arguments, Mapping):
         return str(arguments.get("server_name") or arguments.get("server") or "")
     match = _SPELLED.fullmatch(tool)
@@ -55,13 +55,13 @@ def server_of(tool: str, client: str = "", arguments: Json = None) -> str:
 
 
 def offered(prompt: Prompt, client: str = "") -> Iterator[tuple[str, str, Json]]:
-    """(name, server, definition) of every tool that goes along; those of a namespace one by one."""
+    """Yield (name, server, definition) of every tool definition that is sent; those of a namespace separately."""
     for tool in prompt.tools or ():
         inner = in_namespace(tool.definition)
         if not inner:
             yield tool.name, server_of(tool.name, client), tool.definition
-        for one in inner:
-            yield str(one.get("name", "")), server_of(tool.name, client) or tool.name, one
+        for definition in inner:
+            yield str(definition.get("name", "")), server_of(tool.name, client) or tool.name, definition
 
 
 NodeKind: TypeAlias = Literal["buffer", "category", "server", "tool", "file", "text", "message"]
@@ -70,32 +70,32 @@ NodeKind: TypeAlias = Literal["buffer", "category", "server", "tool", "file", "t
 
 @dataclass(frozen=True, slots=True)
 class BreakdownNode:
-    """Something that stands in the buffer. Children sum to `tokens`; the largest first."""
+    """Part of a buffer. Children sum to `tokens`; the largest first."""
 
     name: str
     kind: NodeKind
     tokens: int
     messages: tuple[int, ...] = ()
-    """Places in the buffer, in order: the messages it stands in."""
+    """Places in the buffer, in order, of the messages that hold it."""
     children: tuple["BreakdownNode", ...] = ()
     calls: int | None = None
-    """Of a tool: how many calls, or results, of it stand here."""
+    """The calls, or results, of a tool below this node; None for other kinds."""
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "BreakdownNode"]]:
-        """(depth, node), itself first, each before its children."""
+        """Yield (depth, node) of this node and all below it, each before its children."""
         yield depth, self
         for child in self.children:
             yield from child.walk(depth + 1)
 
     def along(self, names: Iterable[str]) -> tuple["BreakdownNode", ...]:
-        """Itself and the nodes of these names, each in the one before, as far as they are there."""
-        found = [self]
+        """Return this node and its descendants along a path of names, up to the last name that exists."""
+        branch = [self]
         for name in names:
-            inner = next((child for child in found[-1].children if child.name == name), None)
+            inner = next((child for child in branch[-1].children if child.name == name), None)
             if inner is None:
                 break
-            found.append(inner)
-        return tuple(found)
+            branch.append(inner)
+        return tuple(branch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class OfferedTool:
     name: str
     server: str
     schema_tokens: int | None
-    """None where the transcript does not hold the schema."""
+    """None if the transcript does not hold the schema."""
     calls: int
     """In the whole thread, before and after this request."""
     calls_in_buffer: int
@@ -134,12 +134,12 @@ class ToolCalls:
     """By name of a tool, where its schema says so."""
 
     def server(self, call: ToolCall) -> str:
-        """The MCP server of the tool that is called."""
+        """Return the MCP server of the tool that is called."""
         return self.servers.get(call.name) or server_of(call.name, self.client, call.arguments)
 
 
 def tool_calls(session: Session, thread: Thread) -> ToolCalls:
-    """Of a whole thread. O(messages)."""
+    """Collect the tool calls of a whole thread. O(messages)."""
     calls = [call for message in thread.messages for call in message.calls]
     prompts = {id(request.prompt): request.prompt for request in thread.requests} | {0: thread.prompt}
     servers = {name: server for prompt in prompts.values() for name, server, _ in offered(prompt) if server}
@@ -147,8 +147,8 @@ def tool_calls(session: Session, thread: Thread) -> ToolCalls:
     return ToolCalls(session.format, {call.id: call for call in calls}, count, servers)
 
 
-def breakdown(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls) -> Breakdown:
-    """Of a buffer with that pressure. O(buffer)."""
+def break_down(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls) -> Breakdown:
+    """Return what fills a buffer, as a tree whose root has the tokens of `pressure`. O(buffer)."""
     weighed = _BranchWeights(size.estimator, calls, buffer)
     parts = dict(sized(size, pressure, buffer.messages, buffer.prompt))
     total = pressure.tokens or 0
@@ -161,8 +161,10 @@ def breakdown(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls)
 
 
 def forget(trees: list[BreakdownNode]) -> None:
-    """Empty the list, node by node: 200,000 that nobody holds any more, forgotten at once, would hold the interpreter,
-    and every other thread with it, for 0.1 s."""
+    """Empty the list, node by node.
+
+    Freeing 200,000 nodes at once would hold the interpreter, and every other thread with it, for 0.1 s.
+    """
     for node in trees:
         trees.extend(node.children)
     trees.reverse()
@@ -187,13 +189,13 @@ class _Branch:
         self.children: dict[tuple[str, NodeKind], _Branch] = {}
 
     def child(self, name: str, kind: NodeKind) -> "_Branch":
-        found = self.children.get((name, kind))
-        if found is None:
-            found = self.children[name, kind] = _Branch(name, kind)
-        return found
+        child = self.children.get((name, kind))
+        if child is None:
+            child = self.children[name, kind] = _Branch(name, kind)
+        return child
 
     def put(self, path: "Path", at: int | None, weight: float, calls: int = 0) -> None:
-        """Some weight of the message at that place (None: of the prompt), below the nodes of that path."""
+        """Add weight of the message at a place (None: of the prompt) to the nodes along a path."""
         branch = self
         branch.add(at, weight, calls)
         for name, kind in path if at is None else (*path, (f"message {at}", _MESSAGE)):
@@ -208,7 +210,7 @@ class _Branch:
             self.calls += calls
 
     def node(self, tokens: int) -> BreakdownNode:
-        """With its share of the tokens. Its branches end one by one, as in `forget`."""
+        """Return the finished node with its share of the tokens. Frees its branches one by one, as `forget` does."""
         branches = list(self.children.values())
         if len(branches) == 1 and branches[0].kind == "message" and self.kind in ("file", "text"):
             branches = []  # one message: the file says it all
@@ -237,28 +239,28 @@ class _BranchWeights:
         return max(0, weigh_parts(by, message, [segment.part for segment in segments]))
 
     def _message(self, at: int, message: Message) -> None:
-        by, found = self._estimator, segments(message)
+        by, pieces = self._estimator, segments(message)
         by_path: dict[Category, dict[Path, list[Segment]]] = {}
-        for one in found:
-            by_path.setdefault(one.category, {}).setdefault(self._path(message, one), []).append(one)
-        for category, weight in split(by, message, found).items():
+        for segment in pieces:
+            by_path.setdefault(segment.category, {}).setdefault(self._path(message, segment), []).append(segment)
+        for category, weight in split(by, message, pieces).items():
             paths = by_path.get(category) or {(): []}
             shares = [1]
             if len(paths) > 1:
                 shares = [self._weigh_segments(by, message, segments) for segments in paths.values()]
             whole = sum(shares) or 1
-            for (path, some), share in zip(paths.items(), shares, strict=True):
-                calls = sum(isinstance(one.part, ToolCall | ToolResult) for one in some)
+            for (path, members), share in zip(paths.items(), shares, strict=True):
+                calls = sum(isinstance(segment.part, ToolCall | ToolResult) for segment in members)
                 self.root.child(category, "category").put(path, at, weight * share / whole, calls)
 
-    def _path(self, message: Message, one: Segment) -> Path:
-        part = one.part
-        if one.category in ("memory files", "skills", "reminders"):
-            return ((one.label, "text"),) if one.label else ()
-        if isinstance(part, ToolCall) and one.category == "tool calls":
+    def _path(self, message: Message, segment: Segment) -> Path:
+        part = segment.part
+        if segment.category in ("memory files", "skills", "reminders"):
+            return ((segment.label, "text"),) if segment.label else ()
+        if isinstance(part, ToolCall) and segment.category == "tool calls":
             return self._called(part)
         result = message.result
-        if result is not None and (isinstance(part, Image) or one.category == "tool results"):
+        if result is not None and (isinstance(part, Image) or segment.category == "tool results"):
             call = self._here.get(result.call_id) or self._calls.by_id.get(result.call_id)
             return self._called(call) if call is not None else ((_UNKNOWN, "tool"),)
         return ()
@@ -270,12 +272,12 @@ class _BranchWeights:
         return (*above, (call.name, "tool"), *below)
 
     def _prompt(self, buffer: Buffer) -> None:
-        """Weighed in tokens: what one weighs brings them to the unit of the messages."""
+        """Add the system prompt and the tools. They are counted in tokens and converted to the messages' weight."""
         by, prompt = self._estimator, buffer.prompt
         unit = _MANY / (by.tokens(_MANY) or _MANY)
-        said = system_pieces(by, prompt.system) if prompt.system else ()
+        pieces = system_pieces(by, prompt.system) if prompt.system else ()
         sizes = prompt_categories(by, prompt)
-        for (category, label, _), (_, tokens) in zip(said, sizes, strict=False):
+        for (category, label, _), (_, tokens) in zip(pieces, sizes, strict=False):
             name = label or ("system prompt" if category == "system" else category)
             self.root.child(category, "category").put(((name, "text"),), None, tokens * unit)
         listed = list(offered(prompt, self._calls.client))
@@ -307,13 +309,13 @@ def _tools(tree: BreakdownNode, calls: ToolCalls) -> list[OfferedTool]:
                 called[key] += (node.calls or 0) * (category.name == "tool calls")
     for call in calls.by_id.values():
         called[calls.server(call), call.name] += 0
-    found = [
-        OfferedTool(name, server, schemas.get((server, name)), calls.count.get(name, 0), called[server, name], tokens)
-        for server, name in dict.fromkeys((*schemas, *called))
-        for tokens in (used[server, name],)
-        if name != _UNKNOWN
-    ]
-    return sorted(found, key=lambda one: -(one.tokens + (one.schema_tokens or 0)))
+    tools = []
+    for key in dict.fromkeys((*schemas, *called)):
+        server, name = key
+        if name != _UNKNOWN:
+            in_thread = calls.count.get(name, 0)
+            tools.append(OfferedTool(name, server, schemas.get(key), in_thread, called[key], used[key]))
+    return sorted(tools, key=lambda tool: -(tool.tokens + (tool.schema_tokens or 0)))
 
 
 def _tool_nodes(category: BreakdownNode) -> Iterator[tuple[str, BreakdownNode]]:
@@ -321,4 +323,4 @@ def _tool_nodes(category: BreakdownNode) -> Iterator[tuple[str, BreakdownNode]]:
         if child.kind == "tool":
             yield "", child
         elif child.kind == "server":
-            yield from ((child.name, one) for one in child.children)
+            yield from ((child.name, node) for node in child.children)

@@ -4,7 +4,7 @@ The cause is what the file shows: a recorded compaction, another model, changed 
 the cache lifetime, a restarted client. If the file shows none of these, the place where reading stopped tells what
 changed. That holds only for a provider that keeps what the client tells it to keep (it reports cache writes; documented
 for Anthropic). A provider that caches on its own keeps several caches, and may answer from one that has seen less
-(OpenAI documents that requests are routed to a machine with a cache of its own); then the counts of other requests show
+(OpenAI documents that requests are routed to machines with separate caches); then the counts of other requests show
 that it still held what this one did not read. Everything else is unknown.
 """
 
@@ -159,32 +159,47 @@ class _Detective:
         self, former: Request, request: Request, usage: Usage, models: tuple[str, str], pause: float | None
     ) -> _Finding:
         """Return the first cause that the file shows."""
+        model = models[1]
+        expired = self._find_expiry(former, model, pause)
+        recorded = self._find_recorded_cause(former, request, usage, models, expired)
+        if recorded is not None:
+            return recorded
+        changed = _find_message_change(former, request, self._find_drop(request.index))
+        if changed is None:
+            return self._find_unrecorded_cause(former, request, usage, model, pause)
+        missed = cache_missed(former.usage, usage) if former.usage else 0
+        unread = self._count_unread_before(changed, request, usage, model)
+        if unread <= missed / 2:
+            return changed
+        cause = self._find_unrecorded_cause(former, request, usage, model, pause)
+        return replace(cause, evidence=break_words.say_unread_before(changed.evidence, unread, cause.evidence))
+
+    def _find_recorded_cause(
+        self, former: Request, request: Request, usage: Usage, models: tuple[str, str], expired: _Finding | None
+    ) -> _Finding | None:
+        """Return a cause that the file records apart from the messages; None if there is none."""
         is_written = models[1] in self._writers
-        expired = self._find_expiry(former, models[1], pause)
         compacted = self._find_compaction(former, request)
         if compacted is not None:
-            most = former.usage.cached / 2 if former.usage else 0
-            if compacted.inferred and is_written and expired is not None and usage.cache_read < most:
-                return expired  # the cache was lost in any case
-            return compacted
+            half = former.usage.cached / 2 if former.usage else 0
+            was_expired = is_written and expired is not None and usage.cache_read < half
+            return expired if compacted.inferred and was_expired else compacted
         if models[0] != models[1]:
             return _Finding("model-changed", break_words.say_model_changed(*models))
         if is_written and expired is not None:
             return expired
-        prompt_change = _find_prompt_change(former.prompt, request.prompt)
-        if prompt_change is not None:
-            return prompt_change
-        changed = _find_message_change(former, request, self._find_drop(request.index))
-        missed = cache_missed(former.usage, usage) if former.usage else 0
-        unread = self._count_unread_before(changed, request, usage, models[1])
-        if changed is not None and unread <= missed / 2:
-            return changed
+        return _find_prompt_change(former.prompt, request.prompt)
+
+    def _find_unrecorded_cause(
+        self, former: Request, request: Request, usage: Usage, model: str, pause: float | None
+    ) -> _Finding:
+        """Return the most likely cause that follows from counts, pauses and signs beside the messages."""
+        if model not in self._writers:
+            cause = self._find_other_cache(request, usage, pause) or self._find_expiry(former, model, pause)
+            if cause is not None:
+                return cause
         signs = [sign for sign in self._signs if former.line < sign.line < request.line]
-        cause = None if is_written else self._find_other_cache(request, usage, pause)
-        cause = cause or expired or self._explain_by_place(request, usage, pause, model=models[1], signs=signs)
-        if changed is None:
-            return cause
-        return replace(cause, evidence=break_words.say_unread_before(changed.evidence, unread, cause.evidence))
+        return self._explain_by_place(request, usage, pause, model=model, signs=signs)
 
     def _find_compaction(self, former: Request, request: Request) -> _Finding | None:
         """Return the compaction between two requests; requests between them may report no usage."""
@@ -196,9 +211,9 @@ class _Detective:
         return None
 
     def _count_unread_before(self, changed: _Finding | None, request: Request, usage: Usage, model: str) -> int:
-        """Count the tokens before a changed message that were sent before and not read, so not because of that change.
+        """Count the tokens in front of a changed message that had been sent before and were not read all the same.
 
-        0 for a provider that is told what to keep: it reads up to there.
+        The change did not cause these. 0 for a provider that keeps what the client marks: it reads up to the change.
         """
         if changed is None or changed.place is None or model in self._writers:
             return 0
@@ -258,9 +273,10 @@ class _Detective:
         """Explain a miss without a recorded change: by signs beside the messages, else by where reading stopped."""
         stopped, place, message = self._find_end_of_reading(request, usage)
         is_written = model in self._writers
-        for kind, cause in _BY_SIGN.items():
-            if (not is_written or place == 0) and (words := break_words.say_signs(signs, kind)):
-                return _Finding(cause, f"{words} {stopped}", message if place == 0 else "", place)
+        if not is_written or place == 0:
+            signed = _find_signed_cause(signs, stopped, place, message)
+            if signed is not None:
+                return signed
         effort = break_words.say_signs([sign for sign in signs if sign.what.startswith("effort")], "settings")
         if effort and place == 0 and _OPENAI.match(model):
             return _Finding(
@@ -273,7 +289,7 @@ class _Detective:
         return _Finding("prefix-changed", why, message, place, inferred=True)
 
     def _is_lost_early(self, usage: Usage, pause: float | None) -> bool:
-        """Was not even read what stands before the first message, after a long or unknown pause?"""
+        """Was not even the text before the first message read, after a long or unknown pause?"""
         first = self._ends[0][1].usage if self._ends else None
         head = first.cache_read - _NEAR if first is not None else 0
         return pause is None or (pause > MINUTES and usage.cache_read < head)
@@ -333,6 +349,15 @@ class _Detective:
 _OPENAI = re.compile(r"gpt-|o\d|codex")
 _NO_COMPACTIONS = ("rewind", "edit", "model switch", "prompt")
 _BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
+
+
+def _find_signed_cause(signs: Sequence[Sign], stopped: str, place: int | None, message: str) -> _Finding | None:
+    """Return the cause that a sign beside the messages shows: a restart, changed tools; None if there is none."""
+    for kind, cause in _BY_SIGN.items():
+        words = break_words.say_signs(signs, kind)
+        if words:
+            return _Finding(cause, f"{words} {stopped}", message if place == 0 else "", place)
+    return None
 
 
 def _is_end(end: int, read: int) -> bool:

@@ -32,7 +32,7 @@ ClientCategory: TypeAlias = Literal["system", "memory files", "skills", "reminde
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """A part of a text: all pieces of one, joined, are the text."""
+    """A piece of a text. All pieces of a text, joined, are the text."""
 
     category: ClientCategory
     label: str
@@ -60,38 +60,45 @@ _LABEL = 80
 """Characters of a label."""
 
 
-def pieces(text: str, *, by_client: bool, system: bool = False) -> list[TextPiece]:
-    """The text of a prompt, a message of the user or the client, piece by piece. O(text).
+def split_text(text: str, *, by_client: bool, system: bool = False) -> list[TextPiece]:
+    """Split the text of a prompt, or of a message of the user or the client, into pieces. O(text).
 
-    `by_client`: a mark or its place says that the client wrote it; `system`: it is (part of) the system prompt.
+    Args:
+        text: The text.
+        by_client: Does a mark, or its place, say that the client wrote it?
+        system: Is it the system prompt, or part of it?
     """
     if not system and (notice := _NOTICE.match(text)):
         return [TextPiece("reminders", (notice[1] or "task notification").strip()[:_LABEL], text)]
-    base: ClientCategory = "reminders" if by_client else "user"
     if system:
-        base = "system"
-    if by_client or system or text.lstrip().startswith(_BEGINS):
-        return list(_sections(text, "reminders" if base == "user" else base))
-    if "<system-reminder>" not in text:
-        return [TextPiece(base, "", text)]
-    found: list[TextPiece] = []
-    at = 0
+        return list(_sections(text, "system"))
+    if by_client or text.lstrip().startswith(_BEGINS):
+        return list(_sections(text, "reminders"))
+    return _split_user_text(text)
+
+
+def _split_user_text(text: str) -> list[TextPiece]:
+    """Split what the user wrote from the reminders that the client added to it."""
+    pieces: list[TextPiece] = []
+    end = 0
     for match in _REMINDER.finditer(text):
-        if match.start() > at:
-            found.append(TextPiece(base, "", text[at : match.start()]))
-        found += _sections(match.group(), "reminders")
-        at = match.end()
-    return found + ([TextPiece(base, "", text[at:])] if at < len(text) or not found else [])
+        if match.start() > end:
+            pieces.append(TextPiece("user", "", text[end : match.start()]))
+        pieces += _sections(match.group(), "reminders")
+        end = match.end()
+    if end < len(text) or not pieces:
+        pieces.append(TextPiece("user", "", text[end:]))
+    return pieces
 
 
 def _sections(text: str, base: ClientCategory) -> Iterator[TextPiece]:
-    """What stands before the first sign and between an end and the next sign is `base`."""
+    """Yield the sections that signs begin; the text before the first sign and after a section's end is `base`."""
     at = 0
     match = _SECTION.search(text)
     while match is not None:
         if match.start() > at:
             yield _other(base, text[at : match.start()])
-        own = _end(text, match)  # what has an end of its own holds no other sign
+        own = _end(text, match)  # a section with an end sign holds no other section
         after = _SECTION.search(text, own if own < len(text) else match.end())
         end = min(own, after.start() if after else len(text))
         yield _section(match, text[match.start() : end], base)
@@ -132,7 +139,7 @@ def _end(text: str, match: re.Match[str]) -> int:
 
 
 def _first_line(text: str) -> str:
-    """With something on it, without the wrapping."""
+    """Return the first line that is not blank, without the wrapping."""
     for line in text.replace("<system-reminder>", "")[:2_000].splitlines():
         if stripped := line.strip():
             return stripped[:_LABEL]
@@ -155,10 +162,10 @@ Category: TypeAlias = Literal[
     "opaque",
     "difference",
 ]
-"""The last is no content: by how much the provider's count differs from what is recorded, where that is everything."""
+"""The last is no content: by how much the provider's count differs from the recorded messages, if all are recorded."""
 LARGEST_PROMPT = 60_000
-"""Tokens of system prompt and tool definitions that a client hardly ever exceeds: beyond it something else is missing,
-too."""
+"""Tokens of system prompt and tool definitions that a client hardly ever exceeds. If more is missing, something else is
+missing, too."""
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 """In the order in which they are stacked, lowest first."""
 
@@ -184,40 +191,47 @@ _BY_PART: Mapping[type[Part], Category] = {
 
 
 def segments(message: Message) -> list[Segment]:
-    """All that a message holds, in order. All of a summary is summary, whatever its parts. O(text of the user)."""
-    found: list[Segment] = []
+    """Return the segments of a message, in order. Every part of a summary is summary. O(text of the user)."""
+    result: list[Segment] = []
     for part in message.parts:
-        if isinstance(part, Text) and not message.summary and message.role != "assistant":
-            by_client = message.mark in ("meta", "attachment")
-            said = pieces(part.text, by_client=by_client, system=message.role == "system" and not by_client)
-            found += [Segment(one.category, one.label, part if len(said) == 1 else Text(one.text)) for one in said]
+        if message.summary:
+            result.append(Segment("summaries", "", part))
+        elif isinstance(part, Text) and message.role != "assistant":
+            result += _text_segments(message, part)
         else:
-            found.append(Segment("summaries" if message.summary else _BY_PART[type(part)], "", part))
-    return found
+            result.append(Segment(_BY_PART[type(part)], "", part))
+    return result
+
+
+def _text_segments(message: Message, part: Text) -> Iterator[Segment]:
+    by_client = message.mark in ("meta", "attachment")
+    pieces = split_text(part.text, by_client=by_client, system=message.role == "system" and not by_client)
+    for piece in pieces:
+        yield Segment(piece.category, piece.label, part if len(pieces) == 1 else Text(piece.text))
 
 
 def message_category(message: Message) -> Category:
-    """The category of most of a message: of its first piece that is not thinking, else of its first."""
+    """Return the main category of a message: that of its first segment that is not thinking, else of its first."""
     return _main(message, segments(message))
 
 
-def _main(message: Message, found: Sequence[Segment]) -> Category:
-    if not found:
+def _main(message: Message, segments: Sequence[Segment]) -> Category:
+    if not segments:
         return "assistant" if message.role == "assistant" else "user"
-    return next((one for one in found if not isinstance(one.part, Thinking)), found[0]).category
+    return next((segment for segment in segments if not isinstance(segment.part, Thinking)), segments[0]).category
 
 
-def split(estimator: Estimator, message: Message, found: Sequence[Segment]) -> Mapping[Category, int]:
-    """Weight of a message of these segments by category; the sum is the weight of the message.
+def split(estimator: Estimator, message: Message, segments: Sequence[Segment]) -> Mapping[Category, int]:
+    """Return the weight of a message of these segments by category; the sum is the weight of the message.
 
-    Each category but the message's own is weighed as a message of its parts alone; its own gets the rest, framing
-    included. Where that rest would be negative (rounding), the others give way.
+    Each category but the main one is weighed as a message of its parts alone. The main one gets the rest, framing
+    included. If rounding would make that rest negative, the other categories get less.
     """
     total = weight(estimator, message)
-    main = _main(message, found)
+    main = _main(message, segments)
     groups: dict[Category, list[Part]] = {}
-    for one in found:
-        groups.setdefault(one.category, []).append(one.part)
+    for segment in segments:
+        groups.setdefault(segment.category, []).append(segment.part)
     if len(groups) < 2:
         return {main: total}
     weights: dict[Category, int] = {}
@@ -230,12 +244,12 @@ def split(estimator: Estimator, message: Message, found: Sequence[Segment]) -> M
 
 
 def weigh_parts(estimator: Estimator, message: Message, parts: Iterable[Part]) -> int:
-    """Weight of some parts of a message, its framing left out."""
+    """Return the weight of some parts of a message, without its framing."""
     if isinstance(estimator, Weigher):
-        known = dict(zip(map(id, message.parts), estimator.part_weights(message), strict=False))
+        recorded = dict(zip(map(id, message.parts), estimator.part_weights(message), strict=False))
         alone = list(parts)
-        new = [part for part in alone if id(part) not in known]
-        return sum(known.get(id(part), 0) for part in alone) + sum(estimator.weigh_parts(new) if new else ())
+        new = [part for part in alone if id(part) not in recorded]
+        return sum(recorded.get(id(part), 0) for part in alone) + sum(estimator.weigh_parts(new) if new else ())
     frame = weight(estimator, replace(message, parts=()))
     return weight(estimator, replace(message, parts=tuple(parts))) - frame
 
@@ -245,11 +259,11 @@ _SYSTEM_PIECES: dict[tuple[str, str], tuple[tuple[Category, str, int], ...]] = {
 
 
 def system_pieces(estimator: Estimator, system: str) -> tuple[tuple[Category, str, int], ...]:
-    """(category, label, tokens by itself) of the pieces of a system prompt. The last few are remembered."""
+    """Return (category, label, tokens of its text alone) of the pieces of a system prompt. The last few are cached."""
     key = estimator.name, system
     if key not in _SYSTEM_PIECES:
-        said = pieces(system, by_client=True, system=True)
-        _SYSTEM_PIECES[key] = tuple((one.category, one.label, estimator.text(one.text)) for one in said)
+        pieces = split_text(system, by_client=True, system=True)
+        _SYSTEM_PIECES[key] = tuple((piece.category, piece.label, estimator.text(piece.text)) for piece in pieces)
         while len(_SYSTEM_PIECES) > _PROMPTS_KEPT:
             _SYSTEM_PIECES.pop(next(iter(_SYSTEM_PIECES)))
     return _SYSTEM_PIECES[key]
@@ -270,28 +284,31 @@ def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> No
 
 
 def composition(estimator: Estimator, view: View, prompt: Prompt | None = None) -> dict[Category, int]:
-    """Tokens by category (those with none left out). O(categories) once the view's messages were weighed."""
+    """Return the tokens by category, without empty categories. O(categories) once the view's messages were weighed."""
     packed = view.weight(_key(estimator), partial(_packed, estimator))
     weights = [(category, packed >> n * _BITS & _MASK) for n, category in enumerate(CATEGORIES)]
-    found = {category: estimator.tokens(weight) for category, weight in weights}
+    sizes = {category: estimator.tokens(weight) for category, weight in weights}
     if prompt is not None:
         for category, tokens in prompt_categories(estimator, prompt):
-            found[category] += tokens
-    return {category: tokens for category, tokens in found.items() if tokens}
+            sizes[category] += tokens
+    return {category: tokens for category, tokens in sizes.items() if tokens}
 
 
 def prompt_categories(estimator: Estimator, prompt: Prompt) -> list[tuple[Category, int]]:
-    """Tokens of the system prompt, piece by piece, and then of the tool schemas."""
+    """Return the tokens of the pieces of the system prompt, and last of the tool schemas."""
     system, tools = prompt_tokens(estimator, prompt)
-    said = system_pieces(estimator, prompt.system) if prompt.system and system else ()
-    whole = sum(tokens for _, _, tokens in said) or 1
-    found = rounded([system * tokens / whole for _, _, tokens in said], system)
-    return [*((one[0], tokens) for one, tokens in zip(said, found, strict=True)), ("tools", tools)]
+    pieces = system_pieces(estimator, prompt.system) if prompt.system and system else ()
+    whole = sum(tokens for _, _, tokens in pieces) or 1
+    shares = rounded([system * tokens / whole for _, _, tokens in pieces], system)
+    sizes: list[tuple[Category, int]] = [
+        (category, share) for (category, _, _), share in zip(pieces, shares, strict=True)
+    ]
+    return [*sizes, ("tools", tools)]
 
 
 _BITS = 48
 _MASK = (1 << _BITS) - 1
-"""The weights of all categories lie in one integer, 48 bits each: one running sum serves them all."""
+"""The weights of all categories are packed into one integer, 48 bits each, so that one running sum serves them all."""
 
 
 def _key(estimator: Estimator) -> str:
@@ -330,14 +347,16 @@ def not_recorded_words(thread: Thread, at: int | None, tokens: int) -> str:
 def sized(
     size: Sizer, pressure: Pressure, view: View | Iterable[Message], prompt: Prompt
 ) -> tuple[tuple[Category, int], ...]:
-    """What is seen of a buffer with that pressure, by category, lowest first: what is recorded at its weight, then the
-    difference to the provider's count. Together with the unseen part exactly what the pressure says."""
+    """Return the recorded tokens of a buffer by category, lowest first, then the difference to the provider's count.
+
+    Together with the tokens that are not recorded they sum to the tokens of `pressure`.
+    """
     counted = composition(size.estimator, view if isinstance(view, View) else Stretch(own=tuple(view)).view(), prompt)
     if pressure.tokens is None or not counted:
         return ()
     recorded = pressure.tokens - size.scale.beside
-    tokens = rounded([size.scale.slope * one for one in counted.values()], recorded)
-    found = [(category, one) for category, one in zip(counted, tokens, strict=True) if one]
+    tokens = rounded([size.scale.slope * count for count in counted.values()], recorded)
+    sizes = [(category, share) for category, share in zip(counted, tokens, strict=True) if share]
     if size.scale.difference:
-        found.append(("difference", size.scale.difference))
-    return tuple(found)
+        sizes.append(("difference", size.scale.difference))
+    return tuple(sizes)

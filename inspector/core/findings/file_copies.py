@@ -20,7 +20,7 @@ class FileCopy:
     message: int
     """Its place in the buffer."""
     is_written: bool
-    """Did the agent write this text? Otherwise it was read from the disk."""
+    """Did the agent write this text? If not, it was read from the disk."""
     changed_by: int | None = None
     """Place of the first later message that changed the file; None if the copy is current."""
 
@@ -48,8 +48,8 @@ def find_file_copies(messages: Sequence[Message], calls: ToolCalls) -> tuple[Fil
             copies[path] = [_outdate(copy, place) for copy in copies[path]]
         for path, is_written in _copied_paths(message, own_calls, calls):
             copies[path].append(FileCopy(path, place, is_written))
-    found = [copy for of_file in copies.values() for copy in of_file]
-    return tuple(sorted(found, key=lambda copy: copy.message))
+    in_buffer = [copy for of_file in copies.values() for copy in of_file]
+    return tuple(sorted(in_buffer, key=lambda copy: copy.message))
 
 
 def _failed_calls(messages: Sequence[Message]) -> set[str]:
@@ -73,14 +73,15 @@ def _changed_paths(message: Message, failed: set[str]) -> Iterator[str]:
 def _copied_paths(message: Message, own: Mapping[str, ToolCall], calls: ToolCalls) -> Iterator[tuple[str, bool]]:
     """Yield (path, was it written by the agent) of each file whose text is in a message."""
     for call in message.calls:
-        if writes(call) and _writes_whole_file(call) and (path := path_of(call)):
+        path = path_of(call) if writes(call) and _writes_whole_file(call) else ""
+        if path:
             yield _normalise(path), True
     for part in message.parts:
-        if not isinstance(part, ToolResult) or part.is_error or not part.content:
-            continue
-        reader = own.get(part.call_id) or calls.by_id.get(part.call_id)
-        if reader is not None and not writes(reader) and (path := _read_path(reader)):
-            yield _normalise(path), False
+        if isinstance(part, ToolResult) and part.content and not part.is_error:
+            reader = own.get(part.call_id) or calls.by_id.get(part.call_id)
+            path = _read_path(reader) if reader is not None else ""
+            if path:
+                yield _normalise(path), False
 
 
 def _writes_whole_file(call: ToolCall) -> bool:
@@ -93,9 +94,10 @@ _READERS = ("read", "view", "open", "cat", "fetch_file", "get_file")
 
 
 def _read_path(call: ToolCall) -> str:
-    """Return the file that a call reads; empty for a search, a listing or a command."""
+    """Return the file that a call reads; empty for a search, a listing, a command or a change."""
     name = call.name.lower()
-    return path_of(call) if any(word in name for word in _READERS) else ""
+    is_reader = not writes(call) and any(word in name for word in _READERS)
+    return path_of(call) if is_reader else ""
 
 
 def _normalise(path: str) -> str:

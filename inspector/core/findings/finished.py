@@ -1,6 +1,6 @@
 """What was finished before a compaction: then its loss costs nothing.
 
-A step of the moment (`facts.steps`) is finished when the user goes on to something else after it, or when a later
+A step of the moment (`facts.steps`) is finished when the user says something else after it, or when a later
 command does what it says. An error is finished when the same command, or the same tool on the same file, succeeds
 later.
 """
@@ -23,7 +23,7 @@ _FOLDER = re.compile(r"^\s*cd [^;&|]+(?:&&|;)\s*")
 
 
 class FinishedWork:
-    """What of a buffer's wishes and errors was finished in it. O(messages) when first asked, then O(1)."""
+    """Decides which wishes and errors of a buffer were finished in it. O(messages) at first use, then O(1)."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
@@ -40,16 +40,16 @@ class FinishedWork:
     @cached_property
     def _acts(self) -> Mapping[str, Sequence[int]]:
         """Places of the commands that do something, by what they do."""
-        found: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for place, message in enumerate(self._messages):
             for call in message.calls:
                 for act in _ACTS.findall(command_of(call)):
-                    found.setdefault(act.lower(), []).append(place)
-        return found
+                    places.setdefault(act.lower(), []).append(place)
+        return places
 
     @cached_property
     def _work(self) -> tuple[Mapping[int, str], Mapping[str, int]]:
-        """What the result at a place is of; the last place at which work of that kind succeeded."""
+        """Return the kind of work of the result at each place, and the last place where each kind succeeded."""
         calls = dict[str, str]()
         kinds, succeeded = dict[int, str](), dict[str, int]()
         for place, message in enumerate(self._messages):
@@ -63,11 +63,11 @@ class FinishedWork:
         return kinds, succeeded
 
     def reason(self, fact: Fact, message: str) -> str:
-        """Say why a wish or an error is finished; empty if it is open, or if nobody can tell.
+        """Say why a wish or an error is finished; empty if it is open, or if that is not known.
 
         Args:
-            fact: What stood in the buffer.
-            message: Id of the message in which it stood.
+            fact: A wish or an error of the buffer.
+            message: Id of the message that holds it.
         """
         place = self._places.get(message)
         if place is None:
@@ -90,12 +90,12 @@ class FinishedWork:
 
 
 def _kind_of_work(call: ToolCall) -> str:
-    """The tool with its file, else with the program and the first word that it is given."""
+    """Return the tool with its file, else with the program that it runs and the program's first argument."""
     if path := path_of(call):
         return f"{call.name} {path}"
     command = _FOLDER.sub("", command_of(call))
-    found = _COMMAND.match(command)
-    return f"{call.name} {found[1]}" if found else call.name
+    program = _COMMAND.match(command)
+    return f"{call.name} {program[1]}" if program else call.name
 
 
 def _is_speech(message: Message) -> bool:

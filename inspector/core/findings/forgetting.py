@@ -1,12 +1,12 @@
 """What forgetting cost: what the agent did after a compaction to get back what it had before.
 
-A call counts if its result brings back lines that the compaction had removed: the same file in whole or part, the same
+A call counts if its result returns lines that the compaction had removed: the same file in whole or part, the same
 query, the same address. It does not count if the client attached the file again, if the result is new, if the call only
 names something, or if it lists a folder. A user who has to repeat a wish counts, too.
 
 Tokens are those of the results and of the calls. Dollars are what they cost: the results as they were written to the
 cache (or sent, without a cache), the calls as output, and of the request that carried the results what it read from the
-cache, as nothing else made that request necessary; of an answer with other calls in it only their share.
+cache, because nothing else made that request necessary. An answer with other calls in it counts by their share only.
 """
 
 import re
@@ -76,7 +76,7 @@ class Forgetting:
     @property
     def calls(self) -> int:
         """How many calls; the user's sentences are none."""
-        return sum(one.how != "user" for one in self.again)
+        return sum(entry.how != "user" for entry in self.again)
 
     @property
     def repeated(self) -> int:
@@ -85,13 +85,13 @@ class Forgetting:
 
     @property
     def tokens(self) -> int:
-        """Of all of them."""
-        return sum(one.tokens for one in self.again)
+        """Return the tokens of all of them together."""
+        return sum(entry.tokens for entry in self.again)
 
     @property
     def usd(self) -> Decimal | None:
-        """Of all of them; None if a price is not known."""
-        prices = [one.usd for one in self.again]
+        """Return the US dollars of all of them together; None if a price is not known."""
+        prices = [entry.usd for entry in self.again]
         return None if None in prices else sum(filter(None, prices), Decimal(0))
 
     @property
@@ -125,16 +125,17 @@ NOTHING_AGAIN = Forgetting(0)
 def combined(each: Iterable[Forgetting]) -> Forgetting:
     """Return what several compactions made the agent do again, as if one had."""
     listed = list(each)
-    return Forgetting(min((one.request for one in listed), default=0), tuple(x for one in listed for x in one.again))
+    first = min((forgetting.request for forgetting in listed), default=0)
+    return Forgetting(first, tuple(entry for forgetting in listed for entry in forgetting.again))
 
 
 @dataclass(slots=True)
-class _Known:
-    """What results said under one key, newest last."""
+class _EarlierResults:
+    """Results of one key, newest last."""
 
     results: list[Message]
     at: int | None = None
-    """The compaction that removed them; None as long as they stand."""
+    """The compaction that removed them; None while they are in context."""
 
 
 class _AgainWalk:
@@ -143,31 +144,36 @@ class _AgainWalk:
     def __init__(self, thread: Thread, sizes: Sizes) -> None:
         self._thread, self._sizes = thread, sizes
         self._calls = dict[str, tuple[ToolCall, Message, int]]()
-        self._known = dict[str, _Known]()
+        self._known = dict[str, _EarlierResults]()
         self._wishes = list[tuple[str, Message]]()
         self._said_before: Passages | None = None
         self._at = 0
         self.found = defaultdict[int, list[GotBack]](list)
 
     def compact(self, at: int, after: Sequence[Message]) -> None:
-        """A compaction before request `at`; `after`: what is in the buffer then. O(results that were known)."""
-        standing = set(map(id, after))
+        """Note which results and wishes a compaction removed. O(results and wishes before it).
+
+        Args:
+            at: The first request after the compaction.
+            after: The messages of the buffer then.
+        """
+        remaining = set(map(id, after))
         added = (message for message in after if message.mark == "attachment")
         attached = "\n".join(part.text for message in added for part in message.parts if isinstance(part, Text))
-        for key, known in list(self._known.items()):
-            if known.at is not None or any(id(result) in standing for result in known.results):
+        for key, record in list(self._known.items()):
+            if record.at is not None or any(id(result) in remaining for result in record.results):
                 continue
             if key in attached:
                 del self._known[key]
             else:
-                known.at = at
-        gone = [(text, message) for text, message in self._wishes if id(message) not in standing]
+                record.at = at
+        gone = [(text, message) for text, message in self._wishes if id(message) not in remaining]
         self._said_before = Passages((text, content_words(text)) for text, _ in gone)
         self._wishes.clear()
         self._at = at
 
     def arrive(self, message: Message, request: int) -> None:
-        """A message comes into the buffer. O(its text) if it brings something back, else O(1)."""
+        """Follow a message that enters the buffer. O(its text) if it brings something back, else O(1)."""
         for call in message.calls:
             self._calls[call.id] = call, message, request
         result = message.result
@@ -177,24 +183,24 @@ class _AgainWalk:
             self._speech(message, request)
 
     def _result(self, result: ToolResult, message: Message, request: int) -> None:
-        made = self._calls.pop(result.call_id, None)
-        if made is None or result.is_error:
+        call_record = self._calls.pop(result.call_id, None)
+        if call_record is None or result.is_error:
             return
-        call, caller, asked_at = made
+        call, caller, asked_at = call_record
         key, how = _key(call)
         if not key:
             return
-        known = self._known.get(key)
-        if known is None:
-            self._known[key] = _Known([message])
-        elif known.at is None:
-            known.results.append(message)
+        earlier = self._known.get(key)
+        if earlier is None:
+            self._known[key] = _EarlierResults([message])
+        elif earlier.at is None:
+            earlier.results.append(message)
         else:
-            share = _share(result.content, known.results)
-            self._known[key] = _Known([message])
+            share = _share(result.content, earlier.results)
+            self._known[key] = _EarlierResults([message])
             if share >= _LEAST_SHARE[how]:
                 as_file: GotBackHow = "file" if how == "part" and share >= _WHOLE else how
-                self._add(as_file, subject_of(call), asked_at, caller, message, known.at)
+                self._add(as_file, subject_of(call), asked_at, caller, message, earlier.at)
 
     def _add(self, how: GotBackHow, what: str, asked_at: int, caller: Message, result: Message, at: int) -> None:
         requests = self._thread.requests
@@ -227,17 +233,19 @@ class _AgainWalk:
                 continue
             tokens = self._sizes.tokens(self._sizes.weigh((message,)))
             self.found[self._at].append(
-                GotBack("user", wish.text, request, message.id, message.line, tokens, self._said(tokens, request))
+                GotBack(
+                    "user", wish.text, request, message.id, message.line, tokens, self._price_speech(tokens, request)
+                )
             )
             break
 
-    def _said(self, tokens: int, request: int) -> Decimal | None:
+    def _price_speech(self, tokens: int, request: int) -> Decimal | None:
         requests = self._thread.requests
         return self._price(tokens, 0, 1, _without_cache(requests[request])) if request < len(requests) else None
 
 
 def _without_cache(request: Request) -> Request:
-    """The request as if it had read nothing from the cache: it would have been made anyway."""
+    """Return the request as if it had read nothing from the cache: it would have been made in any case."""
     usage = request.usage
     return request if usage is None else replace(request, usage=replace(usage, cache_read=0))
 
@@ -267,7 +275,7 @@ def forgetting(
 
 
 def _key(call: ToolCall) -> tuple[str, GotBackHow]:
-    """Under what the result of a call is known: a file, else the whole query; empty if the call is neither."""
+    """Return the key of a call's result: a file, else the whole query; empty if the call is neither."""
     if writes(call):
         return "", "query"
     arguments = call.arguments
@@ -297,9 +305,12 @@ _SHORT_LINE = 3
 
 
 def _share(text: str, before: Iterable[Message]) -> float:
-    """Return the share of the lines of a text that stood in one of these results."""
-    new = set(_lines(text))
-    if not new:
+    """Return the share of the lines of a text that one of these results had."""
+    lines = set(_lines(text))
+    if not lines:
         return 0.0
-    held = {line for message in before if (result := message.result) is not None for line in _lines(result.content)}
-    return len(new & held) / len(new)
+    earlier: set[str] = set()
+    for message in before:
+        if message.result is not None:
+            earlier.update(_lines(message.result.content))
+    return len(lines & earlier) / len(lines)

@@ -1,7 +1,8 @@
-"""What a summary says that nothing before it supports: numbers, paths, identifiers and addresses that stand nowhere.
+"""What a summary says that nothing before it supports: numbers, paths, identifiers and addresses.
 
-A name counts as supported if the buffer before holds it in any spelling, or its file. Each other one is told with the
-sentence of the buffer that is nearest: if that speaks of the same with another number, the summary changed it.
+A name is supported if the buffer before the compaction holds it in any spelling, or holds its file. Any other name is
+shown with the most similar sentence of that buffer. If that sentence is about the same with another number, the summary
+changed the number.
 """
 
 import re
@@ -17,7 +18,7 @@ from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Text
 
 _SAME_MATTER = 0.5
-"""Share of the other content words from which on a sentence speaks of the same matter."""
+"""Least share of common content words, the name apart, of two sentences about the same."""
 _DIGITS = re.compile(r"\d[\d.,]*")
 _BOILERPLATE = rule("steps.boilerplate")
 _LONGEST = 300
@@ -26,34 +27,43 @@ _LONGEST = 300
 
 @dataclass(frozen=True, slots=True)
 class Invention:
-    """A name or a number of a summary that stands nowhere before it."""
+    """A name or a number of a summary that is not in the buffer before it."""
 
     fact: Fact
     sentence: str
     """The sentence of the summary."""
     nearest: str = ""
-    """The sentence before the compaction that speaks of the same; empty if none does."""
+    """The sentence before the compaction that is about the same; empty if none is."""
     is_changed: bool = False
-    """The nearest sentence has another number in its place."""
+    """Does the nearest sentence have another number?"""
 
 
 def inventions(summary: Message, before: Sequence[Message]) -> tuple[Invention, ...]:
     """Return what a summary says that the buffer before does not support. O(text of both)."""
     text = "\n".join(part for message in before for part in texts(message))
-    bare, found = _letters(text), list[Invention]()
-    passages: Passages | None = None
-    for sentence, fact in _named(summary):
-        if _is_supported(fact, text, bare):
-            continue
-        if passages is None:
-            spoken = (one for message in before for part in texts(message) for one in sentences(part))
-            passages = Passages((one, content_words(one)) for one in spoken if len(one) <= 2 * _LONGEST)
-        wanted = content_words(sentence.replace(fact.text, " "))
-        near = passages.best(wanted) if wanted else None
-        nearest = near.sentence[:_LONGEST] if near is not None and near.share >= _SAME_MATTER else ""
-        is_changed = fact.kind == "number" and bool(nearest) and _DIGITS.search(nearest) is not None
-        found.append(Invention(fact, sentence[:_LONGEST], nearest, is_changed))
-    return tuple(found)
+    bare = _letters(text)
+    unsupported = [(sentence, fact) for sentence, fact in _named(summary) if not _is_supported(fact, text, bare)]
+    if not unsupported:
+        return ()
+    passages = Passages((sentence, content_words(sentence)) for sentence in _short_sentences(before))
+    return tuple(_invention(fact, sentence, passages) for sentence, fact in unsupported)
+
+
+def _short_sentences(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        for text in texts(message):
+            yield from (sentence for sentence in sentences(text) if len(sentence) <= 2 * _LONGEST)
+
+
+def _invention(fact: Fact, sentence: str, passages: Passages) -> Invention:
+    """Return an unsupported name with the most similar sentence of the buffer before."""
+    words = content_words(sentence.replace(fact.text, " "))
+    passage = passages.best(words) if words else None
+    nearest = ""
+    if passage is not None and passage.share >= _SAME_MATTER:
+        nearest = passage.sentence[:_LONGEST]
+    is_changed = fact.kind == "number" and _DIGITS.search(nearest) is not None
+    return Invention(fact, sentence[:_LONGEST], nearest, is_changed)
 
 
 def _named(summary: Message) -> Iterator[tuple[str, Fact]]:
@@ -81,5 +91,5 @@ def _is_supported(fact: Fact, text: str, bare: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    """The text in one spelling: `load_rates` and `loadRates` alike, `84,102` and `84102`."""
+    """Return the text in one spelling: the same for `load_rates` and `loadRates`, for `84,102` and `84102`."""
     return re.sub(r"[\W_]+", "", text.lower())

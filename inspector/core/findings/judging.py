@@ -1,5 +1,6 @@
-"""A model's opinion on the rows that are not sure: one question about all rows of a compaction, with its own words as
-evidence. Nothing is sent unless somebody asks for it; what it would cost is known before.
+"""A model's opinion on the unsure rows of a compaction: one question about all of them, answered with evidence.
+
+Nothing is sent unless the user asks for it, and the cost is shown before.
 """
 
 import json
@@ -28,35 +29,35 @@ def unsure_rows(rows: Sequence[LostRow]) -> tuple[LostRow, ...]:
     return tuple(row for row in rows if row.verdict == "unsure")
 
 
-def question(rows: Sequence[LostRow], came: str) -> Summarize:
-    """Return the question about these rows. `came`: the summary, and what else came in place of the messages."""
+def question(rows: Sequence[LostRow], replacement: str) -> Summarize:
+    """Return the question about these rows. `replacement`: the text that replaced the removed messages."""
     statements = "\n".join(f"{n}. {row.fact.text}" for n, row in enumerate(rows, 1))
-    text = f"<statements>\n{statements}\n</statements>\n\n<text>\n{came}\n</text>"
+    text = f"<statements>\n{statements}\n</statements>\n\n<text>\n{replacement}\n</text>"
     return Summarize(_INSTRUCTIONS, text, max_tokens=MAX_OUTPUT, purpose="verdicts")
 
 
-def judged(rows: Sequence[LostRow], came: str, answer: Answerer) -> tuple[LostRow, ...]:
-    """Ask about the rows that are not sure, and return all rows with the verdicts that came back.
+def judged(rows: Sequence[LostRow], replacement: str, answer: Answerer) -> tuple[LostRow, ...]:
+    """Ask a model about the unsure rows, and return all rows with its verdicts.
 
     Args:
         rows: Those of one compaction.
-        came: What the buffer says in place of the messages that went.
-        answer: Who is asked.
+        replacement: The text that replaced the removed messages.
+        answer: The model.
 
     Raises:
         InspectorError: The model did not answer, or its answer holds no verdict.
     """
-    asked = unsure_rows(rows)
-    if not asked:
+    unsure = unsure_rows(rows)
+    if not unsure:
         return tuple(rows)
     try:
-        text = answer(question(asked, came)).text
+        text = answer(question(unsure, replacement)).text
     except Failure as failure:
         raise InspectorError(f"The model gave no verdicts: {failure}") from None
-    found = _verdicts(text)
-    if not found:
+    verdicts = _verdicts(text)
+    if not verdicts:
         raise InspectorError("The model's answer holds no verdicts, so the rows stay not sure.")
-    changed = {id(row): _changed(row, found.get(n), came) for n, row in enumerate(asked, 1)}
+    changed = {id(row): _changed(row, verdicts.get(n), replacement) for n, row in enumerate(unsure, 1)}
     return tuple(changed.get(id(row), row) for row in rows)
 
 
@@ -68,20 +69,20 @@ def _verdicts(text: str) -> dict[int, Mapping[str, Any]]:
         entries = json.loads(listed[0])
     except (ValueError, RecursionError):
         return {}
-    found = dict[int, Mapping[str, Any]]()
+    verdicts = dict[int, Mapping[str, Any]]()
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, Mapping) and isinstance(entry.get("row"), int) and entry.get("verdict") in _VERDICTS:
-            found[entry["row"]] = entry
-    return found
+            verdicts[entry["row"]] = entry
+    return verdicts
 
 
-def _changed(row: LostRow, entry: Mapping[str, Any] | None, came: str) -> LostRow:
-    """The row with a model's verdict; *carried* only with words that the text really has."""
+def _changed(row: LostRow, entry: Mapping[str, Any] | None, replacement: str) -> LostRow:
+    """Return the row with a model's verdict; *carried* only if the text has the words of the evidence."""
     if entry is None:
         return row
     verdict = _VERDICTS[entry["verdict"]]
     evidence = " ".join(str(entry.get("evidence") or "").split())[:300]
-    if verdict == "carried" and (not evidence or _bare(evidence) not in _bare(came)):
+    if verdict == "carried" and (not evidence or _bare(evidence) not in _bare(replacement)):
         return row
     return replace(row, verdict=verdict, nearest=evidence or row.nearest, why="By the judgement of a model.")
 

@@ -1,8 +1,8 @@
 """What the compactions that really happened lost, and what of it the session needed again.
 
-One engine with the replay (`core.replay`), and one judge (`core.facts.wording`): what stands nowhere afterwards is
-gone, carried in other words, or neither can be told. What was finished before is done, and not lost. The rows and their
-order are those of `lost_rows`. What getting it back cost is counted by `forgetting`.
+The replay (`core.replay`) finds the facts, and `core.facts.wording` judges those that are not in context afterwards:
+gone, carried in other words, or unsure. What was finished before is done, and not lost. `lost_rows` makes the rows.
+`forgetting` counts what it cost to get facts back.
 """
 
 from collections import defaultdict
@@ -45,9 +45,9 @@ class CompactionLoss:
     thread: str
     before_request: int
     kind: str
-    """summary, micro, edit; drop where nobody announced it."""
+    """summary, micro, edit; drop if the file does not record a compaction there."""
     trigger: str
-    """In the harness's own word; of a drop what it was."""
+    """The harness's own word; the kind of a drop."""
     tokens_before: int | None
     tokens_after: int | None
     kept: int = 0
@@ -59,9 +59,9 @@ class CompactionLoss:
     """What its summary says that nothing before supports."""
     economics: Economics = UNKNOWN
     is_readable: bool = True
-    """False: its summary cannot be read here. What counts as lost may stand in it, and what was needed is unknown."""
+    """False: its summary cannot be read here. It may hold what counts as lost, and what was needed is unknown."""
     is_shown: bool = True
-    """False: the provider counted less, and no message shows what went. Nobody knows what was lost."""
+    """False: the provider counted fewer tokens, and no message shows what was removed. What was lost is not known."""
 
     @property
     def paraphrased(self) -> int:
@@ -77,12 +77,12 @@ class CompactionLoss:
 
     @property
     def needed_again(self) -> int:
-        """Facts, not uses."""
+        """Return how many facts were needed again, however often."""
         return sum(bool(row.needed) for row in self.rows)
 
     @property
     def shown(self) -> tuple[ShownLine, ...]:
-        """What is worth telling, names of one folder as one line; empty for a good compaction."""
+        """Return the rows worth reading, paths of one folder on one line; empty for a good compaction."""
         return shown_lines(self.rows)
 
     def count(self, *verdicts: LostVerdict) -> int:
@@ -141,50 +141,49 @@ class _Recorded:
         else:
             report = recorded(ground, drops=silent)
             self._together = report.losses
-            self._steps = {one.at.before_request: one for one in sorted(report.compactions, key=lambda one: one.kind)}
+            by_kind = sorted(report.compactions, key=lambda compacted: compacted.kind)
+            self._steps = {compacted.at.before_request: compacted for compacted in by_kind}
         self._losses = defaultdict[int, dict[Fact, Loss]](dict)
         self._needed = defaultdict[int, dict[Fact, list[NeededAgain]]](dict)
         for loss in self._together.losses:
             self._losses[loss.at.before_request].setdefault(loss.fact, loss)
-        for one in self._together.regrets:
-            use = NeededAgain(one.needed_by, one.how, one.message, one.price, one.result)
-            self._needed[one.at.before_request].setdefault(one.fact, []).append(use)
+        for regret in self._together.regrets:
+            use = NeededAgain(regret.needed_by, regret.how, regret.message, regret.price, regret.result)
+            self._needed[regret.at.before_request].setdefault(regret.fact, []).append(use)
 
     def losses(self) -> RecordedLosses:
-        """All of them, in order."""
+        """Return the losses of each compaction and silent drop, in order."""
         places = sorted(self._announced | self._silent.keys())
-        return RecordedLosses(tuple(self._at(n, at) for n, at in enumerate(places)), self._together)
+        return RecordedLosses(tuple(self._loss(n, at) for n, at in enumerate(places)), self._together)
 
-    def _at(self, index: int, at: int) -> CompactionLoss:
-        gone, needed = self._losses[at], self._needed[at]
-        content = {fact: "" for fact in needed if fact not in gone}  # named still, but its content had gone
+    def _loss(self, index: int, at: int) -> CompactionLoss:
+        """Return what was lost before request `at`."""
         before = _messages_before(self._ground, at)
+        rows, kept = self._rows(at, before)
+        before_tokens, after_tokens = self._sizes(at)
+        again, invented = self._again.get(at, NOTHING_AGAIN), self._inventions(at, before)
+        loss = CompactionLoss(
+            index, self._thread.id, at, "drop", "", before_tokens, after_tokens, kept, rows, again, invented
+        )
+        drop = self._silent.get(at)
+        return self._announce(loss) if drop is None else _dropped(loss, drop)
+
+    def _rows(self, at: int, before: Sequence[Message]) -> tuple[tuple[LostRow, ...], int]:
+        """Return the rows of what was lost before request `at`, and the number of facts that were kept."""
+        gone, needed = self._losses[at], self._needed[at]
+        only_content = [fact for fact in needed if fact not in gone]  # still named, but its content was removed
         unknown = _unknown(self._session, self._thread, at, before)
         echo = _or_content_went({fact: loss.echo for fact, loss in gone.items()})
         verdicts = Verdicts(echo, FinishedWork(before).reason, unknown, self._places)
-        rows = ranked({**{fact: loss.message for fact, loss in gone.items()}, **content}, verdicts, needed)
-        found = CompactionLoss(
-            index,
-            self._thread.id,
-            at,
-            "drop",
-            "",
-            *self._sizes(at),
-            kept=0 if self._is_brief else len(_facts_of(self._ground, before) - gone.keys() - content.keys()),
-            rows=rows,
-            forgetting=self._again.get(at, NOTHING_AGAIN),
-            inventions=self._inventions(at, before),
-        )
-        drop = self._silent.get(at)
-        return self._announce(found) if drop is None else _dropped(found, drop)
+        messages = {fact: loss.message for fact, loss in gone.items()} | dict.fromkeys(only_content, "")
+        rows = ranked(messages, verdicts, needed)
+        if self._is_brief:
+            return rows, 0
+        return rows, len(_facts_of(self._ground, before) - messages.keys())
 
     def _inventions(self, at: int, before: Sequence[Message]) -> tuple[Invention, ...]:
-        made = [
-            compaction
-            for compaction in self._thread.compactions
-            if compaction.before_request == at and compaction.is_readable
-        ]
-        summary = next((one.summary for one in made if one.summary is not None), None)
+        readable = [compaction for compaction in self._thread.compactions_at(at) if compaction.is_readable]
+        summary = next((compaction.summary for compaction in readable if compaction.summary is not None), None)
         if self._is_brief or summary is None or not before:
             return ()
         return inventions(summary, (*before, *self._ground.arrivals[at].new))
@@ -192,39 +191,41 @@ class _Recorded:
     def _sizes(self, at: int) -> tuple[int | None, int | None]:
         return (None, None) if self._is_brief else change_sizes(self._thread, self._ground.sizes.pressures, at).tokens
 
-    def _announce(self, found: CompactionLoss) -> CompactionLoss:
-        at = found.before_request
+    def _announce(self, loss: CompactionLoss) -> CompactionLoss:
+        at = loss.before_request
         step = self._steps.get(at)
-        made = [compaction for compaction in self._thread.compactions if compaction.before_request == at]
-        of = min(made, key=lambda one: one.kind != "summary")  # it says more than a clean-up
-        freed = (found.tokens_before or 0) - (found.tokens_after or 0)
+        compactions = self._thread.compactions_at(at)
+        main = min(compactions, key=lambda compaction: compaction.kind != "summary")  # it says more than a clean-up
+        freed = (loss.tokens_before or 0) - (loss.tokens_after or 0)
         return replace(
-            found,
-            kind=of.kind,
-            trigger=of.trigger,
+            loss,
+            kind=main.kind,
+            trigger=main.trigger,
             economics=step.economics if step is not None else UNKNOWN,
-            is_readable=of.is_readable,
-            is_shown=bool(found.rows) or of.kind != "micro" or freed <= 0,
+            is_readable=main.is_readable,
+            is_shown=bool(loss.rows) or main.kind != "micro" or freed <= 0,
         )
 
 
-def _dropped(found: CompactionLoss, drop: Drop) -> CompactionLoss:
-    return replace(found, trigger=drop.kind, is_shown=bool(drop.lost or drop.changed))
+def _dropped(loss: CompactionLoss, drop: Drop) -> CompactionLoss:
+    return replace(loss, trigger=drop.kind, is_shown=bool(drop.lost or drop.changed))
 
 
 _COMPACTING = ("compaction", "micro-compaction", "server-side clearing")
-"""Silent drops that took what the agent still needed; a rewind takes what the user did not want."""
+"""Silent drops that remove what the agent still needs; a rewind removes what the user did not want."""
 
 
 def _or_content_went(echoes: Mapping[Fact, Echo]) -> Callable[[Fact], Echo]:
-    """Take a name that still stands, but whose content had gone, for carried."""
+    """Return the echo of each fact; *carried* for a name that is still in context but whose content was removed."""
     return lambda fact: echoes.get(fact) or Echo("carried")
 
 
 def _messages_before(ground: Ground, at: int) -> Sequence[Message]:
-    """The messages of the buffer before request `at`, with the last answer."""
+    """Return the messages of the buffer before request `at`, with the last answer."""
     requests = ground.thread.requests
-    return (*requests[at - 1].view.messages(), *ground.arrivals[at].answer) if at else tuple(requests[0].asked or ())
+    if at == 0:
+        return tuple(requests[0].asked or ())
+    return (*requests[at - 1].view.messages(), *ground.arrivals[at].answer)
 
 
 def _facts_of(ground: Ground, messages: Sequence[Message]) -> set[Fact]:
@@ -233,31 +234,32 @@ def _facts_of(ground: Ground, messages: Sequence[Message]) -> set[Fact]:
 
 
 def _places(ground: Ground) -> dict[str, MessagePlace]:
-    """The request that brought each message, and its line."""
+    """Return the request that brought each message, and its line, by id of the message."""
     summaries = [(compaction.before_request, compaction.summary) for compaction in ground.thread.compactions]
-    found = {told.id: MessagePlace(at, told.line) for at, told in summaries if told is not None}
+    places = {summary.id: MessagePlace(at, summary.line) for at, summary in summaries if summary is not None}
     for request, arrival in enumerate(ground.arrivals):
         for message in arrival.answer:
-            found.setdefault(message.id, MessagePlace(max(0, request - 1), message.line))
+            places.setdefault(message.id, MessagePlace(max(0, request - 1), message.line))
         for message in arrival.new:
-            found.setdefault(message.id, MessagePlace(request, message.line))
-    return found
+            places.setdefault(message.id, MessagePlace(request, message.line))
+    return places
 
 
 def _unknown(session: Session, thread: Thread, at: int, before: Sequence[Message]) -> Callable[[Fact, str], str]:
-    """Why nobody can tell what became of a fact at a compaction."""
-    made = [compaction for compaction in thread.compactions if compaction.before_request == at]
-    if any(not one.is_readable for one in made):
+    """Return what says why the fate of a fact at a compaction is not known; empty if it is known."""
+    compactions = thread.compactions_at(at)
+    if any(not compaction.is_readable for compaction in compactions):
         return lambda fact, message: "The summary is not in the file, or encrypted."
-    if session.format != "claude-code" or not any(one.kind == "summary" for one in made):
+    has_summary = any(compaction.kind == "summary" for compaction in compactions)
+    if session.format != "claude-code" or not has_summary:
         return lambda fact, message: ""
     if any(message.mark == "attachment" for message in thread.place(at).view.messages()):
         return lambda fact, message: ""
     newest = used_last(before, ("Read",), FILE_KEYS)
     calls = {call.id for _, call in islice(newest, _ATTACHED_AGAIN)}
-    shown = {one.id for one in before if (result := one.result) is not None and result.call_id in calls}
+    results = {message.id for message in before if message.result is not None and message.result.call_id in calls}
     why = "The client attaches the last files read again, and the file does not record it."
-    return lambda fact, message: why if message in shown and fact.kind not in SENTENCES else ""
+    return lambda fact, message: why if message in results and fact.kind not in SENTENCES else ""
 
 
 _ATTACHED_AGAIN = 5
@@ -265,8 +267,8 @@ _ATTACHED_AGAIN = 5
 
 
 def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostRow, ...]:
-    """What a step lost that took the first buffer to the second; nothing can have needed it yet. O(text)."""
-    known = set(map(id, before))
-    told = Retelling(after, [message for message in after if id(message) not in known])
+    """Return what was lost between two buffers of one step, before any request could need it again. O(text)."""
+    ids_before = set(map(id, before))
+    retelling = Retelling(after, [message for message in after if id(message) not in ids_before])
     places = {message.id: MessagePlace(None, message.line) for message in before}
-    return ranked(lost(before, after), Verdicts(told.judge, FinishedWork(before).reason, places=places))
+    return ranked(lost(before, after), Verdicts(retelling.judge, FinishedWork(before).reason, places=places))

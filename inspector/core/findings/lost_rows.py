@@ -13,8 +13,8 @@ from inspector.core.facts.wording import Echo
 from inspector.core.replay.regret import How
 
 LostVerdict: TypeAlias = Literal["gone", "unsure", "carried", "done", "unknown"]
-"""gone: hardly a word of it is said in what came instead; carried: it is said, in other words or by its name; unsure:
-between the two; done: it was finished before; unknown: what came instead is not in the file."""
+"""gone: hardly a word of it is in the replacement; carried: the replacement says it in other words; unsure:
+between the two; done: it was finished before; unknown: the replacement is not in the file."""
 VERDICT_WORDS: Mapping[LostVerdict, str] = {
     "gone": "gone",
     "unsure": "not sure",
@@ -22,7 +22,7 @@ VERDICT_WORDS: Mapping[LostVerdict, str] = {
     "carried": "in other words",
     "done": "done",
 }
-"""As people read them."""
+"""The words for people."""
 LostFate: TypeAlias = Literal["lost", "paraphrased"]
 """paraphrased: the verdict is *carried*; lost: any other."""
 SHOWN = 10
@@ -37,24 +37,24 @@ class NeededAgain:
     request: int
     how: How
     message: str
-    """Id of the message that did."""
+    """Id of the message that used it."""
     tokens: int
-    """Of what came back for it: the answer to the call. 0 if nothing was called."""
+    """Tokens of the answer to the call that used it; 0 without a call."""
     result: str = ""
-    """Id of the message with that answer; empty if nothing came back."""
+    """Id of the message with that answer; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostRow:
-    """One fact."""
+    """A fact that a compaction removed, with its verdict."""
 
     fact: Fact
     message: str
-    """Id of the message in which it stood."""
+    """Id of the message that held it."""
     verdict: LostVerdict = "gone"
     needed: tuple[NeededAgain, ...] = ()
     nearest: str = ""
-    """The sentence in what came instead that says most of it; empty if none does."""
+    """The sentence of the replacement that says most of it; empty if none does."""
     why: str = ""
     """Why it is done, or unknown; a sentence."""
     request: int | None = None
@@ -64,7 +64,7 @@ class LostRow:
 
     @property
     def fate(self) -> LostFate:
-        """The verdict in the two words of before."""
+        """Return the verdict in two words: *paraphrased* if it is carried, else *lost*."""
         return "paraphrased" if self.verdict == "carried" else "lost"
 
     @property
@@ -74,7 +74,7 @@ class LostRow:
 
     @property
     def hurts(self) -> int:
-        """Its place in the order: 1 for what hurts most, from `QUIET` on what nobody need read."""
+        """Return its place in the order: 1 for what hurts most; rows from `QUIET` on are not worth reading."""
         if self.verdict == "done":
             return 10
         if self.verdict == "carried":
@@ -89,7 +89,7 @@ class LostRow:
 
     @property
     def is_worth_telling(self) -> bool:
-        """Would somebody who asks what was lost want to read it?"""
+        """Is it among the rows that are shown, and not only counted?"""
         return self.hurts < QUIET
 
 
@@ -99,7 +99,7 @@ QUIET = 7
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """Where a message stands."""
+    """The request that brought a message, and its line in the file."""
 
     request: int | None = None
     line: int = 0
@@ -110,14 +110,14 @@ NO_PLACE = MessagePlace()
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What rows are made from."""
+    """The judges of facts that rows are made from."""
 
     echo: Callable[[Fact], Echo]
-    """Whether what came instead carries a fact."""
+    """Does the replacement carry a fact, and in which sentence?"""
     finished: Callable[[Fact, str], str] = lambda fact, message: ""
     """Why a fact in a message was finished before; empty if it was not."""
     unknown: Callable[[Fact, str], str] = lambda fact, message: ""
-    """Why nobody can tell what became of a fact in a message; empty if one can."""
+    """Why the fate of a fact in a message is not known; empty if it is known."""
     places: Mapping[str, MessagePlace] | None = None
     """Places of messages by id."""
 
@@ -125,7 +125,8 @@ class Verdicts:
         """Return the row of a fact that has several names."""
         message = next((gone[name] for name in names if gone[name]), uses[0].message if uses else "")
         place = (self.places or {}).get(message, NO_PLACE)
-        echo = max((self.echo(name) for name in names), key=lambda one: (_ORDER[one.verdict], one.share))
+        echoes = [self.echo(name) for name in names]
+        echo = max(echoes, key=lambda heard: (_ORDER[heard.verdict], heard.share))
         verdict: LostVerdict = echo.verdict
         why = ""
         if verdict != "carried" and (why := self.finished(whole, message)):
@@ -145,13 +146,13 @@ def ranked(
     """Return a row for each different fact, what hurts most first, else in the order of the buffer.
 
     Args:
-        gone: Facts, and the ids of the messages in which they stood.
-        verdicts: What became of them.
+        gone: Facts, and the ids of the messages that held them.
+        verdicts: The judges of the facts.
         needed: Later requests that used a fact.
     """
     rows = []
     for fact, names in distinct(gone):
-        uses = [use for one in names for use in (needed or {}).get(one, ())]
+        uses = [use for name in names for use in (needed or {}).get(name, ())]
         once = tuple({(use.request, use.message): use for use in reversed(uses)}.values())[::-1]
         rows.append(verdicts.row(names, gone, once, fact))
     rows.sort(key=lambda row: (row.hurts, row.fact.rank if row.hurts >= QUIET else 0, -len(row.needed)))
@@ -167,12 +168,12 @@ class ShownLine:
 
     @property
     def first(self) -> LostRow:
-        """The row that hurts most."""
+        """Return the row that hurts most."""
         return self.rows[0]
 
 
 def shown_lines(rows: Iterable[LostRow]) -> tuple[ShownLine, ...]:
-    """Return the rows that are worth telling, those of paths in one folder as one line."""
+    """Return the rows that are worth reading, those of paths in one folder on one line."""
     lines = list[list[LostRow]]()
     by_folder = dict[str, list[LostRow]]()
     for row in rows:
@@ -185,11 +186,11 @@ def shown_lines(rows: Iterable[LostRow]) -> tuple[ShownLine, ...]:
         lines.append([row])
         if folder:
             by_folder[folder] = lines[-1]
-    return tuple(ShownLine(tuple(found), _line_text(found)) for found in lines)
+    return tuple(ShownLine(tuple(line), _line_text(line)) for line in lines)
 
 
 def _line_text(rows: Sequence[LostRow]) -> str:
-    """`src/a.py`; `src/: a.py, b.py`."""
+    """Return `src/a.py`, or `src/: a.py, b.py` for several rows."""
     if len(rows) == 1:
         return rows[0].fact.text
     folder = rows[0].fact.text.rpartition("/")[0]

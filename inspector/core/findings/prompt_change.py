@@ -30,26 +30,37 @@ class PromptChange:
 def find_prompt_change(former: Request, request: Request) -> PromptChange:
     """Describe where the prompt of a request first differs from that of an earlier one. O(the changed messages)."""
     before, now = former.prompt, request.prompt
-    if before.system is not None and now.system is not None and before.system != now.system:
-        place = common_length(before.system, now.system)
-        sentence = f"The system prompt differs from character {place:,} of {len(before.system):,} on."
-        return PromptChange(sentence, diff=changed_lines(before.system, now.system))
-    if before.tools is not None and now.tools is not None and before.tools != now.tools:
+    if _differ(before.system, now.system):
+        return _describe_system_change(before.system or "", now.system or "")
+    if _differ(before.tools, now.tools):
         return PromptChange(say_tools_changed(*compare_tools(before, now)))
     same, changes = find_parting(former.view, request.view)
-    if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
+    is_changed = changes.lost or changes.faded or changes.changed
+    if same >= len(former.view) or not is_changed:
         return PromptChange(_describe_extension(former, request))
+    old = former.view.tail(same)[0]
     new = next(iter(request.view.tail(same)), None)
-    return _describe_message(former.view.tail(same)[0], new, same, len(former.view))
+    return _describe_message(old, new, same, len(former.view))
+
+
+def _differ(before: object, now: object) -> bool:
+    """Are both recorded, and different?"""
+    return before is not None and now is not None and before != now
+
+
+def _describe_system_change(before: str, now: str) -> PromptChange:
+    character = common_length(before, now)
+    sentence = f"The system prompt differs from character {character:,} of {len(before):,} on."
+    return PromptChange(sentence, diff=changed_lines(before, now))
 
 
 def _describe_extension(former: Request, request: Request) -> str:
     added = len(request.view) - len(former.view)
-    kept = plural(len(former.view), "message")
+    unchanged = plural(len(former.view), "message")
     if added <= 0:
-        return f"The prompt is that of request {former.index}: {kept}."
+        return f"The prompt is that of request {former.index}: {unchanged}."
     verb = "follows" if added == 1 else "follow"
-    return f"The prompt of request {former.index} is unchanged ({kept}); {plural(added, 'message')} {verb}."
+    return f"The prompt of request {former.index} is unchanged ({unchanged}); {plural(added, 'message')} {verb}."
 
 
 def compare_tools(former: Prompt, now: Prompt) -> tuple[list[str], list[str], list[str]]:
@@ -66,16 +77,21 @@ def _describe_message(old: Message, new: Message | None, place: int, count: int)
     where = f"message {place:,} of {count:,}"
     if new is None:
         return PromptChange(f"The prompt ends before {where}.", place, old.id)
-    text, other = message_lines(old), message_lines(new)
-    if text == other:
+    old_text = message_lines(old)
+    new_text = message_lines(new)
+    if old_text == new_text:
         return PromptChange(f"The prompt differs from {where} on, in what is not text.", place, new.id)
-    character = common_length(text, other)
-    sentence = f"The prompt differs from {where} on, at character {character:,} of {len(text):,}."
-    return PromptChange(sentence, place, new.id, changed_lines(text, other))
+    character = common_length(old_text, new_text)
+    sentence = f"The prompt differs from {where} on, at character {character:,} of {len(old_text):,}."
+    return PromptChange(sentence, place, new.id, changed_lines(old_text, new_text))
 
 
 def changed_lines(before: str, after: str) -> tuple[str, ...]:
     """Return the first lines that differ, each after a - or a +; a longer list ends in an ellipsis."""
-    runs = [run for run in line_diff(before, after) if run.mark != " "]
-    lines = [f"{run.mark} {text[:_LONGEST_LINE]}" for run in runs for text in run.lines]
-    return (*lines[:_MOST_LINES], *(["…"] if len(lines) > _MOST_LINES else ()))
+    lines: list[str] = []
+    for run in line_diff(before, after):
+        if run.mark != " ":
+            lines += [f"{run.mark} {text[:_LONGEST_LINE]}" for text in run.lines]
+    if len(lines) > _MOST_LINES:
+        return (*lines[:_MOST_LINES], "…")
+    return tuple(lines)

@@ -1,9 +1,9 @@
-"""A recorded compaction, micro-compaction or silent drop as a step: what would have been sent, what was sent instead,
-and what became of every message.
+"""A recorded compaction, micro-compaction or silent drop as a step: the buffer that would have been sent, the buffer
+that was sent, and the fate of every message.
 
-The buffer before is that of the request before, with its answer and what arrived since: the end of the thread as it
-stood then. What is worked out at the end of a thread (a size, a policy's verdicts, a step of its own) can be worked out
-there just as well.
+The buffer before is that of the previous request, with its answer and the messages that arrived since: the end of the
+thread at that time. Whatever is computed at the end of a thread (a size, a policy's verdicts, a step) can be computed
+there, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,25 +28,25 @@ class RecordedStep:
     """One change of a thread's buffer, before `request`."""
 
     request: int
-    """Index of the first request that was sent after it; == number of requests where none was."""
+    """Index of the first request that was sent after it; the number of requests if none was."""
     kind: DropKind
     trigger: str
-    """auto, manual, ... in the harness's own word; empty where it does not say, or nobody announced the change."""
+    """auto, manual, ... in the harness's own word; empty if the harness does not say, or the drop was silent."""
     why: str
     """A sentence."""
     thread: Thread
-    """As it stood right before: its `end` is the buffer before."""
+    """The thread right before the change: its `end` is the buffer before."""
     after: Buffer
     changed: Mapping[str, FateName]
-    """Fate by id, of the messages that were not kept as they were."""
+    """Fate by id, of the messages that were not kept unchanged."""
     renamed: Mapping[str, str]
-    """Id after by id before, of messages that stand there under another one."""
+    """Id after by id before, of the messages whose id changed."""
     compactions: tuple[int, ...] = ()
-    """Indices of the compactions that the thread records there; none for a silent drop."""
+    """Indices of the thread's recorded compactions; none for a silent drop."""
 
     @property
     def before(self) -> Buffer:
-        """What would have been sent. O(messages)."""
+        """Return the buffer that would have been sent. O(messages)."""
         return self.thread.place(None).buffer()
 
     @property
@@ -56,60 +56,63 @@ class RecordedStep:
 
     @property
     def outcome(self) -> Outcome[None]:
-        """As the outcome of a tier."""
+        """Return the step as the outcome of a tier."""
         return Outcome(self.name, self.after, None, changed=self.changed, renamed=self.renamed)
 
     def fates(self) -> tuple[Fate, ...]:
-        """What became of every message. O(messages)."""
+        """Return the fate of every message. O(messages)."""
         return fates(self.before, self.outcome)
 
 
 def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
-    """The requests in front of which a thread's buffer was compacted or lost something, in order. What stands in front
-    of the first request has no buffer before it, unless a proxy saw one."""
+    """Return the requests before which a thread's buffer was compacted or lost something, in order.
+
+    A change before the first request is left out, as it has no buffer before, unless a proxy saw one.
+    """
     requests = thread.requests
     if not requests:
         return ()
-    found = {compaction.before_request for compaction in thread.compactions} | {
+    requests_changed = {compaction.before_request for compaction in thread.compactions} | {
         drop.request for drop in drops.found if drop.loss
     }
-    return tuple(sorted(at for at in found if first_place(thread) <= at <= len(requests)))
+    return tuple(sorted(at for at in requests_changed if first_place(thread) <= at <= len(requests)))
 
 
 def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
-    """The one before request `at` (== number of requests: after the last one), if any. O(messages)."""
+    """Return the step before request `at` (the number of requests: after the last one), if any. O(messages)."""
     if at not in places(thread, drops):
         return None
-    before, here = thread_before(thread, at, arrivals(thread)[at]), thread.place(at)
-    made = [(n, one) for n, one in enumerate(thread.compactions) if one.before_request == at]
-    summarised = any(one.kind == "summary" for _, one in made)
-    changed, renamed = change_fates(before.end, here.view, summarised)
-    drop = next((one for one in drops.found if one.request == at and one.kind != "sub-agent"), None)
-    if made:  # of several, a summary says more than a clean-up
-        one = next((one for _, one in made if one.kind == "summary"), made[0][1])
-        kind, why, trigger = explain_record(one).kind, explain_record(one).why, " ".join(one.trigger.split())
+    before = thread_before(thread, at, arrivals(thread)[at])
+    place = thread.place(at)
+    numbers = tuple(n for n, compaction in enumerate(thread.compactions) if compaction.before_request == at)
+    compactions = [thread.compactions[n] for n in numbers]
+    summaries = [compaction for compaction in compactions if compaction.kind == "summary"]
+    changed, renamed = change_fates(before.end, place.view, bool(summaries))
+    if compactions:
+        main = (summaries or compactions)[0]  # a summary says more than a clean-up
+        record = explain_record(main)
+        kind, why, trigger = record.kind, record.why, " ".join(main.trigger.split())
     else:
-        assert drop is not None  # else it were no place
+        drop = next(drop for drop in drops.found if drop.request == at and drop.kind != "sub-agent")
         kind, why, trigger = drop.kind, drop.why, ""
-    numbers = tuple(n for n, _ in made)
-    return RecordedStep(at, kind, trigger, why, before, here.buffer(), changed, renamed, numbers)
+    return RecordedStep(at, kind, trigger, why, before, place.buffer(), changed, renamed, numbers)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedSizes:
-    """What measures the two buffers of a recorded step."""
+    """The measures of the two buffers of a recorded step."""
 
     before: Sizer
     after: Sizer
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """(before, after), as the gauge shows them: as recorded, reported, predicted or estimated."""
+        """Return (before, after) as the gauge shows them: recorded, reported, predicted or estimated."""
         return self.before.pressure.tokens or 0, self.after.pressure.tokens or 0
 
 
 def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures) -> RecordedSizes:
-    """Return what measures both buffers: the sizes are those of `change_sizes`.
+    """Return the measures of both buffers, with the sizes of `change_sizes`.
 
     O(requests); weights are cached on the messages.
 
@@ -119,16 +122,16 @@ def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures) -> 
         pressures: Those of the whole thread.
     """
     before = sizer(thread_pressures(step.thread, pressures.by, pressures), None)
-    known = change_sizes(thread, pressures, step.request).before
-    if known.tokens is not None and known.tokens != before.pressure.tokens:
-        before = _resized(before, known, is_whole=holds_all(step.thread.place(None)))
+    size = change_sizes(thread, pressures, step.request).before
+    if size.tokens is not None and size.tokens != before.pressure.tokens:
+        before = _resized(before, size, is_whole=holds_all(step.thread.place(None)))
     return RecordedSizes(before, sizer(pressures, step.request))
 
 
-def _resized(size: Sizer, known: BufferSize, *, is_whole: bool) -> Sizer:
-    """The same measure where the buffer is known to have another size: recorded, or predicted when it was held."""
-    tokens, scaled = known.tokens or 0, size.scale
-    predicted = Prediction(tokens, *known.band) if known.band is not None else None
+def _resized(size: Sizer, size_before: BufferSize, *, is_whole: bool) -> Sizer:
+    """Return the measure fitted to a size that is recorded, or that was predicted while the request was held."""
+    tokens, scaled = size_before.tokens or 0, size.scale
+    predicted = Prediction(tokens, *size_before.band) if size_before.band is not None else None
     reported = None if predicted is not None else tokens
     kind: PressureKind = "reported" if predicted is None else "predicted"
     pressure = replace(size.pressure, tokens=tokens, kind=kind, reported=reported, predicted=predicted)
@@ -137,9 +140,17 @@ def _resized(size: Sizer, known: BufferSize, *, is_whole: bool) -> Sizer:
 
 
 def recorded_economics(thread: Thread, calls: Sequence[SideCall]) -> Mapping[int, Economics]:
-    """Whether the recorded compactions paid, by the request after each; of several there, the summary's. `calls`: those
-    beside the conversation. O(messages)."""
+    """Return the economics of the recorded compactions, by the request after each. O(messages).
+
+    Args:
+        thread: A thread.
+        calls: The side calls beside the conversation.
+
+    Returns:
+        Those of the summary if there are several compactions before one request.
+    """
     if not thread.compactions or not thread.requests:
         return {}
-    made = recorded_report(Ground(thread, pins=None, calls=calls), losses=False).compactions
-    return {one.at.before_request: one.economics for one in sorted(made, key=lambda one: one.kind == "summary")}
+    report = recorded_report(Ground(thread, pins=None, calls=calls), losses=False)
+    summaries_last = sorted(report.compactions, key=lambda compacted: compacted.kind == "summary")
+    return {compacted.at.before_request: compacted.economics for compacted in summaries_last}

@@ -1,14 +1,14 @@
-"""Verbatim spans that stand in a buffer more than once: what would be free if only the newest copy stood.
+"""Duplicates: verbatim spans of which a buffer holds several copies, and the tokens of all but the newest copy.
 
 A span is a run of whole lines of one text (of a user or an answer, of a result, of a long argument of a call) with at
-least `LEAST` characters, line ends included. Two spans are the same where every line is: lines are compared as text,
+least `LEAST` characters, line ends included. Two spans are the same if every line is: lines are compared as text,
 never by a hash alone. The line numbers that reading tools print before each line (`   12→`, a tab, a colon) are no part
-of a line. How it is found, in time linear in the text:
+of a line. The search takes time linear in the text:
 
 - every line gets a number, the same for the same line;
 - a *seed* begins at a line and ends as soon as it has `LEAST` characters: the shortest span there. Seeds with the same
-  numbers are the same text. A seed seen before, and not overlapping itself, links each of its lines to that line there,
-  and so do the lines that follow as long as they go on alike;
+  numbers are the same text. A seed seen before, and not overlapping itself, links each of its lines to the older line,
+  and so do the lines that follow while they are the same;
 - lines that are linked are copies of one another. Lines with copies in the same messages make one row: a file that was
   read three times whole and three times in part makes two.
 """
@@ -33,9 +33,9 @@ _SPACED = re.compile(r"^ *\d+[:|] ", re.MULTILINE)
 _UNSPACED = re.compile(r"^ *\d+[:|](?! )", re.MULTILINE)
 _DIGITS = re.compile(r" *(\d+)")
 _HEAD = 400
-"""Characters in which the first numbered line stands, where lines are numbered: a name or a remark may come first."""
+"""Characters in which the first numbered line is searched: a name or a remark may come first."""
 _BEGINNING, _RANGES = 80, 3
-"""Characters of a span that stand for it, where no file or command does; ranges of lines that are named."""
+"""Characters of a span that name it without a file or command; ranges of lines that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class SpanPlace:
     message: int
     """Its place in the buffer."""
     text: int
-    """Which of the message's texts, as `searched` gives them."""
+    """Index of the text among those of `searched`."""
     first: int
     last: int
 
@@ -55,30 +55,30 @@ class Repeat:
     """Spans with copies in the same messages."""
 
     what: str
-    """The file or command that all copies are of, with the printed line numbers, else how the span begins."""
+    """The file or command that all copies are of, with the printed line numbers; else the beginning of the span."""
     tokens_each: int
-    """Of one copy: of the newest, as it stands there."""
+    """Tokens of the newest copy."""
     copies: tuple[tuple[SpanPlace, ...], ...]
     """Oldest first: where the spans of each copy are. All copies have the same text, line by line."""
 
     @property
     def times(self) -> int:
-        """How many copies stand in the buffer."""
+        """Return the number of copies in the buffer."""
         return len(self.copies)
 
     @property
     def free(self) -> int:
-        """Tokens that would be free if only the newest copy stood."""
+        """Return the tokens of all copies but the newest."""
         return self.tokens_each * (self.times - 1)
 
     @property
     def messages(self) -> tuple[int, ...]:
-        """The message of each copy, oldest first; twice where it holds two."""
+        """Return the message of each copy, oldest first; twice if it holds two."""
         return tuple(copy[0].message for copy in self.copies)
 
 
 def searched(message: Message) -> Iterator[str]:
-    """The texts of a message that are compared: what people or tools wrote, and the long arguments of calls."""
+    """Yield the texts of a message that are compared: what people or tools wrote, and the long arguments of calls."""
     for part in message.parts:
         match part:
             case Text(text) | ToolResult(content=text):
@@ -91,7 +91,7 @@ def searched(message: Message) -> Iterator[str]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, without the numbers that a reading tool printed before them."""
+    """Return the lines of a text, without the numbers that a reading tool printed before them."""
     if _NUMBERED.search(text, 0, _HEAD):
         spaced = _SPACED.search(text, 0, _HEAD) and not _UNSPACED.search(text)
         text = (_SPACED if spaced else _NUMBERED).sub("", text)
@@ -99,10 +99,10 @@ def lines_of(text: str) -> list[str]:
 
 
 def repeats(size: Sizer, buffer: Buffer, calls: ToolCalls) -> tuple[Repeat, ...]:
-    """Of a whole buffer, those that free most first. O(text)."""
+    """Return the duplicates of a buffer, those with most tokens first. O(text)."""
     index = _LineIndex(buffer.messages)
     index.link()
-    here = {call.id: call for message in buffer.messages for call in message.calls}
+    calls_here = {call.id: call for message in buffer.messages for call in message.calls}
 
     @cache
     def text_lines(message: int, text: int) -> list[str]:
@@ -113,25 +113,28 @@ def repeats(size: Sizer, buffer: Buffer, calls: ToolCalls) -> tuple[Repeat, ...]
         message = buffer.messages[at]
         call = message.calls[0] if message.calls else None
         if (result := message.result) is not None:
-            call = here.get(result.call_id) or calls.by_id.get(result.call_id)
+            call = calls_here.get(result.call_id) or calls.by_id.get(result.call_id)
         return subject_of(call) if call is not None else ""
 
-    found = []
+    duplicates = []
     for row in index.rows():
         copies = index.places(row)
-        spans = [text_lines(one.message, one.text)[one.first : one.last + 1] for one in copies[-1]]
-        what = _described({subject(copy[0].message) for copy in copies} - {""}, spans)
-        found.append(Repeat(what, size.text("\n".join("\n".join(span) for span in spans)), copies))
-    return tuple(sorted(found, key=lambda one: -one.free))
+        spans = [text_lines(span.message, span.text)[span.first : span.last + 1] for span in copies[-1]]
+        subjects = {subject(copy[0].message) for copy in copies}
+        newest = "\n".join("\n".join(span) for span in spans)
+        duplicates.append(Repeat(_described(subjects - {""}, spans), size.text(newest), copies))
+    return tuple(sorted(duplicates, key=lambda duplicate: -duplicate.free))
 
 
 def _described(subjects: set[str], spans: Sequence[Sequence[str]]) -> str:
-    """The file or command, where all copies are of one; else how the span begins."""
+    """Return the file or command if all copies are of one; else the beginning of the span."""
     if len(subjects) != 1:
         bare = (line for span in spans for line in lines_of("\n".join(span)))
         begins = next((line.strip() for line in bare if line.strip()), "")
-        return begins if len(begins) <= _BEGINNING else f"{begins[: _BEGINNING - 1]}…"
-    numbers = [found for span in spans if (found := _numbers(span))]
+        if len(begins) > _BEGINNING:
+            return f"{begins[: _BEGINNING - 1]}…"
+        return begins
+    numbers = [printed for span in spans if (printed := _numbers(span))]
     more = ", …" if len(numbers) > _RANGES else ""
     lines = f" lines {', '.join(numbers[:_RANGES])}{more}" if numbers else ""
     return subjects.pop() + lines
@@ -157,24 +160,26 @@ class _LineIndex:
                     self._text_at += [len(self._texts) - 1] * (len(lines) + 1)
         self._sizes = [len(line) + 1 for line in numbers]
         self._older = list(range(len(self._ids)))
-        """By place: a place further up with a copy of this line; itself where there is none yet."""
+        """By place: an older place with a copy of this line; the place itself if there is none yet."""
         self._linked: list[int] = []
         """Every place that has an older copy, each once."""
 
     def link(self) -> None:
-        """Find all copies. Only runs of lines that stand somewhere else, too, are looked at."""
+        """Find all copies. Only runs of lines that occur more than once are compared."""
         times = Counter(self._ids)
-        again = [times[n] > 1 for n in range(len(self._sizes))]
-        again.append(False)  # of no number: -1
+        is_repeated = [times[n] > 1 for n in range(len(self._sizes))]
+        is_repeated.append(False)  # of no number: -1
         seen: dict[tuple[int, ...], int] = {}
-        for run in re.finditer(b"\x01+", bytes(map(again.__getitem__, self._ids))):
-            if sum(map(self._sizes.__getitem__, map(self._ids.__getitem__, range(*run.span())))) >= LEAST:
-                self._link_run(*run.span(), seen)
+        for run in re.finditer(b"\x01+", bytes(map(is_repeated.__getitem__, self._ids))):
+            start, stop = run.span()
+            size = sum(map(self._sizes.__getitem__, self._ids[start:stop]))
+            if size >= LEAST:
+                self._link_run(start, stop, seen)
 
     def _link_run(self, start: int, stop: int, seen: dict[tuple[int, ...], int]) -> None:
         ids, sizes = self._ids, self._sizes
         end, size = start, 0
-        distance = linked = 0  # to the older copy that we go along with; the end of what is linked to it
+        distance = linked = 0  # to the older copy that is being followed; the end of what is linked to it
         for at in range(start, stop):
             while size < LEAST and end < stop:
                 size += sizes[ids[end]]
@@ -187,27 +192,29 @@ class _LineIndex:
                 seen[seed] = at
             if older is not None and older + len(seed) <= at:
                 if at - older != distance:
-                    self._go_on(linked, stop, distance)
+                    self._link_rest(linked, stop, distance)
                     distance, linked = at - older, at
                 for place in range(max(linked, at), end):
                     self._join(place, place - distance)
                 linked = end
             size -= sizes[ids[at]]
-        self._go_on(linked, stop, distance)
+        self._link_rest(linked, stop, distance)
 
-    def _go_on(self, at: int, stop: int, distance: int) -> None:
-        """The lines after a copy, as far as they are alike and too few for a seed of their own."""
+    def _link_rest(self, at: int, stop: int, distance: int) -> None:
+        """Link the lines after a copy that are the same and too few to be a seed."""
         size = 0
         while distance and at < stop and size < LEAST and self._ids[at] == self._ids[at - distance]:
             self._join(at, at - distance)
             size += self._sizes[self._ids[at]]
             at += 1
 
-    def _join(self, one: int, other: int) -> None:
-        one, other = self._oldest(one), self._oldest(other)
-        if one != other:
-            self._older[max(one, other)] = min(one, other)
-            self._linked.append(max(one, other))
+    def _join(self, place: int, older: int) -> None:
+        """Make two places copies of one another."""
+        roots = self._oldest(place), self._oldest(older)
+        first, last = min(roots), max(roots)
+        if first != last:
+            self._older[last] = first
+            self._linked.append(last)
 
     def _oldest(self, at: int) -> int:
         older = self._older
@@ -216,7 +223,7 @@ class _LineIndex:
         return at
 
     def rows(self) -> Iterator[list[list[int]]]:
-        """The copies of lines (places, oldest first), those together whose copies stand in the same texts."""
+        """Yield the lines whose copies are in the same texts: of each line the places of its copies, oldest first."""
         copies: defaultdict[int, list[int]] = defaultdict(list)
         for place in sorted(self._linked):
             copies[self._oldest(place)].append(place)
@@ -229,7 +236,7 @@ class _LineIndex:
             yield row
 
     def places(self, row: list[list[int]]) -> tuple[tuple[SpanPlace, ...], ...]:
-        """Of each copy, oldest first, where its runs of lines stand."""
+        """Return the runs of lines of each copy, oldest copy first."""
         by_copy = zip(*row, strict=True)
         return tuple(tuple(self._runs(list(places))) for places in by_copy)
 
@@ -244,8 +251,13 @@ class _LineIndex:
 
 
 def _numbers(span: Sequence[str]) -> str:
-    """`1-180`: the printed numbers of its first and last line; empty where there are none."""
-    if not (_NUMBERED.match(span[0]) and _NUMBERED.match(span[-1])):
+    """Return the printed numbers of the first and the last line, `1-180`; empty without any."""
+    first, last = _printed_number(span[0]), _printed_number(span[-1])
+    if not first or not last:
         return ""
-    first, last = (found[1] if (found := _DIGITS.match(line)) else "" for line in (span[0], span[-1]))
     return first if first == last else f"{first}-{last}"
+
+
+def _printed_number(line: str) -> str:
+    match = _DIGITS.match(line) if _NUMBERED.match(line) else None
+    return match[1] if match else ""

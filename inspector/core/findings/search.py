@@ -1,6 +1,6 @@
-"""Where a text stands in a session: the request where it first appears, the request where it leaves the buffer.
+"""Find a text in a session: the first request that holds it, and the first request that no longer does.
 
-Messages are searched once each, however many requests they went along with; when each came and went is read off the
+Each message is searched once, however many requests sent it. When it entered and left the buffer is read off the
 views, by what changed from one request to the next.
 """
 
@@ -15,12 +15,12 @@ from inspector.core.session import Thread
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """When a message stood in the buffer. The number of requests stands for the buffer after the last record."""
+    """When a message was in the buffer. The number of requests means the buffer after the last record."""
 
-    came: int
+    first: int
     """First request that holds it."""
     left: int | None
-    """First request after the last that holds it; None = it is still there at the end."""
+    """First request after the last that holds it; None if the last buffer holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class Hit:
     start: int
     """Where in `part_text` of that part, in characters."""
     stay: Stay | None
-    """None = the message stood in no buffer."""
+    """None if the message was in no buffer."""
 
 
-def find(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
-    """All messages that hold `text`, in the order in which they came into the buffer; those that never did last.
+def find_text(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
+    """Find the messages that hold `text`, in the order in which they entered the buffer; those that never did last.
 
     An edited message is found in each of its versions. An empty text is found nowhere.
     """
@@ -48,16 +48,18 @@ def find(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
     elsewhere = ((message, None) for message in thread.messages if id(message) not in stays)
     hits = []
     for message, stay in (*stays.values(), *elsewhere):
-        found = ((n, one.start()) for n, part in enumerate(message.parts) if (one := pattern.search(part_text(part))))
-        if (first := next(found, None)) is not None:
+        matches = (
+            (n, match.start()) for n, part in enumerate(message.parts) if (match := pattern.search(part_text(part)))
+        )
+        if (first := next(matches, None)) is not None:
             hits.append(Hit(message, *first, stay))
     never = len(thread.requests) + 1
-    return tuple(sorted(hits, key=lambda hit: hit.stay.came if hit.stay else never))
+    return tuple(sorted(hits, key=lambda hit: hit.stay.first if hit.stay else never))
 
 
 def message_stays(thread: Thread) -> dict[int, tuple[Message, Stay]]:
-    """Every message that stood in a buffer, by `id()` of the object, with when. O(messages + changes)."""
-    came: dict[int, tuple[Message, int]] = {}
+    """Return every message that was in a buffer and its stay, by `id()` of the object. O(messages + changes)."""
+    entries: dict[int, tuple[Message, int]] = {}
     left: dict[int, int] = {}
     former = EMPTY_VIEW
     for at, view in enumerate((*(request.view for request in thread.requests), thread.end)):
@@ -66,13 +68,13 @@ def message_stays(thread: Thread) -> dict[int, tuple[Message, Stay]]:
         for message in gone:
             left[id(message)] = at
         for message in new:
-            came.setdefault(id(message), (message, at))
+            entries.setdefault(id(message), (message, at))
             left.pop(id(message), None)
-    return {key: (message, Stay(at, left.get(key))) for key, (message, at) in came.items()}
+    return {key: (message, Stay(at, left.get(key))) for key, (message, at) in entries.items()}
 
 
 def _between(former: View, view: View) -> tuple[Iterable[Message], Iterable[Message]]:
-    """(messages that left, messages that came) from one buffer to the next."""
+    """Return (messages that left, messages that entered) from one buffer to the next."""
     rewritten = view.rewritten_since(former)
     if rewritten is None:
         same = shared(former, view)

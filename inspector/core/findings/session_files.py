@@ -28,7 +28,7 @@ class FileUse:
     kind: UseKind
     version: int
     """The version that the message leads to, from 1."""
-    came: int
+    first: int
     """The first request with the message; the number of requests for the buffer after the last record."""
 
 
@@ -41,7 +41,7 @@ class SessionFile:
 
     def until(self, at: int) -> "SessionFile":
         """Return the file as it was known at request `at`."""
-        return SessionFile(self.path, tuple(use for use in self.uses if use.came <= at))
+        return SessionFile(self.path, tuple(use for use in self.uses if use.first <= at))
 
     @property
     def version(self) -> int:
@@ -71,17 +71,17 @@ class SessionFile:
 def session_files(thread: Thread) -> tuple[SessionFile, ...]:
     """Find the files of a thread, in the order in which they first appear. O(messages + changes)."""
     calls: dict[str, ToolCall] = {}
-    found: dict[str, list[FileUse]] = {}
+    files: dict[str, list[FileUse]] = {}
     for message, stay in message_stays(thread).values():
         calls.update((call.id, call) for call in message.calls)
         if message.mark == "placeholder":
             continue  # its content was cleared
         for path, kind, begins in _named_in(message, calls):
-            uses = found.setdefault(path, [])
+            uses = files.setdefault(path, [])
             newest = uses[-1].version if uses else 0
             version = newest + 1 if begins or not newest else newest
-            uses.append(FileUse(message, kind, version, stay.came))
-    return tuple(SessionFile(path, tuple(uses)) for path, uses in found.items())
+            uses.append(FileUse(message, kind, version, stay.first))
+    return tuple(SessionFile(path, tuple(uses)) for path, uses in files.items())
 
 
 def _named_in(message: Message, calls: dict[str, ToolCall]) -> Iterator[tuple[str, UseKind, bool]]:

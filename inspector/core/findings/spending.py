@@ -1,5 +1,7 @@
-"""What a session cost: the bill, call by call and by kind of token at the prices of each call's day; its cache breaks,
-its compactions, and what the cache written for another time would have cost. US dollars.
+"""What a session cost in US dollars.
+
+The bill is by call and kind of token, at the prices of each call's day. Beside it: the cache misses, the compactions,
+and the cost with another cache lifetime.
 """
 
 from collections import defaultdict
@@ -21,7 +23,7 @@ from inspector.core.words import dollars, plural
 
 
 class Subtotal(NamedTuple):
-    """The calls with a price together, and how many have none."""
+    """The sum of the calls with a price, and the number of calls without one."""
 
     usd: Decimal
     unpriced: int
@@ -34,83 +36,83 @@ class ThreadBill:
 
     thread: Thread
     bills: tuple[Bill | None, ...]
-    """Of each request; None where its model has no price."""
+    """The bill of each request; None if its model has no price."""
     calls: tuple[SideCall, ...]
-    """Beside them, that report what they used: a title, a recorded call for a summary."""
+    """The side calls that report usage: a title, a recorded call for a summary."""
     beside: tuple[Bill | None, ...]
-    """Of each of these."""
+    """The bill of each side call."""
 
     @property
     def bill(self) -> Bill | None:
-        """Of all calls that report what they used; None where one has no price."""
+        """Return the sum of all calls that report usage; None if one of them has no price."""
         return sum_bills((*self.bills, *self.beside))
 
     @property
     def subtotal(self) -> Subtotal:
-        """What is known of the cost, whatever has a price."""
+        """Return the sum of the calls that have a price."""
         return sum_known((*self.bills, *self.beside))
 
     @property
     def used(self) -> list[Usage]:
-        """Of each call that reports it."""
-        told = (*(request.usage for request in self.thread.requests), *(call.usage for call in self.calls))
-        return [usage for usage in told if usage]
+        """Return the usage of each call that reports it."""
+        reported = (*(request.usage for request in self.thread.requests), *(call.usage for call in self.calls))
+        return [usage for usage in reported if usage]
 
     @property
     def output_is_final(self) -> bool:
-        """Does no usage stand for an answer that was still being written?"""
+        """Was every usage recorded after the answer was complete?"""
         return all(usage.output_is_final for usage in self.used)
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadCost(ThreadBill):
-    """With what of it was avoidable."""
+    """What a thread cost, and which of it was avoidable."""
 
     breaks: tuple[Rebilling, ...]
     compactions: tuple[Compacted, ...]
     thrash: tuple[Thrash, ...]
     estimated: Decimal | None
-    """About what those calls cost besides that no usage tells of: requests, and calls for summaries."""
+    """Estimated cost of the requests and the calls for summaries that report no usage; not in the bill."""
     compared: Decimal | None
-    """What comparisons of policies count for the thread as recorded: its requests and the calls for its summaries, the
+    """The cost of the recorded thread in comparisons of policies: its requests and the calls for its summaries, the
     estimated ones included, titles and other side calls left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCost:
-    """Of some threads of a session. US dollars."""
+    """The cost of some threads of a session. US dollars."""
 
     threads: tuple[ThreadCost, ...]
     nobodys: ThreadBill | None
-    """Calls beside them, of which nothing tells for whom they were made."""
+    """Side calls whose thread is not recorded."""
     bill: Bill | None
-    """Of all calls that report what they used; None where one has no price."""
+    """The sum of all calls that report usage; None if one of them has no price."""
     what_ifs: tuple["WhatIf", ...]
 
     @property
     def bills(self) -> tuple[ThreadBill, ...]:
-        """All that the bill is made of."""
+        """Return the bills that `bill` is the sum of."""
         return self.threads if self.nobodys is None else (*self.threads, self.nobodys)
 
     @property
     def beside(self) -> Decimal | None:
-        """Of the bill, for the calls beside the conversation."""
-        found = sum_bills(one for bill in self.bills for one in bill.beside)
-        return None if found is None else found.total
+        """Return the part of the bill for the side calls; None if one of them has no price."""
+        bill = sum_bills(side_bill for thread in self.bills for side_bill in thread.beside)
+        return None if bill is None else bill.total
 
     @property
     def estimated(self) -> Decimal | None:
-        """Of all threads."""
+        """Return the estimated cost of the calls of all threads that report no usage."""
         return sum_prices(thread.estimated for thread in self.threads)
 
     @property
     def subtotal(self) -> Subtotal:
-        """What is known of the cost of all calls, whatever has a price."""
+        """Return the sum of the calls of all threads that have a price."""
         return sum_known(priced for bill in self.bills for priced in (*bill.bills, *bill.beside))
 
     @property
     def by_model(self) -> Mapping[str, Subtotal]:
-        """The same by model, the most expensive first. Calls without usage are left out."""
+        """Return the subtotal of each model, the most expensive first. Calls without usage are left out."""
         bills = defaultdict[str, list[Bill | None]](list)
         for of_thread in self.bills:
             for (request, model), bill in zip(named_models(of_thread.thread), of_thread.bills, strict=True):
@@ -123,22 +125,22 @@ class SessionCost:
 
     @property
     def output_is_final(self) -> bool:
-        """As of a thread."""
+        """Was every usage recorded after the answer was complete?"""
         return all(bill.output_is_final for bill in self.bills)
 
     @property
     def breaks(self) -> tuple[Rebilling, ...]:
-        """Of all threads."""
-        return tuple(one for thread in self.threads for one in thread.breaks)
+        """Return the cache misses of all threads."""
+        return tuple(miss for thread in self.threads for miss in thread.breaks)
 
     @property
     def breaks_usd(self) -> Decimal | None:
-        """What was billed again."""
-        return sum_prices(one.usd for one in self.breaks)
+        """Return the cost of the tokens that cache misses re-sent."""
+        return sum_prices(miss.usd for miss in self.breaks)
 
     @property
     def avoidable(self) -> Decimal | None:
-        """Of what was billed again."""
+        """Return the part of `breaks_usd` that was avoidable."""
         return avoidable(self.breaks)
 
 
@@ -154,51 +156,55 @@ def _whole_cost(same: SameObject) -> SessionCost:
 
 def _find_cost(session: Session, of: Thread | None) -> SessionCost:
     *bills, nobodys = session_bills(session)
-    found = tuple(_thread_cost(session, one) for one in bills if of is None or one.thread is of)
-    cost = SessionCost(found, nobodys if of is None and nobodys.calls else None, None, ())
-    bill = sum_bills(one.bill for one in cost.bills)
-    return replace(cost, bill=bill, what_ifs=() if bill is None else what_ifs([one.thread for one in found], bill))
+    costs = tuple(_thread_cost(session, bill) for bill in bills if of is None or bill.thread is of)
+    cost = SessionCost(costs, nobodys if of is None and nobodys.calls else None, None, ())
+    total = sum_bills(bill.bill for bill in cost.bills)
+    if total is None:
+        return cost
+    return replace(cost, bill=total, what_ifs=what_ifs([thread_cost.thread for thread_cost in costs], total))
 
 
 def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
     thread = of.thread
-    made: tuple[Compacted, ...] = ()
+    compactions: tuple[Compacted, ...] = ()
     estimated: Decimal | None = Decimal(0)
     requests = sum_bills(of.bills)
     compared = None if requests is None else requests.total
     if thread.requests and (thread.compactions or any(request.usage is None for request in thread.requests)):
         happened = recorded(Ground(thread, pins=None, calls=of.calls), losses=False)
-        made, estimated, compared = happened.compactions, happened.spent.estimated_usd, happened.spent.cost_usd
-    runs = thrash([(one.at.before_request, one.economics) for one in made])
+        compactions, estimated, compared = happened.compactions, happened.spent.estimated_usd, happened.spent.cost_usd
+    runs = thrash([(compacted.at.before_request, compacted.economics) for compacted in compactions])
     misses = cache_breaks(thread, session)
-    return ThreadCost(thread, of.bills, of.calls, of.beside, misses, made, runs, estimated, compared)
+    return ThreadCost(thread, of.bills, of.calls, of.beside, misses, compactions, runs, estimated, compared)
 
 
 def session_bills(session: Session) -> tuple[ThreadBill, ...]:
-    """Of each thread, and last of the calls of which nothing tells for whom they were made. O(calls + threads)."""
+    """Return the bill of each thread, and last of the calls whose thread is not recorded. O(calls + threads)."""
     names = ["", *(thread.id for thread in session.threads)]
     calls: dict[str, list[SideCall]] = {name: [] for name in names}
     for call in session.side_calls:
         if call.usage:
             calls[call.thread if call.thread in calls else ""].append(call)
-    found = [_bill(thread, thread, calls[thread.id]) for thread in session.threads]
-    return *found, _bill(Thread(""), session.main, calls[""])
+    bills = [_bill(thread, thread, calls[thread.id]) for thread in session.threads]
+    return *bills, _bill(Thread(""), session.main, calls[""])
 
 
 def _bill(thread: Thread, near: Thread, calls: Sequence[SideCall]) -> ThreadBill:
-    """`near`: the thread whose model it is where a call names none."""
+    """Return the bill of a thread. `near`: the thread whose model is assumed for calls that name none."""
     priced = (billed(side_model(call, near), call.usage, call.time) for call in calls if call.usage)
     return ThreadBill(thread, thread_bills(thread), tuple(calls), tuple(priced))
 
 
 def thread_bills(thread: Thread) -> tuple[Bill | None, ...]:
-    """Of each request."""
-    requests = named_models(thread)
-    return tuple(billed(model, one.usage, one.time) if one.usage else Bill() for one, model in requests)
+    """Return the bill of each request; None without a price."""
+    return tuple(
+        billed(model, request.usage, request.time) if request.usage else Bill()
+        for request, model in named_models(thread)
+    )
 
 
 def sum_bills(bills: Iterable[Bill | None]) -> Bill | None:
-    """Together; None where one has no price."""
+    """Return the sum of the bills; None if one has no price."""
     whole = dict.fromkeys(BILL_KINDS, Decimal(0))
     for bill in bills:
         if bill is None:
@@ -243,16 +249,25 @@ class WhatIf:
 
 
 def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
-    """The cache written for an hour, for five minutes; `whole`: the bill as it is. None where nothing was written to
-    a cache, or a price is not known. By the recorded pauses: an entry lives for its time after its last use; what a
-    longer life would have kept is read instead of written, what a shorter one loses is written instead of read."""
+    """Return what the session would have cost with all cache entries kept for an hour, and for five minutes.
+
+    An entry expires its lifetime after its last use. By the recorded pauses, what a longer lifetime would have kept is
+    read instead of written, and what a shorter one loses is written instead of read.
+
+    Args:
+        threads: The threads of the session.
+        whole: The bill as it is.
+
+    Returns:
+        Nothing if no cache was written, or a price is not known.
+    """
     listed = list(threads)
     if not any(request.usage and request.usage.cache_write for thread in listed for request in thread.requests):
         return ()
-    spent = sum_bills(one for thread in listed for one in thread_bills(thread))
+    spent = sum_bills(bill for thread in listed for bill in thread_bills(thread))
     if spent is None:
         return ()
-    found = []
+    choices = []
     for name, ttl_s in (("1h cache writes", HOUR), ("5m cache writes", MINUTES)):
         other = sum_bills(
             billed(model, usage, request.time)
@@ -261,8 +276,8 @@ def what_ifs(threads: Iterable[Thread], whole: Bill) -> tuple[WhatIf, ...]:
         )
         if other is not None:
             saved = spent.total - other.total
-            found.append(WhatIf(name, ttl_s, whole.total - saved, saved))
-    return tuple(found)
+            choices.append(WhatIf(name, ttl_s, whole.total - saved, saved))
+    return tuple(choices)
 
 
 def _with_ttl(thread: Thread, ttl_s: int) -> Iterator[tuple[Request, str, Usage]]:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Prompt, View
 from inspector.core.errors import Cancelled
-from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, breakdown, tool_calls
+from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, break_down, tool_calls
 from inspector.core.findings.composition import CATEGORIES, composition, segments, split, weigh_parts
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.identity import SameObject
@@ -46,7 +46,7 @@ def filling_key(state: State) -> tuple[object, ...] | None:
 def filling(state: State, calls: ToolCalls, cancelled: Callable[[], bool] = lambda: False) -> Filling:
     """Of the buffer that is looked at, while something is open. O(text). Raises Cancelled."""
     size, buffer = sizer_of(state), state.buffer()
-    found = breakdown(size, pressure_here(state, size)[0], buffer, calls)
+    found = break_down(size, pressure_here(state, size)[0], buffer, calls)
     if cancelled():
         raise Cancelled("The playhead moved on.")
     return Filling(buffer.messages, found.tree, found.tools, repeats(size, buffer, calls))

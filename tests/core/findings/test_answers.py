@@ -19,7 +19,7 @@ from inspector.core.findings.answers import (
     lost_answer,
     short_answers,
 )
-from inspector.core.findings.breakdown import breakdown, tool_calls
+from inspector.core.findings.breakdown import break_down, tool_calls
 from inspector.core.findings.breaks import Rebilling, cause_sentence
 from inspector.core.findings.composition import LARGEST_PROMPT, not_recorded_words
 from inspector.core.findings.forgetting import Forgetting, GotBack
@@ -74,7 +74,7 @@ def test_filled_answer_of_sample_agrees_with_breakdown_of_fullest_request() -> N
     answer = filled_answer(sample, sample.main, window_at)
     pressures = known_pressures(sample.main)
     size = sizer(pressures, 78)
-    tree = breakdown(size, size.pressure, sample.main.place(78).buffer(), tool_calls(sample, sample.main)).tree
+    tree = break_down(size, size.pressure, sample.main.place(78).buffer(), tool_calls(sample, sample.main)).tree
     shares = {child.name: per_cent(child.tokens / tree.tokens) for child in tree.children}
     assert answer.request == 78
     assert answer.headline == "Request 78 was the fullest: 152,241 tokens (76.1%)."

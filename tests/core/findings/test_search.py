@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.findings.search import Stay, find, message_stays
+from inspector.core.findings.search import Stay, find_text, message_stays
 from inspector.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Request, Thread
 
@@ -34,23 +34,23 @@ def test_a_compaction_lets_messages_leave() -> None:
     old = Stretch(own=[user("1", "the needle"), user("2"), user("3")])
     new = Stretch(own=[user("s", "summary")])
     one = thread(old.view(1), old.view(3), new.view(1), new.view(1))
-    (hit,) = find(one, "needle")
+    (hit,) = find_text(one, "needle")
     assert (hit.message.id, hit.part, hit.start, hit.stay) == ("1", 0, 4, Stay(0, 2))
-    (summary,) = find(one, "SUMMARY")
+    (summary,) = find_text(one, "SUMMARY")
     assert summary.stay == Stay(2, None)
 
 
 def test_both_versions_of_an_edited_message_are_found() -> None:
     old = Stretch(own=[user("1"), Message("t", "tool", (ToolResult("c", "a result"),))])
     new = Stretch(old.view(1), [Message("t", "tool", (ToolResult("c", "a result, cleared"),))])
-    hits = find(thread(old.view(), new.view(), new.view()), "a result")
+    hits = find_text(thread(old.view(), new.view(), new.view()), "a result")
     assert [hit.stay for hit in hits] == [Stay(0, 1), Stay(1, None)]
 
 
 def test_what_never_stood_in_a_buffer_comes_last() -> None:
     lost = user("lost", "needle")
     old = Stretch(own=[user("1"), user("2", "needle")])
-    hits = find(thread(old.view(1), old.view(2), messages=(lost, *old.own)), "needle")
+    hits = find_text(thread(old.view(1), old.view(2), messages=(lost, *old.own)), "needle")
     assert [(hit.message.id, hit.stay) for hit in hits] == [("2", Stay(1, None)), ("lost", None)]
 
 
@@ -71,7 +71,7 @@ def test_what_is_searched(text: str, case: bool, part: int | None) -> None:
     message = Message(
         "a", "assistant", (Thinking("Deep"), ToolCall("c", "Grep", {"pat": "x.y"}), Image("image/png", "AAAA"))
     )
-    hits = find(thread(Stretch(own=[message]).view()), text, case)
+    hits = find_text(thread(Stretch(own=[message]).view()), text, case)
     assert [hit.part for hit in hits] == ([] if part is None else [part])
 
 

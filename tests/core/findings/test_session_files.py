@@ -46,13 +46,13 @@ def test_version_of_a_file_begins_with_each_successful_write() -> None:
         called(4, "Read"),
     ]
     file = only_file(thread_of(*turns))
-    assert [(use.kind, use.version, use.came) for use in file.uses] == [
+    assert [(use.kind, use.version, use.first) for use in file.uses] == [
         ("read", 1, 0),
         ("written", 2, 1),
         ("written", 3, 3),
         ("read", 3, 4),
     ]
-    assert [use.came for use in file.versions] == [0, 1, 3]
+    assert [use.first for use in file.versions] == [0, 1, 3]
     assert file.until(1).version == 2
 
 

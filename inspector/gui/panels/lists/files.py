@@ -53,7 +53,7 @@ class FileRow:
     @property
     def version_words(self) -> str:
         """`0, 17, 30`: the requests at which its versions began."""
-        begun = [grouped(use.came) for use in self.file.versions]
+        begun = [grouped(use.first) for use in self.file.versions]
         if len(begun) <= _SHOWN:
             return ", ".join(begun)
         half = _SHOWN // 2

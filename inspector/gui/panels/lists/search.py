@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
 from inspector.core.errors import Cancelled
-from inspector.core.findings.search import Hit, find
+from inspector.core.findings.search import Hit, find_text
 from inspector.core.message import part_text
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
@@ -41,7 +41,7 @@ class MessageHit:
     @property
     def came(self) -> int | None:
         """The request whose buffer was the first to hold it."""
-        return self.hit.stay.came if self.hit.stay else None
+        return self.hit.stay.first if self.hit.stay else None
 
     @property
     def left(self) -> int | None:
@@ -193,7 +193,7 @@ def found_in(
     for thread in threads:
         if task.cancelled():
             raise Cancelled("The search was stopped.")
-        hits = find(thread, text, case)
+        hits = find_text(thread, text, case)
         found += (MessageHit(thread, hit) for hit in hits if only is None or id(hit.message) in only)
     return tuple(found)
 
