@@ -44,7 +44,7 @@ def test_every_point_on_every_session(at_home: None, tmp_path: Path) -> None:
     ]
     good = [cell.figures for cell in cells[:4]]
     assert [cell.error != "" for cell in cells] == [False] * 4 + [True] * 4
-    assert good[0]["regret"] > good[1]["regret"]  # one result kept, or nine
+    assert good[2]["regret"] > good[3]["regret"]  # of 60%: one result kept, or nine
     assert good[0]["peak"] <= good[2]["peak"]
     assert seen[-1] == (8, 8)
     whole = joined([cells[0], cells[4]])

@@ -198,8 +198,10 @@ methods = [vars(kind)[name] for kind, name in ours() if name in ("paint", "paint
 with thrown_in(*methods) as names:
     for widget in everything(window):
         touch(widget)
+    window.bridge.run(lambda task: task.rest(60), print)
     QTimer.singleShot(300, lambda: app.exit(0))  # quit would close the window first
     app.exec()
+    assert not window.bridge.busy  # else the process waits for its jobs
 turn(window.notice.isVisible)
 print(window.notice.words.text())
 print(QApplication.platformName(), len(names), "survived")

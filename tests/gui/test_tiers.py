@@ -311,7 +311,7 @@ def test_what_is_due_undo_redo(window: MainWindow, stepper: TierPanel, qtbot: Qt
     assert isinstance(gauge, Gauge)
     assert isinstance(panel, BufferPanel)
     window.docks.bring("Buffer")
-    assert [line.text() for line in gauge.findChildren(QLabel) if line.text() == "estimated"]
+    assert [line.text() for line in gauge.findChildren(QLabel) if line.text() == "counted"]
     assert panel._buffer == step.buffer.messages
     assert "after 1 step" in panel.count.text()
     assert {panel.model.row_at(n).fate for n in range(panel.model.rowCount())} != {"kept"}

@@ -94,7 +94,7 @@ def test_a_value_is_typed_marked_and_reset(opened: MainWindow, form: SettingsFor
 def test_what_cannot_be_is_told_and_not_taken(opened: MainWindow, form: SettingsForm) -> None:
     for name, text, told, fitting in (
         (MID, "1.5", "between 0 and 1", "0.4"),
-        (MID, "1", "strictly between 0 and 1", "0.45"),
+        (MID, "1", "above 0 and below 1", "0.45"),
         (MID, "much", "a number", "0.5"),
         ("microcompact_retain_recent", "-1", "at least 0", "5"),
         ("context_window_tokens", "3,000,000", "2,000,000", "5"),
@@ -244,10 +244,11 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     low, _ = firings(opened.workbench.state)
     assert low.runs == ((0, 1),)
     assert timeline.plot.firings[0] == low
-    hold(viewport, spot(1_200))  # no line there: the playhead it is
-    for tokens in (1_150, 1_000, 1_400):
+    above = 5_000  # far above both lines: there a drag moves the playhead
+    hold(viewport, spot(above))
+    for tokens in (above + 500, above - 1_000, above + 1_000):
         pull(viewport, spot(tokens))
-    let_go(viewport, spot(1_400))
+    let_go(viewport, spot(above + 1_000))
     assert opened.workbench.state.at == 0
 
 

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 from decimal import Decimal
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import pytest
+from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
 from inspector.core.replay.regret import Regret
@@ -51,16 +52,21 @@ def test_front_is_what_no_feasible_policy_beats_on_both_counts(compared: Compare
     assert "Not beaten on both cost and needs: " in compared.says.whole
 
 
+def _colour_distance(colour: QColor, other: QColor) -> int:
+    red, green, blue = colour.red() - other.red(), colour.green() - other.green(), colour.blue() - other.blue()
+    return abs(red) + abs(green) + abs(blue)
+
+
 def test_infeasible_policies_are_grey_and_say_why(compared: ComparePanel) -> None:
     chart = compared.trade_off
     grey = [standing for standing in chart.standings if not standing.is_feasible]
     assert grey
     picture = chart.grab().toImage()
+    missing = QColor(compared.desk.theme.colours.missing)
     for standing in grey:
-        edge = chart.place_of(standing).toPoint()
-        edge.setX(edge.x() - 4)
-        near = {picture.pixelColor(edge.x() + dx, edge.y()).name() for dx in (-1, 0, 1)}
-        assert compared.desk.theme.colours.missing in near
+        centre = chart.place_of(standing).toPoint()
+        around = product(range(centre.x() - 6, centre.x() + 7), range(centre.y() - 6, centre.y() + 7))
+        assert min(_colour_distance(picture.pixelColor(x, y), missing) for x, y in around) <= 24
         assert "infeasible: " in chart.describe(standing)
 
 
