@@ -1,7 +1,7 @@
 # Two commands do everything: `make run` opens the window, `make test` checks the house.
 # Each sets up what it needs by itself (packaging/setup.sh); a second run costs nothing.
 
-.PHONY: help run test test-clients numbers bench fuzz soak lint format screenshots lock wheel clean
+.PHONY: help run test test-clients test-frameworks numbers bench fuzz soak lint format screenshots lock wheel clean
 .DEFAULT_GOAL := help
 
 PYTHON_ = .venv/bin/python
@@ -26,6 +26,11 @@ test-clients: ## real agents, from their registry, through the proxy to the simu
 	$(FOR_DEV)
 	@$(PYTHON_) packaging/clients/install.py
 	@$(PYTHON_) -m pytest -q tests/clients $(ARGS)
+
+test-frameworks: ## `examples` against the real LangChain, pydantic-ai and OpenAI Agents SDK, from their registry
+	$(FOR_DEV)
+	@$(PYTHON_) packaging/frameworks.py
+	@$(PYTHON_) -m pytest -q tests/frameworks $(ARGS)
 
 fuzz: ## an hour of damaged files (ARGS="--minutes 5"), then ten times random hands on the window (SEEDS="7 8")
 	$(FOR_DEV)
@@ -66,5 +71,5 @@ wheel: ## build dist/*.whl
 	@$(PYTHON_) -m build --wheel --no-isolation --outdir dist .
 
 clean: ## remove everything that was made here, .venv too
-	@rm -rf .venv .clients .setup.log build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .fuzz
+	@rm -rf .venv .clients .frameworks .setup.log build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .fuzz
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

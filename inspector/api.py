@@ -35,15 +35,18 @@ from inspector.core.tokens.pressure import Pressure, known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
+from inspector.extensions.function_policy import Ask, Compaction, FunctionPolicy, Items
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.transcripts.files import open_transcript
 
 __all__ = [
     "Answer",
+    "Ask",
     "Buffer",
     "CompactionResult",
     "InspectorError",
+    "Items",
     "Message",
     "Need",
     "PolicyRunner",
@@ -60,6 +63,7 @@ __all__ = [
     "offline",
     "open_session",
     "policy",
+    "policy_from",
     "read_request",
     "replay",
     "write_request",
@@ -304,6 +308,21 @@ def policy(name: str | Path, *, window: int | None = None, **settings: Any) -> P
     pairs = tuple((key, _spell_value(value)) for key, value in settings.items())
     found.settings(pairs, window)
     return PolicyRunner(found, pairs, window)
+
+
+def policy_from(
+    compact: Compaction, shape: Shape = "openai-chat", *, name: str = "function", window: int | None = None
+) -> PolicyRunner:
+    """Return a function of yours, or of a framework, as a policy that can be stepped, replayed and compared.
+
+    Args:
+        compact: called before each request with the messages of its body (without system prompt and tools) and a
+            function that asks for a summary of a text; it returns the messages to send instead.
+        shape: how those messages are written.
+        name: what names the policy in reports.
+        window: tokens of the model's window; None = by the model's name or the session.
+    """
+    return PolicyRunner(FunctionPolicy(compact, shape, name), (), window)
 
 
 def _spell_value(value: Any) -> str:

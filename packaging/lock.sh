@@ -1,6 +1,6 @@
 #!/bin/sh
-# Works out the pinned versions: packaging/requirements.lock (what the program needs) and requirements-dev.lock (that
-# and what the tests need). Both hold for every Python from 3.11 on, with hashes and without the name of any host.
+# Works out the pinned versions: packaging/requirements.lock (what the program needs), requirements-dev.lock (that
+# and what the tests need), and requirements-frameworks.lock (what `examples` need). All hold for every Python from 3.11 on, with hashes and without the name of any host.
 # Versions that still fit stay as they are; `--upgrade` takes the newest.
 #
 # Two locks, because whoever wants to see the window should not have to fetch a type checker; the second is worked out
@@ -19,6 +19,8 @@ compile() {
 }
 run=packaging/requirements.lock
 dev=packaging/requirements-dev.lock
+frameworks=packaging/requirements-frameworks.lock
 compile "${1:---quiet}" -o "$run" pyproject.toml
 compile "${1:---quiet}" -o "$dev" -c "$run" pyproject.toml --group dev
+compile "${1:---quiet}" -o "$frameworks" -c "$dev" --group frameworks
 echo "$(grep -c == "$run") packages to run, $(grep -c == "$dev") to test"
