@@ -7,8 +7,9 @@ from itertools import takewhile
 
 from inspector.core.buffer import Stretch, View, is_prefix, shared
 from inspector.core.changes import align_messages
+from inspector.core.heavy import KnownByThread
 from inspector.core.message import Message
-from inspector.core.session import Thread
+from inspector.core.session import Request, Thread, first_place
 
 _OURS = ("assistant", "tool")
 
@@ -31,11 +32,18 @@ class Arrival:
     """The recorded buffer is the one before with more at its end."""
 
 
-def arrivals(thread: Thread) -> tuple[Arrival, ...]:
-    """Return what each request brings, and what came after the last one.
+_KNOWN = KnownByThread[tuple[Arrival, ...]]()
 
-    O(messages), and a walk over the buffer where it was not merely appended to.
+
+def arrivals(thread: Thread) -> tuple[Arrival, ...]:
+    """Return what each request brings, and what came after the last one; remembered for the last few threads.
+
+    O(messages) once, and a walk over the buffer where it was not merely appended to.
     """
+    return _KNOWN.get(thread, "", lambda former: _find_arrivals(thread))
+
+
+def _find_arrivals(thread: Thread) -> tuple[Arrival, ...]:
     finder = _ArrivalFinder(thread)
     views = [*(request.view for request in thread.requests), thread.end]
     return tuple(finder.advance(index, view) for index, view in enumerate(views))
@@ -161,3 +169,25 @@ def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
         renamed = _find_renamed(last, thread.place(at).view)
     new = [message for message in (*arrival.answer, *arrival.new) if message.id not in renamed]
     return Stretch(last, new).view() if new else last
+
+
+def changed_places(thread: Thread, start: int = 0) -> list[int]:
+    """Return the requests from `start` on in front of which the buffer did not merely grow, or the provider counted
+    less than before.
+
+    The number of requests stands for the buffer after the last record. O(requests from `start` on, compactions).
+    """
+    first, end = max(start, first_place(thread)), len(thread.requests)
+    announced = {compaction.before_request for compaction in thread.compactions}
+    return [at for at in range(first, end + 1) if at in announced or (0 < at < end and _is_changed(thread, at))]
+
+
+def _is_changed(thread: Thread, at: int) -> bool:
+    former, request = thread.requests[at - 1], thread.requests[at]
+    if request.edits or not is_prefix(former.view, request.view):
+        return True
+    return _reported(request) < _reported(former)
+
+
+def _reported(request: Request) -> int:
+    return request.usage.prompt if request.usage else 0

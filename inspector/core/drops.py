@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from inspector.core.arrivals import Arrival, arrivals, thread_before
 from inspector.core.buffer import View, shared
 from inspector.core.changes import HARMLESS, Change, MessageChanges, align_messages, classify_change, compare_messages
-from inspector.core.heavy import checkpoint
+from inspector.core.heavy import KnownByThread, checkpoint
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Compaction, Request, Session, Thread
@@ -233,12 +233,26 @@ class Drops:
 def session_drops(session: Session) -> tuple[Drop, ...]:
     """Of all threads, in their order."""
     parents = _Parents(session)
-    return tuple(drop for thread in session.threads for drop in _find_drops(thread, parents, None).found)
+    return tuple(drop for thread in session.threads for drop in _known_drops(thread, parents, None).found)
 
 
 def thread_drops(thread: Thread, session: Session | None = None, former: Drops | None = None) -> Drops:
-    """Return the drops of one thread. `session` knows its parent; `former`: the drops when the thread was shorter."""
-    return _find_drops(thread, _Parents(session) if session else None, former)
+    """Return the drops of one thread; remembered for the last few threads.
+
+    Args:
+        thread: What was recorded of one agent.
+        session: Knows its parent.
+        former: The drops when the thread was shorter.
+    """
+    return _known_drops(thread, _Parents(session) if session else None, former)
+
+
+_KNOWN = KnownByThread[Drops]()
+
+
+def _known_drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:
+    name = "born of a parent" if thread.parent and parents else ""
+    return _KNOWN.get(thread, name, lambda known: _find_drops(thread, parents, former or known))
 
 
 def _find_drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:

@@ -30,12 +30,24 @@ class Prefix(Sequence[T_co], Generic[T_co]):
     def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
     def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
         if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
+            return self._slice(*index.indices(len(self)))
+        length = self._length
+        if 0 <= index < length:
+            return self._items[index]
         if index < 0:
             index += len(self)
         if not 0 <= index < len(self):
             raise IndexError(index)
-        return self._items[index] if index < self._length else self._then[index - self._length]
+        return self._items[index] if index < length else self._then[index - length]
+
+    def _slice(self, start: int, stop: int, step: int) -> tuple[T_co, ...]:
+        """Return what a slice with these bounds holds."""
+        length = self._length
+        if step == 1 and stop <= length:
+            return tuple(self._items[start:stop])
+        if step == 1:
+            return (*self._items[start:length], *self._then[max(0, start - length) : stop - length])
+        return tuple(self[place] for place in range(start, stop, step))
 
     def __iter__(self) -> Iterator[T_co]:
         return chain(islice(iter(self._items), self._length), self._then)

@@ -214,6 +214,10 @@ class Speech:
         """Return what all of these messages say. O(text), of a message only the first time."""
         return merged(map(self.said, messages))
 
+    def words(self, message: Message) -> frozenset[str]:
+        """Return the content words of all that the message says. O(text) the first time, O(words) after."""
+        return frozenset[str]().union(*(words for _, words in self.said(message)))
+
     def said(self, message: Message) -> Said:
         """The sentences of a message; none of what tools print and clients attach."""
         known = self._known.get(id(message))

@@ -6,13 +6,14 @@ followed by what came and what went: O(messages) for all requests together.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, shared
 from inspector.core.facts.reading import texts, wishes
-from inspector.core.facts.wording import Saying, Speech, plain
+from inspector.core.facts.wording import GONE, Saying, Speech, plain
 from inspector.core.heavy import checkpoint
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Thread
@@ -133,14 +134,16 @@ class PinIndex:
         self.pins = tuple(pins)
         self._sayings = [Saying(pin.text) for pin in pins]
         self._speech = Speech()
+        self._inner = [frozenset(_WORD.findall(saying.bare)[1:-1]) for saying in self._sayings]
+        """The words of each but the first and the last, which may be part of a longer word."""
         self._by_word = dict[str, list[int]]()
         self._wordless = list[int]()
-        for n, saying in enumerate(self._sayings):
-            inner = _WORD.findall(saying.bare)[1:-1]  # the first and the last may be part of a longer word
+        for n, inner in enumerate(self._inner):
             if inner:
                 self._by_word.setdefault(max(inner, key=len), []).append(n)
             else:
                 self._wordless.append(n)
+        self._by_content = _index_by_content(self._sayings)
         self._known: dict[int, tuple[Message, tuple[int, ...]]] = {}
         """By identity of the message, which is kept so that nothing else can get it."""
 
@@ -153,14 +156,40 @@ class PinIndex:
 
     def _search(self, message: Message) -> Iterator[int]:
         said = "\n".join(texts(message))
+        words = set(_WORD.findall(said))
         likely = [*self._wordless]
-        for word in self._by_word.keys() & set(_WORD.findall(said)):
-            likely += self._by_word[word]
-        yield from (n for n in likely if self._sayings[n].stands_in(said))
+        for word in self._by_word.keys() & words:
+            likely += [n for n in self._by_word[word] if self._inner[n] <= words]
+        if likely:
+            line = plain(said)
+            yield from (n for n in likely if self._sayings[n].stands_in_line(line))
+
+    def likely_paraphrased(self, message: Message, among: Set[int]) -> set[int]:
+        """Return those of some pins of which the message says enough to be compared with them. O(text)."""
+        likely = set[int]()
+        for word in self._speech.words(message) & self._by_content.keys():
+            likely |= self._by_content[word] & among
+        return likely
 
     def paraphrase(self, number: int, message: Message) -> tuple[float, str] | None:
         """How like the pin the most similar sentence of the message is, and the sentence; None where none is."""
         return self._speech.paraphrase(self._sayings[number], message)
+
+
+def _index_by_content(sayings: Sequence[Saying]) -> dict[str, set[int]]:
+    """Return the sayings by those of their content words of which whoever says enough of one says at least one.
+
+    A few words of each can be left out: those that most of the others have, too.
+    """
+    frequency = Counter(word for saying in sayings for word in saying.content)
+    by_content = defaultdict[str, set[int]](set)
+    for n, saying in enumerate(sayings):
+        rarest_first = sorted(saying.content, key=lambda word: (frequency[word], word))
+        count = len(rarest_first)
+        enough = next((words for words in range(1, count + 1) if words / count >= GONE), 0)
+        for word in rarest_first[: count + 1 - enough]:
+            by_content[word].add(n)
+    return dict(by_content)
 
 
 class PinTracker:
@@ -172,6 +201,8 @@ class PinTracker:
         """Messages of the buffer, by identity."""
         self._verbatim: list[dict[int, Message]] = [{} for _ in index.pins]
         self._nearly: list[dict[int, tuple[float, str]]] = [{} for _ in index.pins]
+        self._paraphrased = defaultdict[int, set[int]](set)
+        """The same by message: the pins that it paraphrases."""
         self._watched = set[int]()
         """Pins that stand nowhere verbatim, though they once did or never will: paraphrases of these count."""
         self._begun = set[int]()
@@ -210,15 +241,19 @@ class PinTracker:
             for n in held:
                 self._verbatim[n].pop(id(message), None)
             fallen.update(held)
-            fallen.update(n for n in self._watched if self._nearly[n].pop(id(message), None))
+            paraphrased = self._paraphrased.pop(id(message), set())
+            for n in paraphrased:
+                del self._nearly[n][id(message)]
+            fallen |= paraphrased
         for message in came:
             checkpoint()
             self._there[id(message)] = message
             for n in self._index.held(message):
                 self._verbatim[n][id(message)] = message
                 self._touched.add(n)
-            for n in self._watched:
-                self._compare(n, message)
+            if self._watched:
+                for n in self._index.likely_paraphrased(message, self._watched):
+                    self._compare(n, message)
         for n in fallen:
             self._cause[n] = cause
             self._touched.add(n)
@@ -235,6 +270,7 @@ class PinTracker:
     def _compare(self, n: int, message: Message) -> None:
         if (found := self._index.paraphrase(n, message)) is not None:
             self._nearly[n][id(message)] = found
+            self._paraphrased[id(message)].add(n)
             self._touched.add(n)
 
     def settle(self, request: int) -> None:
@@ -247,19 +283,27 @@ class PinTracker:
                 self._watch(n)
         for n in self._touched & self._begun:
             if self._verbatim[n] and n in self._watched:
-                self._watched.discard(n)
-                self._nearly[n].clear()
+                self._stop_watching(n)
             self._enter(n, request)
-        self._touched &= set(range(len(self._index.pins))) - self._begun
+        self._touched = {n for n in self._touched if n not in self._begun}
+
+    def _stop_watching(self, n: int) -> None:
+        self._watched.discard(n)
+        for identity in self._nearly[n]:
+            self._paraphrased[identity].discard(n)
+        self._nearly[n].clear()
 
     def _enter(self, n: int, request: int) -> None:
         span, now = self._open[n], self._now(n, request)
         if span is not None:
-            holders = {self._there[one].id for one in (self._verbatim[n] or self._nearly[n])}
-            if span.state == now.state and (span.message == now.message or span.message in holders):
+            if span.state == now.state and (span.message == now.message or span.message in self._holders(n)):
                 return
             self._spans[n].append(PinSpan(span.first, request - 1, span.state, span.evidence, span.message))
         self._open[n] = now
+
+    def _holders(self, n: int) -> Iterator[str]:
+        """Yield the ids of the messages that say it."""
+        return (self._there[identity].id for identity in (self._verbatim[n] or self._nearly[n]))
 
     def _now(self, n: int, request: int) -> PinSpan:
         if self._verbatim[n]:

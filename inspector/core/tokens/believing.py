@@ -9,11 +9,10 @@ from copy import copy
 from dataclasses import dataclass
 
 from inspector.core.buffer import Prompt, is_prefix
-from inspector.core.heavy import checkpoint
+from inspector.core.heavy import KnownByThread, checkpoint
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.calibration import Belief, Beliefs
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weigh_newest
-from inspector.core.tokens.known import KnownByThread
 from inspector.core.tokens.pressure import count_same_requests, summary_since
 
 

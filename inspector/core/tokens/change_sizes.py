@@ -6,21 +6,18 @@ what was predicted of it. After is the buffer of the first request that follows,
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 from inspector.core.arrivals import arrivals, thread_before
-from inspector.core.buffer import Buffer, is_prefix
+from inspector.core.buffer import Buffer
 from inspector.core.session import Compaction, Request, Thread, first_place
-from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures, predict_ends
+from inspector.core.tokens.pressure import Pressure, PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
 
 _ALIKE = 0.98
 """A harness that goes by what was reported comes as near as this to the last report, or nearer."""
 _BISECTS = bisect_left, bisect_right
-_LOCK = Lock()
-"""Two callers at once would both predict the same buffers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class ChangeSizes:
 def change_sizes(thread: Thread, pressures: Pressures, at: int) -> ChangeSizes:
     """Return the sizes around the change in front of request `at` (== number of requests: after the last one).
 
-    O(messages) the first time it is asked of a thread, O(1) after. `pressures`: those of the thread.
+    O(messages) the first time it is asked of a thread, O(what changed there) after. `pressures`: those of the thread.
     """
     after = _shown(pressures.at(at))
     before = _before(thread, pressures, at)
@@ -167,32 +164,5 @@ def _reported(request: Request) -> int | None:
 
 def _predicted(thread: Thread, pressures: Pressures, at: int) -> Pressure:
     if at not in pressures.before:
-        with _LOCK:
-            missing = {one for one in (*changed_places(thread), at) if one not in pressures.before}
-            pressures.before.update(_predict_before(thread, pressures, missing))
+        pressures.before[at] = pressures.predict_end(at, thread_before(thread, at, arrivals(thread)[at]))
     return pressures.before[at]
-
-
-def _predict_before(thread: Thread, pressures: Pressures, places: set[int]) -> Mapping[int, Pressure]:
-    if not places:
-        return {}
-    came = arrivals(thread)
-    shorter = {at: thread_before(thread, at, came[at]) for at in places}
-    return predict_ends(thread, pressures.by, shorter)
-
-
-def changed_places(thread: Thread) -> list[int]:
-    """Return the requests in front of which the buffer did not merely grow, or the provider counted less than before.
-
-    The number of requests stands for the buffer after the last record. O(requests).
-    """
-    first, end = first_place(thread), len(thread.requests)
-    announced = {compaction.before_request for compaction in thread.compactions}
-    return [at for at in range(first, end + 1) if at in announced or (0 < at < end and _is_changed(thread, at))]
-
-
-def _is_changed(thread: Thread, at: int) -> bool:
-    former, request = thread.requests[at - 1], thread.requests[at]
-    if request.edits or not is_prefix(former.view, request.view):
-        return True
-    return (_reported(request) or 0) < (_reported(former) or 0)

@@ -395,23 +395,35 @@ class Learner:
         plain, with_output = (quantile(one, 0.5) for one in self._learned.tried)
         return plain is None or with_output is None or len(self._learned.tried[0]) < 3 or with_output <= plain
 
-    def report(self, added: Addition, reported: int, output: int, model: str, *, fresh: bool) -> int:
-        """The provider reported that buffer. `output`: of its answer, 0 where not final. `fresh`: a stretch begins.
+    def report(
+        self, added: Addition, prediction: Prediction | None, reported: int, output: int, model: str, *, fresh: bool
+    ) -> int:
+        """Learn from what the provider reported of a buffer.
 
-        Returns by how much the unseen part fell: where the buffer only grew and the reported number fell, the client
-        was started anew with fewer tools, or dropped what it had put around the messages.
+        Args:
+            added: The buffer.
+            prediction: What `predict` said of it.
+            reported: Tokens of the prompt, as the provider counted them.
+            output: Tokens of its answer, 0 where that number is not final.
+            model: Which model answered.
+            fresh: A stretch begins.
+
+        Returns:
+            By how much the unseen part fell: where the buffer only grew and the reported number fell, the client was
+            started anew with fewer tools, or dropped what it had put around the messages.
         """
         anchor, is_other, fallen = self._anchor, self._is_other_family(model), 0
-        told = self.predict(added) if anchor is not None and not is_other else None
-        if anchor is not None and told is not None and not (added.compacted or added.removed):
-            self._bands.learn(*self._growth(anchor, added, told.tokens), told.tokens - reported)
+        if is_other:
+            prediction = None
+        if anchor is not None and prediction is not None and not (added.compacted or added.removed):
+            self._bands.learn(*self._growth(anchor, added, prediction.tokens), prediction.tokens - reported)
         if anchor is not None and added.is_empty and not fresh and reported > anchor.reported:
             self._uncounted.append(reported - anchor.reported)
         self._reports += 1
         self._model = model or self._model
         self._learned = self._by_family.setdefault(family_of(self._model).name, _Learned())
         if anchor is not None and added.extends and not is_other:
-            fallen = self._learn_growth(anchor, added, reported, told)
+            fallen = self._learn_growth(anchor, added, reported, prediction)
         if added.is_whole and not len(self._learned.lasting):
             self._learn_whole(added.counted, reported)
         self._anchor = Anchor(added.counted, reported, output)
@@ -421,12 +433,12 @@ class Learner:
             self._start = replace(self._start, reported=max(0, self._start.reported - fallen))
         return fallen
 
-    def _learn_growth(self, anchor: Anchor, added: Addition, reported: int, told: Prediction | None) -> int:
+    def _learn_growth(self, anchor: Anchor, added: Addition, reported: int, prediction: Prediction | None) -> int:
         """Learn from a buffer that grew. Returns by how much the unseen part fell."""
         learned, fallen = self._learned, 0
         plain, with_output = self._guesses(anchor, added)
-        if told is not None:
-            fallen = told.tokens - reported if reported < anchor.reported - _FALL else 0
+        if prediction is not None:
+            fallen = prediction.tokens - reported if reported < anchor.reported - _FALL else 0
         learned.tried[0].append(abs(plain - reported))
         learned.tried[1].append(abs(with_output - reported))
         grown, counted = reported - anchor.reported, added.counted - anchor.counted

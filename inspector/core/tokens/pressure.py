@@ -6,18 +6,18 @@ cost O(messages) once, and only what is new when the thread has grown.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal, TypeAlias
 
+from inspector.core.arrivals import changed_places
 from inspector.core.buffer import Prompt, is_prefix
-from inspector.core.heavy import checkpoint
+from inspector.core.heavy import KnownByThread, checkpoint
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weigh_newest, weight
 from inspector.core.tokens.families import family_of
-from inspector.core.tokens.known import KnownByThread
 from inspector.core.tokens.prediction import Addition, Learner, Prediction, Scale, prior, scale
 from inspector.core.tokens.quantiles import quantile
 from inspector.core.tokens.weigher import weigher_of
@@ -75,6 +75,8 @@ class Pressures:
     _thread: Thread
     _course: "_Course"
     """As it was in front of the last request, which may be another one when the thread has grown."""
+    _changes: dict[int, "_Course"]
+    """As it was in front of each change of the buffer, by request."""
     before: dict[int, Pressure] = field(default_factory=dict)
     """Predicted for the buffer in front of a change, by request, as far as it was asked for (see `change_sizes`)."""
     _last: dict[str, _RequestState] = field(init=False)
@@ -113,6 +115,20 @@ class Pressures:
             settled -= 1
         return settled
 
+    def predict_end(self, at: int, shorter: Thread) -> Pressure:
+        """Predict the size of the buffer at the end of the thread as it stood earlier. O(requests since a change).
+
+        Args:
+            at: The request in front of which it stood so; the number of requests for the end.
+            shorter: The thread as it stood then.
+        """
+        courses = (*self._changes.values(), self._course)
+        earlier = [course for course in courses if course.place <= at]
+        course = max(earlier, key=lambda course: course.place).copy() if earlier else _Course(self.by)
+        for request in self._thread.requests[course.place : at]:
+            course.follow(self._thread, request)
+        return course.look(shorter, Request(at, shorter.end, shorter.prompt))
+
     def scale(self, index: int | None) -> Scale:
         """What the rows of the buffer at that place weigh, and what lies beside them. `None` = after the last record.
 
@@ -145,13 +161,18 @@ def thread_pressures(thread: Thread, by: Estimator | None = None, former: Pressu
     weigh_newest(by, thread.messages)
     same = count_same_requests(former.requests, requests) if former is not None and former.by.name == by.name else 0
     known: list[_RequestState] = []
+    changes: dict[int, _Course] = {}
     course = _Course(by)
     if former is not None and 0 < former._course.place <= same:
         course = former._course.copy()
         known = list(former._known[: course.place])
+        changes = {at: then for at, then in former._changes.items() if at < course.place}
+    changed = set(changed_places(thread, course.place))
     settled = course
     for at in range(course.place, len(requests)):
         checkpoint()
+        if at in changed:
+            changes[at] = course.copy()
         if at == len(requests) - 1:
             settled = course.copy()
         known.append(course.follow(thread, requests[at]))
@@ -159,7 +180,7 @@ def thread_pressures(thread: Thread, by: Estimator | None = None, former: Pressu
     predicted = last.predicted if last is not None and last.usage is None and last.view == thread.end else None
     end = course.look(thread, Request(len(requests), thread.end, thread.prompt, predicted=predicted))
     before = {at: one for at, one in former.before.items() if at < same} if former is not None else {}
-    return Pressures(by, tuple(known), end, thread, settled, before)
+    return Pressures(by, tuple(known), end, thread, settled, changes, before)
 
 
 def count_same_requests(former: Sequence[Request], requests: Sequence[Request]) -> int:
@@ -168,23 +189,6 @@ def count_same_requests(former: Sequence[Request], requests: Sequence[Request]) 
     while same and former[same - 1] is not requests[same - 1]:
         same -= 1
     return same
-
-
-def predict_ends(thread: Thread, by: Estimator, shorter: Mapping[int, Thread]) -> dict[int, Pressure]:
-    """Predict the size of the buffer at the end of `thread` as it stood earlier. O(requests) for all of them.
-
-    Args:
-        thread: The whole thread.
-        by: What weighs the messages.
-        shorter: The thread as it stood before a request, by the index of that request.
-    """
-    course, found = _Course(by), dict[int, Pressure]()
-    for at in range(len(thread.requests) + 1):
-        if (then := shorter.get(at)) is not None:
-            found[at] = course.look(then, Request(at, then.end, then.prompt))
-        if at < len(thread.requests):
-            course.follow(thread, thread.requests[at])
-    return found
 
 
 _KNOWN = KnownByThread[Pressures]()
@@ -249,11 +253,12 @@ class _Course:
     def follow(self, thread: Thread, request: Request) -> _RequestState:
         """The next request."""
         added = self._added(thread, request)
-        pressure = self._said(thread, request, added)
+        prediction = self._learner.predict(added)
+        pressure = self._said(thread, request, added, prediction)
         self.place += 1
         usage = request.usage
         if usage is not None and usage.prompt > 0:
-            self._report(thread, request, usage, added)
+            self._report(thread, request, usage, added, prediction)
         family = family_of(request.model or thread.model).name
         return _RequestState(request, pressure, family, self._learner.slope(), self._learner.spread())
 
@@ -263,13 +268,10 @@ class _Course:
         anchor = self._anchor
         if anchor is not None and len(request.view) and request.view == anchor.view and request.prompt == anchor.prompt:
             added = replace(added, is_same=True)
-        return self._said(thread, request, added)
+        return self._said(thread, request, added, self._learner.predict(added))
 
-    def _said(self, thread: Thread, request: Request, added: Addition) -> Pressure:
-        if request.predicted is not None:
-            predicted: Prediction | None = Prediction(*request.predicted)
-        else:
-            predicted = self._learner.predict(added)
+    def _said(self, thread: Thread, request: Request, added: Addition, prediction: Prediction | None) -> Pressure:
+        predicted = prediction if request.predicted is None else Prediction(*request.predicted)
         counted, usage = added.counted, request.usage
         if usage is not None and usage.prompt > 0:
             return Pressure(usage.prompt, "reported", counted, usage.prompt, predicted)
@@ -313,13 +315,16 @@ class _Course:
         """The newest summary of the history that was recorded since the last report."""
         return summary_since(thread, request, self._anchor.index if self._anchor is not None else -1)
 
-    def _report(self, thread: Thread, request: Request, usage: Usage, added: Addition) -> None:
+    def _report(
+        self, thread: Thread, request: Request, usage: Usage, added: Addition, prediction: Prediction | None
+    ) -> None:
         fresh = self._compaction(thread, request) is not None
         if fresh and self._anchor is not None:
             self._base = self._base_unseen()
             self._attached.append(usage.prompt - self._base - round(self._learner.slope() * added.counted))
         output = usage.output if usage.output_is_final else 0
-        fallen = self._learner.report(added, usage.prompt, output, request.model or thread.model, fresh=fresh)
+        model = request.model or thread.model
+        fallen = self._learner.report(added, prediction, usage.prompt, output, model, fresh=fresh)
         if self._base is not None and fallen:  # what was attached anew goes first
             self._base = min(self._base, self._learner.unseen())
         self._anchor = request

@@ -127,7 +127,8 @@ class SizeLearner:
         self._grown += added.extends and self._last is not None and counted.tokens > self._last.tokens
         self._weigh(counted, usage.prompt)
         output = usage.output if usage.output_is_final else 0
-        self._learner.report(added, usage.prompt, output, model, fresh=not added.extends)
+        prediction = self._learner.predict(added)
+        self._learner.report(added, prediction, usage.prompt, output, model, fresh=not added.extends)
         if counted.tokens:
             self._learner.expect(usage.prompt / counted.tokens)
         self._last, self._answer, self._reported, self._model = counted, answer, usage.prompt, model

@@ -237,3 +237,24 @@ def test_every_request_is_in_one_span_and_says_what_the_buffer_says(turns: list[
             assert span is not None
             assert (span.state == "verbatim") == holds
             assert not span.message or span.message in {message.id for message in request.view}
+
+
+_WORDS = ("never", "change", "billing", "folder", "without", "asking", "deploy", "release", "notes", "before", "tests")
+_SPOKEN = st.lists(st.sampled_from(_WORDS), min_size=4, max_size=12).map(" ".join)
+
+
+@given(st.lists(_SPOKEN, min_size=1, max_size=6, unique=True), st.lists(_SPOKEN, min_size=1, max_size=3))
+def test_pin_that_a_message_paraphrases_is_among_those_that_are_compared(pins: list[str], said: list[str]) -> None:
+    index = PinIndex([Pin(text) for text in pins])
+    message = Message("a", "assistant", (Text(". ".join(said) + "."),))
+    every = set(range(len(pins)))
+    paraphrased = {n for n in every if index.paraphrase(n, message) is not None}
+    assert paraphrased <= index.likely_paraphrased(message, every)
+
+
+def test_pin_without_a_word_of_the_message_is_not_compared() -> None:
+    index = PinIndex([Pin(RULE), Pin("Deploy nothing before the release notes are written.")])
+    message = Message("a", "assistant", (Text("I changed the billing folder and the release notes."),))
+    assert index.likely_paraphrased(message, {0, 1}) == {0, 1}
+    assert index.likely_paraphrased(message, {1}) == {1}
+    assert not index.likely_paraphrased(Message("b", "assistant", (Text("All tests pass now."),)), {0, 1})

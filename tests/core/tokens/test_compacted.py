@@ -2,9 +2,10 @@
 
 import pytest
 
+from inspector.core.arrivals import changed_places
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
 from inspector.core.session import Compaction, Request, Thread
-from inspector.core.tokens.change_sizes import change_sizes, changed_places, compaction_sizes, promise_words
+from inspector.core.tokens.change_sizes import change_sizes, compaction_sizes, promise_words
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import sizer

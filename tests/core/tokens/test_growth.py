@@ -63,7 +63,7 @@ def test_a_model_of_no_measured_family_is_predicted_within_wide_bounds() -> None
     rooms = []
     for model in ("something-else", "claude-opus-4-8"):
         learner = Learner("tiktoken")
-        learner.report(Addition(10_000, extends=False), 20_000, 0, model, fresh=True)
+        learner.report(Addition(10_000, extends=False), None, 20_000, 0, model, fresh=True)
         told = learner.predict(Addition(20_000, extends=True))
         assert told is not None
         rooms.append((told.high - told.tokens) / (told.tokens - 20_000))
