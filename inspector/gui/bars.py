@@ -79,9 +79,9 @@ class TopBar(Guarded, QFrame):
         self.box = button("Search    Ctrl+K", find, role="field", about="Search, or type > for a command")
         self.box.setAccessibleName("Search or run a command")
         ways = row(self.back, self.forward, gap=2)
-        begin, shown = (self.opener, self.live, self.follow), (self.agent, self.policy, self.limit)
+        begin, sections = (self.opener, self.live, self.follow), (self.agent, self.policy, self.limit)
         self._row = row(
-            ways, *begin, 8, self.workspaces, 8, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8
+            ways, *begin, 8, self.workspaces, 8, *sections, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8
         )
 
     def show_state(self, state: State) -> None:
@@ -104,8 +104,8 @@ class TopBar(Guarded, QFrame):
         name = _cut(_DATE.sub("", model), 30)
         self._limits = (f"{name} · {tokens} {source} ▾", f"{name} · {tokens} ▾", f"{tokens} {source} ▾", f"{tokens} ▾")
         self._fit()
-        known = (model, window.basis, *window.warnings) if window else (model,)
-        self.limit.setToolTip(tip("\n".join(filter(None, known))))
+        notes = (model, window.basis, *window.warnings) if window else (model,)
+        self.limit.setToolTip(tip("\n".join(filter(None, notes))))
 
     def show_history(self, has_back: bool, has_forward: bool) -> None:
         """Enable Back and Forward if there is a place to go to."""
@@ -120,9 +120,9 @@ class TopBar(Guarded, QFrame):
         """All in full where there is room; else the window in fewer words, the policy by its name alone, the search by
         its key, and what the palette can do as well goes."""
         state = self._workbench.state
-        shown = state.thread is not None
+        has_thread = state.thread is not None
         for choice in (self.agent, self.policy, self.limit):
-            choice.setVisible(shown)
+            choice.setVisible(has_thread)
         self.box.setText("Search    Ctrl+K")
         title = policy_title(state)
         self.policy.setText(f"Policy: {title} ▾")
@@ -131,7 +131,7 @@ class TopBar(Guarded, QFrame):
             partial(self.policy.setText, f"{title} ▾"),
             *(partial(self.limit.setText, words) for words in self._limits[2:]),
             partial(self.box.setText, "Ctrl+K"),
-            *(partial(one.hide) for one in (self.agent, self.live, self.box, self.policy)),
+            *(partial(widget.hide) for widget in (self.agent, self.live, self.box, self.policy)),
         ]
         self.live.show()
         self.box.show()
@@ -166,10 +166,10 @@ class TopBar(Guarded, QFrame):
 
     def _fill_windows(self, menu: QMenu) -> None:
         state = self._workbench.state
-        found = state.window.source if state.window and state.window.source != "user" else ""
+        origin = state.window.source if state.window and state.window.source != "user" else ""
         words = (
-            f"As found ({grouped(state.window.tokens)}, {found})"
-            if found and state.window and state.window.tokens
+            f"As found ({grouped(state.window.tokens)}, {origin})"
+            if origin and state.window and state.window.tokens
             else "As found"
         )
         _add(menu, words, state.user_window is None, partial(self._workbench.set_window, None))

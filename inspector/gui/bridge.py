@@ -200,9 +200,9 @@ class Bridge:
 
     def for_part(self, fell: Callable[[BaseException], None]) -> "Bridge":
         """The same for one part of the window, which hears of what nobody expected of its jobs."""
-        made = copy(self)
-        made._fell = fell
-        return made
+        bridge = copy(self)
+        bridge._fell = fell
+        return bridge
 
     def run(
         self,

@@ -69,30 +69,30 @@ def matches(commands: Sequence[Command], typed: str, offers: Sequence[Command] =
 
     `offers` stand after those of which a word begins with what was typed, before all others; a number is an offer.
     """
-    wanted = typed.strip().lower()
-    if not wanted:
+    query = typed.strip().lower()
+    if not query:
         return list(commands)
     ranked = [
-        (rank, n) for n, command in enumerate(commands) if (rank := _rank(command.words.lower(), wanted)) is not None
+        (rank, n) for n, command in enumerate(commands) if (rank := _rank(command.words.lower(), query)) is not None
     ]
-    close = 0 if wanted.isdigit() else sum(rank <= 1 for rank, _ in ranked)
-    found = [commands[n] for _, n in sorted(ranked)]
-    return [*found[:close], *offers, *found[close:]]
+    close = 0 if query.isdigit() else sum(rank <= 1 for rank, _ in ranked)
+    matching = [commands[n] for _, n in sorted(ranked)]
+    return [*matching[:close], *offers, *matching[close:]]
 
 
-def _rank(words: str, wanted: str) -> int | None:
+def _rank(words: str, query: str) -> int | None:
     """0 begins with it, 1 a word begins with it, 2 holds it, 3 and up its letters in order, spread; None no match."""
-    if words.startswith(wanted):
+    if words.startswith(query):
         return 0
-    if f" {wanted}" in words:
+    if f" {query}" in words:
         return 1
-    if wanted in words:
+    if query in words:
         return 2
     at, spread = -1, 3
-    for letter in wanted.replace(" ", ""):
-        found = words.find(letter, at + 1)
-        if found < 0:
+    for letter in query.replace(" ", ""):
+        position = words.find(letter, at + 1)
+        if position < 0:
             return None
-        spread += found - at - 1
-        at = found
+        spread += position - at - 1
+        at = position
     return spread

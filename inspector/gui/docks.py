@@ -98,9 +98,9 @@ class Docks(WorkspacePage):
         at = next(n for n, (home, _, _) in enumerate(self._unbuilt) if home == workspace)
         _, place, make = self._unbuilt.pop(at)
         self._desk.bridge.give_way()
-        made: list[Panel] = []
-        bridge = self._desk.bridge.for_part(lambda error: made[0].fall(error) if made else None)
-        made.append(panel := make(replace(self._desk, bridge=bridge)))
+        built: list[Panel] = []
+        bridge = self._desk.bridge.for_part(lambda error: built[0].fall(error) if built else None)
+        built.append(panel := make(replace(self._desk, bridge=bridge)))
         self.panels[panel.TITLE] = panel
         page = self.workspaces[workspace] if workspace else self
         page.place(panel, place)
@@ -142,9 +142,9 @@ class Docks(WorkspacePage):
         self.changed.emit(name)
         self._lay_out(self.current)
 
-    def _lay_out(self, one: WorkspacePage) -> None:
-        if self.ready and self.isVisible() and not one.laid_out:
-            one.lay_out(self._desk.settings.data(_key(one)), self._sizes(), self._is_low)
+    def _lay_out(self, page: WorkspacePage) -> None:
+        if self.ready and self.isVisible() and not page.laid_out:
+            page.lay_out(self._desk.settings.data(_key(page)), self._sizes(), self._is_low)
             self.timeline_height.fit()
             self._make_room_for_run()
 
@@ -158,8 +158,8 @@ class Docks(WorkspacePage):
 
     def show_layout(self) -> None:
         """As the user left it: the frame and the workspace that is shown; the others when they are."""
-        for one in (self, self.current):
-            self._lay_out(one)
+        for page in (self, self.current):
+            self._lay_out(page)
 
     def _sizes(self) -> dict[str, int]:
         """Pixels that suit this window: of width or of height, by title."""
@@ -189,18 +189,18 @@ class Docks(WorkspacePage):
         """Every layout as in a new window."""
         self.restore_all()
         self.timeline_height.reset()
-        for one in (self, *self.workspaces.values()):
-            if one.laid_out:
-                one.reset_to(self._sizes(), self._is_low)
+        for page in (self, *self.workspaces.values()):
+            if page.laid_out:
+                page.reset_to(self._sizes(), self._is_low)
         self._make_room_for_run()
 
     def keep(self, settings: Settings) -> None:
         """Remember the layouts. Which workspace is shown is not remembered: every start opens on the answers."""
         self.restore_all()
         self.timeline_height.keep(settings)
-        for one in (self, *self.workspaces.values()):
-            if one.laid_out:
-                settings.keep_data(_key(one), one.kept())
+        for page in (self, *self.workspaces.values()):
+            if page.laid_out:
+                settings.keep_data(_key(page), page.kept())
 
     # -- one panel -----------------------------------------------------------------------------------------------------
 
@@ -319,12 +319,12 @@ class Docks(WorkspacePage):
 
     def tell(self, state: State) -> None:
         """Every panel is given what concerns it; those that cannot be seen show it later."""
-        told, self._shown = self._shown, state
+        former, self._shown = self._shown, state
         self.build(*(home for field, home in _CALLING.items() if getattr(state, field) is not None))
-        if told is None or any((getattr(told, one) is None) != (getattr(state, one) is None) for one in _LIVE):
+        if former is None or any((getattr(former, name) is None) != (getattr(state, name) is None) for name in _LIVE):
             self._make_room_for_run()
-        same = told is not None and _is_same(told, state)
-        if same and told is not None and _is_same(told, state, _LIVE):
+        same = former is not None and _is_same(former, state)
+        if same and former is not None and _is_same(former, state, _LIVE):
             return
         for panel in list(self.panels.values()):  # one of them may bring another, which is built then
             if panel.LIVE or not same:
@@ -346,13 +346,13 @@ def _tell(panel: Panel, state: State) -> None:
         panel.fall(failure)
 
 
-def _is_same(one: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bool:
+def _is_same(state: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bool:
     """For panels."""
-    return all(getattr(one, name) is getattr(other, name) for name in names)
+    return all(getattr(state, name) is getattr(other, name) for name in names)
 
 
-def _key(one: WorkspacePage) -> str:
-    return f"layout/{one.name or 'frame'}"
+def _key(page: WorkspacePage) -> str:
+    return f"layout/{page.name or 'frame'}"
 
 
 def layout_commands(docks: Docks, choose: Callable[[str], None]) -> tuple[Command, ...]:

@@ -173,11 +173,11 @@ class History(QObject):
 
     def _go(self, places: list[VisitedPlace], others: list[VisitedPlace]) -> None:
         self._look()  # a jump a moment ago may not be noted yet
-        here = self._here
-        while places and here is not None and not places[-1].is_jump_from(here):
+        current = self._here
+        while places and current is not None and not places[-1].is_jump_from(current):
             places.pop()
-        if places and here is not None:
-            others.append(here)
+        if places and current is not None:
+            others.append(current)
             self._target = places.pop()
             self._given_up_at = monotonic() + PATIENCE_S
             self._lead_to(self._target)

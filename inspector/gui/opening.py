@@ -115,7 +115,7 @@ class Opener:
         self._task = None
         self._settings.remember(session.path)
         self._workbench.open(session)
-        if session.held and all(path != one.path for one in session.held):
+        if session.held and all(path != held_session.path for held_session in session.held):
             self._choose()
 
     def _failed(self, error: InspectorError) -> None:
@@ -171,12 +171,12 @@ class Follow:
         state = self._workbench.state
         ready = state.session is not None and state.session.path and state.opening is None
         stops = state.following in (what, "project")  # the button turns off, not over from the project to the file
-        wanted: Following = what if ready and not stops else ""
+        following: Following = what if ready and not stops else ""
         self._stop()
-        self._what = wanted
-        self._workbench.follow(wanted)
-        if wanted and state.session is not None:
-            self._start(wanted, Path(state.session.path))
+        self._what = following
+        self._workbench.follow(following)
+        if following and state.session is not None:
+            self._start(following, Path(state.session.path))
 
     def begin(self, path: str) -> None:
         """Show a transcript that is being written, and follow it."""

@@ -14,15 +14,15 @@ LOW = 60
 def focus_stops(window: QWidget) -> Sequence[QWidget]:
     """The widgets that Tab reaches, in their order: the top bar, panel after panel, the strip at the foot."""
     blocks = dict[QWidget, list[QWidget]]()
-    for one in window.findChildren(QWidget):
-        if _is_stop(one, window):
-            blocks.setdefault(_block(one, window), []).append(one)
+    for widget in window.findChildren(QWidget):
+        if _is_stop(widget, window):
+            blocks.setdefault(_block(widget, window), []).append(widget)
     under = {_tabs_over(block, blocks, window): block for block in blocks}
     under.pop(None, None)
     order = list[QWidget]()
     for block in _in_rows(blocks.keys() - under.values(), window):
         order += (block, under[block]) if block in under else (block,)
-    return [one for block in order for one in _in_rows(blocks[block], window)]
+    return [widget for block in order for widget in _in_rows(blocks[block], window)]
 
 
 def _tabs_over(block: QWidget, blocks: Iterable[QWidget], window: QWidget) -> QWidget | None:
@@ -64,20 +64,20 @@ def place_beside(window: QWidget, vanished: QWidget) -> QWidget:
     return window
 
 
-def _is_stop(one: QWidget, window: QWidget) -> bool:
-    if not one.focusPolicy() & Qt.FocusPolicy.TabFocus or not one.isEnabled() or one.focusProxy() is not None:
+def _is_stop(widget: QWidget, window: QWidget) -> bool:
+    if not widget.focusPolicy() & Qt.FocusPolicy.TabFocus or not widget.isEnabled() or widget.focusProxy() is not None:
         return False
-    if one.window() is not window or not one.isVisible() or one.visibleRegion().isEmpty():
+    if widget.window() is not window or not widget.isVisible() or widget.visibleRegion().isEmpty():
         return False
-    top = window.childAt(one.mapTo(window, one.visibleRegion().boundingRect().center()))
-    return top is one or (top is not None and one.isAncestorOf(top))  # and nothing lies over it
+    top = window.childAt(widget.mapTo(window, widget.visibleRegion().boundingRect().center()))
+    return top is widget or (top is not None and widget.isAncestorOf(top))  # and nothing lies over it
 
 
-def _block(one: QWidget, window: QWidget) -> QWidget:
+def _block(widget: QWidget, window: QWidget) -> QWidget:
     """The dock or panel that it belongs to; itself for tabs of panels; else the bar that holds it."""
-    at, outermost = one, one
+    at, outermost = widget, widget
     while (above := at.parentWidget()) is not None and above is not window:
-        if isinstance(at, Panel) or (isinstance(above, QMainWindow) and at is one):
+        if isinstance(at, Panel) or (isinstance(above, QMainWindow) and at is widget):
             return above if isinstance(above, QDockWidget) else at
         outermost = at if isinstance(at, QFrame) else outermost
         at = above
@@ -88,10 +88,10 @@ def _in_rows(widgets: Iterable[QWidget], window: QWidget) -> list[QWidget]:
     """From top to bottom; those that stand beside each other from left to right."""
     rooms = {widget: QRect(widget.mapTo(window, QPoint(0, 0)), widget.size()) for widget in widgets}
     rows = list[list[QWidget]]()
-    for one in sorted(rooms, key=lambda one: (rooms[one].top(), rooms[one].left())):
-        low = rows and max(rooms[one].height(), rooms[rows[-1][0]].height()) < LOW
-        if low and rooms[one].center().y() <= rooms[rows[-1][0]].bottom():
-            rows[-1].append(one)
+    for widget in sorted(rooms, key=lambda widget: (rooms[widget].top(), rooms[widget].left())):
+        low = rows and max(rooms[widget].height(), rooms[rows[-1][0]].height()) < LOW
+        if low and rooms[widget].center().y() <= rooms[rows[-1][0]].bottom():
+            rows[-1].append(widget)
         else:
-            rows.append([one])
-    return [one for row in rows for one in sorted(row, key=lambda one: rooms[one].left())]
+            rows.append([widget])
+    return [widget for row in rows for widget in sorted(row, key=lambda widget: rooms[widget].left())]

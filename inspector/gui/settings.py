@@ -27,7 +27,7 @@ class Settings:
     def remember(self, path: str) -> None:
         """Put `path` first among the recents."""
         full = str(Path(path).absolute())
-        others = [known for known in self.recents() if known != full]
+        others = [path for path in self.recents() if path != full]
         self._store.setValue("recents", [full, *others][:RECENT])
 
     def text(self, key: str, default: str = "") -> str:

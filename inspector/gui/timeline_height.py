@@ -87,5 +87,5 @@ class TimelineHeight(Guarded, QObject):
 
 
 def _read_pixels(settings: Settings, is_low: bool) -> int:
-    kept = settings.text(KEYS[is_low], "0")
-    return int(kept) if kept.removeprefix("-").isdecimal() and len(kept) < 6 else 0
+    stored = settings.text(KEYS[is_low], "0")
+    return int(stored) if stored.removeprefix("-").isdecimal() and len(stored) < 6 else 0

@@ -66,9 +66,9 @@ class Welcome(QWidget):
         self.recent.show_links(recents)
         self._bridge.run(lambda task: _on_this_machine(), self._show_found, lane="wait")
 
-    def _show_found(self, found: Sequence[tuple[str, str, str]]) -> None:
-        self.found.show_links(found)
-        if not found:
+    def _show_found(self, sessions: Sequence[tuple[str, str, str]]) -> None:
+        self.found.show_links(sessions)
+        if not sessions:
             self.found.say(NONE_FOUND)
 
 
@@ -81,7 +81,10 @@ def _on_this_machine() -> list[tuple[str, str, str]]:
     """(name, what it is, path), newest first."""
     from inspector.transcripts.discover import found_sessions
 
-    return [(one.title or Path(one.path).name, f"{one.format} · {one.when}", str(one.path)) for one in found_sessions()]
+    return [
+        (session.title or Path(session.path).name, f"{session.format} · {session.when}", str(session.path))
+        for session in found_sessions()
+    ]
 
 
 class _DropArea(QFrame):

@@ -78,7 +78,7 @@ class MainWindow(Guarded, QMainWindow):
             settings,
             self.open_path,
             self.show_panel,
-            lambda said: self.notice.say(said),
+            lambda message: self.notice.say(message),
             self.runs,
             self.proxies,
         )
@@ -100,9 +100,9 @@ class MainWindow(Guarded, QMainWindow):
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
         FileDrop(self, self.open_path, lambda over: self.welcome.drop.show_over(over))
         self.setMinimumSize(LEAST)
-        wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session, self.choose_workspace)
+        intents = (self.choose_file, self.open_palette, self.choose_window, self.follow_session, self.choose_workspace)
         self.top = TopBar(
-            self.workbench, *wanted, commands=lambda: self.commands, open_policy=self.policies.choose_file
+            self.workbench, *intents, commands=lambda: self.commands, open_policy=self.policies.choose_file
         )
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
         live = (self.proxies.watch, self.proxies.receive)
@@ -269,21 +269,21 @@ class MainWindow(Guarded, QMainWindow):
 
     def _offers(self, typed: str) -> Sequence[Command]:
         """What a typed text may mean besides a command: a request, a search, an agent, a recent transcript."""
-        bench, wanted = self.workbench, typed.lower()
+        bench, query = self.workbench, typed.lower()
         session, thread = bench.state.session, bench.state.thread
-        found: list[Command] = []
+        offers: list[Command] = []
         number = digits_of(typed.removeprefix("request").strip().replace(",", ""))
         if thread is not None and number is not None and number < len(thread.requests):
-            found.append(Command(f"Go to request {number}", partial(bench.move, number)))
+            offers.append(Command(f"Go to request {number}", partial(bench.move, number)))
         if session is not None:
-            found.append(Command(f"Search the session for “{typed}”", partial(self.ask_panel, "Search", typed)))
+            offers.append(Command(f"Search the session for “{typed}”", partial(self.ask_panel, "Search", typed)))
             named = [(f"{other.id} {other.title}".strip(), other.id) for other in session.threads[1:]]
             go = bench.choose_thread
-            found += tier_offers(bench, typed)
-            found += [Command(f"Go to agent {name}", partial(go, key)) for name, key in named if wanted in name.lower()]
-        recents = [path for path in self.settings.recents() if wanted in Path(path).name.lower()]
-        found += [Command(f"Open {Path(path).name}", partial(self.open_path, path)) for path in recents]
-        return found[:8]
+            offers += tier_offers(bench, typed)
+            offers += [Command(f"Go to agent {name}", partial(go, key)) for name, key in named if query in name.lower()]
+        recents = [path for path in self.settings.recents() if query in Path(path).name.lower()]
+        offers += [Command(f"Open {Path(path).name}", partial(self.open_path, path)) for path in recents]
+        return offers[:8]
 
     # -- intents -------------------------------------------------------------------------------------------------------
 

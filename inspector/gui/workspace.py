@@ -81,8 +81,8 @@ class WorkspacePage(Guarded, QMainWindow):
     def _keep_neighbours(self, dock: QDockWidget) -> None:
         """It gets another height: the panel in the middle has the difference, not those that stand above or below."""
         tabs, area = self.tabifiedDockWidgets(dock), self.dockWidgetArea(dock)
-        beside = [one for one in self.docks.values() if one is not dock and self.dockWidgetArea(one) == area]
-        others = [one for one in beside if one.isVisible() and not one.isFloating() and one not in tabs]
+        beside = [dock for dock in self.docks.values() if dock is not dock and self.dockWidgetArea(dock) == area]
+        others = [dock for dock in beside if dock.isVisible() and not dock.isFloating() and dock not in tabs]
         heights = [other.height() for other in others]
 
         def as_before() -> None:
@@ -111,11 +111,11 @@ class WorkspacePage(Guarded, QMainWindow):
         """The docks that belong there, in their order."""
         return [self.docks[title] for where, title in self._places if where == place]
 
-    def lay_out(self, kept: QByteArray, sizes: dict[str, int], is_low: bool) -> None:
+    def lay_out(self, stored: QByteArray, sizes: dict[str, int], is_low: bool) -> None:
         """As the user left it; the first time docks of these titles get so many pixels (those beside: of width, those
         above and below: of height). `is_low`: those at the top are tabs, too."""
         self.laid_out = True
-        if kept.isEmpty() or not self._restore(kept):
+        if stored.isEmpty() or not self._restore(stored):
             above = self._at("top")
             for dock in above[1:] if is_low else ():
                 self.tabifyDockWidget(above[0], dock)
@@ -137,10 +137,10 @@ class WorkspacePage(Guarded, QMainWindow):
         self._restore(self.fresh)
         self.lay_out(QByteArray(), sizes, is_low)
 
-    def _restore(self, kept: QByteArray) -> bool:
+    def _restore(self, stored: QByteArray) -> bool:
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.hide()  # Qt makes new ones and leaves the old where they were
-        return self.restoreState(kept, VERSION)
+        return self.restoreState(stored, VERSION)
 
     def kept(self) -> QByteArray:
         """The layout to remember."""
@@ -154,10 +154,10 @@ class WorkspacePage(Guarded, QMainWindow):
         if (centre := self.centralWidget()) is not None:
             centre.setVisible(not title or title not in self.docks)
 
-    def restore_docks(self, kept: QByteArray) -> None:
+    def restore_docks(self, stored: QByteArray) -> None:
         """The layout from before `show_only`."""
         self.show_only("")
-        self._restore(kept)
+        self._restore(stored)
 
     def _hide_left_bars(self) -> None:
         """Qt goes on painting tab bars that their docks have left for another one."""
@@ -179,12 +179,12 @@ class WorkspacePage(Guarded, QMainWindow):
         for title, dock in self.docks.items():
             tabbed = bool(self.tabifiedDockWidgets(dock)) and not dock.isFloating()
             own = getattr(dock.widget(), "HEADED", False)
-            wanted = "none" if tabbed or own else "caption"
+            head = "none" if tabbed or own else "caption"
             if dock.isFloating():
-                wanted = "frame"
-            if dock.property("head") != wanted:
-                dock.setProperty("head", wanted)
-                dock.setTitleBarWidget(self._head(wanted, title))  # type: ignore[arg-type]  # None brings Qt's own back
+                head = "frame"
+            if dock.property("head") != head:
+                dock.setProperty("head", head)
+                dock.setTitleBarWidget(self._head(head, title))  # type: ignore[arg-type]  # None brings Qt's own back
 
     def _head(self, kind: str, title: str) -> QWidget | None:
         if kind == "frame":

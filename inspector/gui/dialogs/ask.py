@@ -54,7 +54,7 @@ def ask_steps_file(parent: QWidget, settings: Settings) -> str:
 def is_sure(parent: QWidget, title: str, question: str, yes: str, no: str) -> bool:
     """Does the user want it? `yes`, `no`: what stands on the buttons."""
     box = QMessageBox(QMessageBox.Icon.Question, title, question, parent=parent)
-    wanted = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+    accept_button = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
     box.addButton(no, QMessageBox.ButtonRole.RejectRole)
     box.exec()
-    return box.clickedButton() is wanted
+    return box.clickedButton() is accept_button

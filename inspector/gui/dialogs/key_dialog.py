@@ -32,14 +32,14 @@ class KeyDialog(FormDialog):
         self.forget.setVisible(place == "keyring")
         match place:
             case "environment":
-                said = f"The key comes from {variable}. One stored here is used when that is not set."
+                message = f"The key comes from {variable}. One stored here is used when that is not set."
             case "keyring":
-                said = "A key is stored in this machine's keyring. Enter another one to replace it."
+                message = "A key is stored in this machine's keyring. Enter another one to replace it."
             case _:
-                said = "There is no key yet. It is kept in this machine's keyring, never in a file" + (
+                message = "There is no key yet. It is kept in this machine's keyring, never in a file" + (
                     f"; or set {variable} before the program starts." if variable else "."
                 )
-        self.says.setText(said)
+        self.says.setText(message)
 
     def _accept(self) -> None:
         text = self.line.text()

@@ -104,14 +104,14 @@ class CommandPalette(Guarded, QFrame):
         only = text.lstrip().startswith(">")
         typed = text.lstrip().removeprefix(">")
         offers = self._offers(typed.strip()) if typed.strip() and not only else ()
-        found = matches(self._commands(), typed, offers)
+        matching = matches(self._commands(), typed, offers)
         self.list.clear()
-        for command in found:
+        for command in matching:
             item = QListWidgetItem(command.words, self.list)
             item.setData(COMMAND, command)
         self.list.setCurrentRow(0)
-        rows = max(1, min(ROWS, len(found)))
-        high = self.list.sizeHintForRow(0) if found else 30
+        rows = max(1, min(ROWS, len(matching)))
+        high = self.list.sizeHintForRow(0) if matching else 30
         self.resize(self.width(), self.line.sizeHint().height() + 30 + rows * high)
 
     def _run(self, item: QListWidgetItem | None) -> None:

@@ -41,7 +41,10 @@ class SettingRows(QScrollArea):
             row.hide()
             row.deleteLater()
         hints = get_type_hints(type(own))
-        self.rows = {one.name: SettingRow(one, hints[one.name], getattr(own, one.name)) for one in form_fields(own)}
+        self.rows = {
+            setting.name: SettingRow(setting, hints[setting.name], getattr(own, setting.name))
+            for setting in form_fields(own)
+        }
         for n, row in enumerate(self.rows.values()):
             row.taken.connect(self._take)
             row.reset.connect(lambda name: self._put(name, None))
@@ -113,7 +116,7 @@ class SettingRow(QWidget):
             return box
         if get_origin(hint) is Literal:
             choice = QComboBox()
-            choice.addItems([str(one) for one in get_args(hint)])
+            choice.addItems([str(option) for option in get_args(hint)])
             choice.textActivated.connect(self._take)
             return choice
         line = QLineEdit()
@@ -124,12 +127,12 @@ class SettingRow(QWidget):
         if text.strip() != self._shown:
             self.taken.emit(self.field.name, text.strip())
 
-    def show_value(self, value: Any, changed: bool, whose: WindowFrom = "set") -> None:
+    def show_value(self, value: Any, changed: bool, origin: WindowFrom = "set") -> None:
         """What holds now; of the window also whose it is."""
         self._shown = spelt(value)
         if self.word:
-            self.word.setChecked(whose in ("model", "unknown"))
-            self.what.setText(f"{_meaning(self.field)}; now {WHOSE[whose]}")
+            self.word.setChecked(origin in ("model", "unknown"))
+            self.what.setText(f"{_meaning(self.field)}; now {WHOSE[origin]}")
         self.trouble.hide()
         mark(self.editor, "bad", False)
         with QSignalBlocker(self.editor):

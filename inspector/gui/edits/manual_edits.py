@@ -30,8 +30,10 @@ class ManualEdits:
         message = self._selected()
         if message is None:
             return
-        found = [(n, part) for n, part in enumerate(message.parts) if editable(part) is not None]
-        parts = sorted(found, key=lambda one: isinstance(one[1], Thinking))  # what was said first, thinking last
+        numbered_parts = [(n, part) for n, part in enumerate(message.parts) if editable(part) is not None]
+        parts = sorted(
+            numbered_parts, key=lambda numbered_part: isinstance(numbered_part[1], Thinking)
+        )  # what was said first, thinking last
         if parts:
             rewrite = self._desk.workbench.editing.rewrite
             self._ask(f"Edit the {message.role} message", parts, lambda part, text: rewrite(message.id, part, text))
@@ -120,17 +122,17 @@ def buffer_menu(desk: Desk, parent: QWidget) -> QMenu:
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     free = state.asking is None
-    here = free and desk.workbench.editing.message() is not None
+    has_message = free and desk.workbench.editing.message() is not None
     for words, keys, run, enabled in (
-        ("Edit…", "F2", edits.edit, here),
-        ("Drop", "Del", edits.drop, here),
+        ("Edit…", "F2", edits.edit, has_message),
+        ("Drop", "Del", edits.drop, has_message),
         ("Add a user message at the end…", "Ins", edits.insert, free and state.thread is not None),
     ):
         action = menu.addAction(words, run)
         show_keys(action, keys)
         action.setEnabled(enabled)
     menu.addSeparator()
-    menu.addAction("Read it in full", lambda: desk.show_panel("Message")).setEnabled(here)
+    menu.addAction("Read it in full", lambda: desk.show_panel("Message")).setEnabled(has_message)
     if desk.runs is not None:
         menu.addSeparator()
         action = menu.addAction("Run from here…", desk.runs.fork)
@@ -143,5 +145,5 @@ def buffer_menu(desk: Desk, parent: QWidget) -> QMenu:
 
 def show_keys(action: QAction, keys: str) -> None:
     """The keys beside the words, without making them work twice."""
-    shown = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
-    action.setText(f"{action.text()}\t{shown}")
+    key_text = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+    action.setText(f"{action.text()}\t{key_text}")

@@ -80,8 +80,8 @@ class Panel(Guarded, QWidget):
     def is_new(self, what: str, *of: object) -> bool:
         """Is one of these another than when `what` was last asked for? Objects are the same or not, plain values and
         tuples are compared."""
-        known, self._compared[what] = self._compared.get(what), of
-        return known is None or not all(map(_is_same, known, of))
+        former, self._compared[what] = self._compared.get(what), of
+        return former is None or not all(map(_is_same, former, of))
 
     def counted(self, state: State) -> int | str | None:
         """Return how many there are of what the panel lists, for its title, seen or not. None: the title has none."""
@@ -217,8 +217,8 @@ class PlotPanel(Panel):
         raise NotImplementedError
 
 
-def _is_same(one: object, other: object) -> bool:
-    return one is other or (isinstance(one, str | int | tuple) and one == other)
+def _is_same(value: object, other: object) -> bool:
+    return value is other or (isinstance(value, str | int | tuple) and value == other)
 
 
 def _path(state: State | None) -> str:

@@ -89,12 +89,12 @@ class Flow(Guarded, QLayout):
 
 def flow(*widgets: QWidget, margins: tuple[int, int, int, int] | None = None, gap: int = GAP) -> Flow:
     """These in as many lines as they need."""
-    made = Flow(gap)
+    layout = Flow(gap)
     if margins is not None:
-        made.setContentsMargins(QMargins(*margins))
+        layout.setContentsMargins(QMargins(*margins))
     for widget in widgets:
-        made.addWidget(widget)
-    return made
+        layout.addWidget(widget)
+    return layout
 
 
 class Chips(QWidget):

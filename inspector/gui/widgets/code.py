@@ -74,7 +74,7 @@ class CodeStretch:
     def between(self, start: int, end: int) -> Iterator[ColouredSpan]:
         """The spans that have a part there, in order, cut to it."""
         spans = self.spans or ()
-        for n in range(bisect_right(spans, start, key=lambda one: one.end), len(spans)):
+        for n in range(bisect_right(spans, start, key=lambda span: span.end), len(spans)):
             if spans[n].start >= end:
                 return
             yield ColouredSpan(max(start, spans[n].start), min(end, spans[n].end), spans[n].kind)

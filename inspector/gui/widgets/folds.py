@@ -56,12 +56,12 @@ class JsonFolds:
         """A piece that was laid in. What is tall is folded, and hidden as it comes."""
         piece, begins = placed.piece, self._document.findBlock(placed.start).blockNumber()
         for at, count in piece.brackets:
-            here = piece.shown.place(at)
-            number = self._document.findBlock(placed.position(here)).blockNumber()
+            position = piece.shown.place(at)
+            number = self._document.findBlock(placed.position(position)).blockNumber()
             if not count:
                 self._open.append(number)
             elif number - (first := self._open.pop()) >= LEAST:
-                self._put(JsonFold(first, number, count, piece.shown.text[here], bool(self._open)), begins)
+                self._put(JsonFold(first, number, count, piece.shown.text[position], bool(self._open)), begins)
         if self._open[1:]:
             self._put(JsonFold(self._open[1], self._document.blockCount() - 2, 0, "", True), begins)
 
@@ -83,8 +83,8 @@ class JsonFolds:
     def around(self, block: QTextBlock) -> JsonFold | None:
         """What begins in this block, else the innermost that holds it."""
         number = block.blockNumber()
-        holding = (one for one in self._all.values() if one.first <= number <= one.last)
-        return max(holding, key=lambda one: one.first, default=None)
+        holding = (fold for fold in self._all.values() if fold.first <= number <= fold.last)
+        return max(holding, key=lambda fold: fold.first, default=None)
 
     def is_folded(self, fold: JsonFold) -> bool:
         """Is only its first line shown?"""
@@ -126,15 +126,15 @@ class JsonFolds:
             inner = self._all.get(number)
             number = inner.last + 1 if inner is not None and number in self._folded else number + 1
 
-    def _show(self, numbers: Iterable[int], shown: bool) -> None:
+    def _show(self, numbers: Iterable[int], is_shown: bool) -> None:
         begin = end = -1
         block = QTextBlock()
         for number in numbers:
             follows = block.isValid() and block.blockNumber() == number - 1
             block = block.next() if follows else self._document.findBlockByNumber(number)
-            if block.isVisible() != shown:
-                block.setVisible(shown)
-                block.setLineCount(int(shown))
+            if block.isVisible() != is_shown:
+                block.setVisible(is_shown)
+                block.setLineCount(int(is_shown))
                 begin, end = block.position() if begin < 0 else begin, block.position() + block.length()
         if begin >= 0:
             self._document.markContentsDirty(begin, end - begin)

@@ -189,8 +189,8 @@ class ImageStrip(Guarded, QScrollArea):
         self._measuring = self._decoding = None
         self._waiting, self._kept = [], []
         while self._column.count() > 1:
-            taken = self._column.takeAt(0)
-            if taken is not None and (widget := taken.widget()) is not None:
+            item = self._column.takeAt(0)
+            if item is not None and (widget := item.widget()) is not None:
                 widget.deleteLater()
         captions = [self._caption(f"{line(image.media_type)} · …") for image in images[:MOST]]
         if len(images) > MOST:
@@ -199,7 +199,7 @@ class ImageStrip(Guarded, QScrollArea):
             chosen = list(zip(images, captions, strict=False))
             self._measuring = self._bridge.run(
                 lambda task: [_measured(image, task) for image, _ in chosen],
-                lambda found: self._show(chosen, found),
+                lambda sizes: self._show(chosen, sizes),
             )
         self.setVisible(bool(images))
 
@@ -208,14 +208,14 @@ class ImageStrip(Guarded, QScrollArea):
         self._column.insertWidget(self._column.count() - 1, caption)
         return caption
 
-    def _show(self, chosen: Sequence[tuple[Image, QLabel]], found: Sequence[tuple[QSize, QSize] | str]) -> None:
-        for (image, caption), sizes in zip(chosen, found, strict=True):
-            if isinstance(sizes, str):
-                caption.setText(sizes)
+    def _show(self, chosen: Sequence[tuple[Image, QLabel]], results: Sequence[tuple[QSize, QSize] | str]) -> None:
+        for (image, caption), result in zip(chosen, results, strict=True):
+            if isinstance(result, str):
+                caption.setText(result)
                 continue
-            shown, size = sizes
+            shown_size, size = result
             caption.setText(f"{line(image.media_type)} · {grouped(size.width())} × {grouped(size.height())}")
-            picture = Picture(image, shown, caption)
+            picture = Picture(image, shown_size, caption)
             picture.wanted.connect(self._want)
             self._column.insertWidget(self._column.indexOf(caption) + 1, picture)
 
@@ -236,17 +236,19 @@ class ImageStrip(Guarded, QScrollArea):
     def _decode(self, picture: Picture) -> None:
         self._decoding = self._bridge.run(
             lambda task: decode(picture.image),
-            lambda found: self._decoded(picture, found),
+            lambda image: self._decoded(picture, image),
             lambda error: self._refused(picture, error),
         )
 
-    def _decoded(self, picture: Picture, found: QImage) -> None:
+    def _decoded(self, picture: Picture, image: QImage) -> None:
         self._decoding = None
-        picture.picture = found
+        picture.picture = image
         picture.update()
         self._kept.append(picture)
-        held = sum(one.picture.sizeInBytes() for one in self._kept if one.picture is not None)
-        for old in [one for one in self._kept if not one.in_sight]:
+        held = sum(
+            kept_picture.picture.sizeInBytes() for kept_picture in self._kept if kept_picture.picture is not None
+        )
+        for old in [kept_picture for kept_picture in self._kept if not kept_picture.in_sight]:
             if held <= MOST_BYTES:
                 break
             held -= old.picture.sizeInBytes() if old.picture is not None else 0

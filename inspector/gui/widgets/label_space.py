@@ -31,12 +31,12 @@ class LabelSpace:
         """Return the right edge of what stands in the room, or so many pixels beside it; None if nothing does."""
         left, right = room.left() - apart, room.right() + apart
         top, bottom = room.top(), room.bottom()
-        found: float | None = None
+        rightmost: float | None = None
         for taken_left, taken_top, taken_right, taken_bottom in self._edges:
             meets = taken_left < right and left < taken_right and taken_top < bottom and top < taken_bottom
-            if meets and (found is None or taken_right > found):
-                found = taken_right
-        return found
+            if meets and (rightmost is None or taken_right > rightmost):
+                rightmost = taken_right
+        return rightmost
 
     def place(
         self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False, apart: float = 0, over: bool = True

@@ -131,14 +131,14 @@ class MarkdownView(Guarded, QTextEdit):
         """Let headings be bold instead of large, code have the font of code, and links look like text."""
         is_heading, is_code = block.blockFormat().headingLevel() > 0, block.blockFormat().hasProperty(_CODE)
         for fragment in _fragments(block):
-            known, style = fragment.charFormat(), QTextCharFormat()
+            original, style = fragment.charFormat(), QTextCharFormat()
             if is_heading:
                 style.setProperty(_SIZE, 0)
                 style.setFontWeight(QFont.Weight.DemiBold)
-            if is_code or known.fontFixedPitch():
+            if is_code or original.fontFixedPitch():
                 style.setFont(mono_font(self.font().pointSizeF()), _ONLY_WHAT_IS_SAID)
                 style.setBackground(ink(self._theme.colours.faint))
-            if known.isAnchor():
+            if original.isAnchor():
                 style.setAnchor(False)
                 style.setAnchorHref("")
                 style.setToolTip("")
@@ -164,9 +164,9 @@ def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
 
 def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
     """Yield the stretches of one look, as they are before anything is changed."""
-    found = []
+    fragments = []
     at = block.begin()
     while not at.atEnd():
-        found.append(at.fragment())
+        fragments.append(at.fragment())
         at += 1
-    yield from found
+    yield from fragments

@@ -95,12 +95,12 @@ class Overview(Guarded, QWidget):
         hits = [Landmark("hit", start, end, "hit of the search") for start, end in self._text.hits]
         self.places = []
         last = dict[LandmarkKind, tuple[float, float]]()
-        for one in sorted([*self._found, *hits], key=lambda mark: mark.start):
-            top, bottom = self._y(one.start), self._y(one.end) if one.kind == "code" else 0.0
+        for mark in sorted([*self._found, *hits], key=lambda mark: mark.start):
+            top, bottom = self._y(mark.start), self._y(mark.end) if mark.kind == "code" else 0.0
             place = top, max(bottom, top + 2)
-            if one.kind == "heading" or last.get(one.kind) != place:
-                self.places.append((*place, one))
-                last[one.kind] = place
+            if mark.kind == "heading" or last.get(mark.kind) != place:
+                self.places.append((*place, mark))
+                last[mark.kind] = place
         counts = Counter(landmark.kind for landmark in (*self._found, *hits))
         counted = [(kind, counts[kind]) for kind in get_args(LandmarkKind) if counts[kind]]
         self.setAccessibleDescription(", ".join(plural(many, kind, _MANY.get(kind, "")) for kind, many in counted))
@@ -143,8 +143,8 @@ class Overview(Guarded, QWidget):
             seen = QRectF(0, bar.value() / lines * self.height(), WIDTH, bar.pageStep() / lines * self.height())
             painter.fillRect(seen, ink(c.hover))
             for kind, (left, width) in _COLUMNS.items():
-                for top, bottom, one in self.places:
-                    if one.kind == kind:
+                for top, bottom, mark in self.places:
+                    if mark.kind == kind:
                         painter.fillRect(QRectF(left, top, width, bottom - top), ink(colours[kind]))
             if self.hasFocus():
                 painter.setPen(ink(c.accent))
@@ -153,22 +153,22 @@ class Overview(Guarded, QWidget):
     # -- going there ---------------------------------------------------------------------------------------------------
 
     def _under(self, y: float) -> Landmark | None:
-        near = [(abs(top - y), one) for top, bottom, one in self.places if top - NEAR <= y <= bottom + NEAR]
+        near = [(abs(top - y), mark) for top, bottom, mark in self.places if top - NEAR <= y <= bottom + NEAR]
         return min(near, key=lambda pair: pair[0], default=(0.0, None))[1]
 
-    def _go(self, one: Landmark) -> None:
-        self._here = next(n for n, (_, _, other) in enumerate(self.places) if other is one)
-        self._text.go_to(one.start)
-        said = f"{one.kind} {self._here + 1:,} of {len(self.places):,}: {one.words}"
-        self.setAccessibleDescription(said)
+    def _go(self, mark: Landmark) -> None:
+        self._here = next(n for n, (_, _, other) in enumerate(self.places) if other is mark)
+        self._text.go_to(mark.start)
+        description = f"{mark.kind} {self._here + 1:,} of {len(self.places):,}: {mark.words}"
+        self.setAccessibleDescription(description)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """To the mark there, else to the line."""
         y = event.position().y()
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        if (one := self._under(y)) is not None:
-            self._go(one)
+        if (mark := self._under(y)) is not None:
+            self._go(mark)
         else:
             self._text.go_to_line(round(y / max(1, self.height()) * self._text.document().lineCount()))
 
@@ -195,7 +195,7 @@ class Overview(Guarded, QWidget):
     def event(self, event: QEvent) -> bool:
         """What lies under the mouse, in words."""
         if isinstance(event, QHelpEvent):
-            one = self._under(event.pos().y())
-            QToolTip.showText(event.globalPos(), tip(one.words) if one is not None else "", self)
+            mark = self._under(event.pos().y())
+            QToolTip.showText(event.globalPos(), tip(mark.words) if mark is not None else "", self)
             return True
         return super().event(event)

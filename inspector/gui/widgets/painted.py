@@ -126,13 +126,13 @@ class PaintedRow(Guarded, QStyledItemDelegate):
             rect.height(),
             density,
         )
-        known = self._pictures.pop(key, None)
-        if known is None:
-            known = self._picture(row, rect.size(), option.font, marked, density), row
+        cached = self._pictures.pop(key, None)
+        if cached is None:
+            cached = self._picture(row, rect.size(), option.font, marked, density), row
             if len(self._pictures) >= PICTURES:
                 del self._pictures[next(iter(self._pictures))]
-        self._pictures[key] = known
-        painter.drawPixmap(rect.topLeft(), known[0])
+        self._pictures[key] = cached
+        painter.drawPixmap(rect.topLeft(), cached[0])
 
     def _picture(self, row: Any, size: QSize, font: QFont, marked: int, density: float) -> QPixmap:
         picture, rect, c = QPixmap(size * density), QRect(QPoint(0, 0), size), self._theme.colours
@@ -171,8 +171,8 @@ def paint_text(painter: QPainter, room: QRect, text: str, colour: str, how: int 
     if room.width() > 0:
         painter.setPen(ink(colour))
         end = Qt.TextElideMode.ElideRight
-        shown = painter.fontMetrics().elidedText(text, end, room.width(), Qt.TextFlag.TextSingleLine)
-        painter.drawText(room, how, shown)
+        elided = painter.fontMetrics().elidedText(text, end, room.width(), Qt.TextFlag.TextSingleLine)
+        painter.drawText(room, how, elided)
 
 
 ROUNDING = 2

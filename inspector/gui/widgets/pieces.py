@@ -92,9 +92,9 @@ def _body(section: Section) -> Iterator[Piece]:
     for text, look, language in _stretches(section):
         is_diff = language == "diff" or look == "diff" or (look == "code" and not language and looks_like_diff(text))
         code, at = CodeStretch(text, language) if language and not is_diff else None, 0
-        for one in cut(text):
-            yield Piece(visible(one, strict=section.strict), look, "diff" if is_diff else "", code, at)
-            at += len(one)
+        for chunk in cut(text):
+            yield Piece(visible(chunk, strict=section.strict), look, "diff" if is_diff else "", code, at)
+            at += len(chunk)
 
 
 def _stretches(section: Section) -> Iterator[tuple[str, Look, str]]:
@@ -108,8 +108,8 @@ def _stretches(section: Section) -> Iterator[tuple[str, Look, str]]:
 
 
 def _own(text: str) -> Shown:
-    shown = visible(text)
-    return Shown(shown.text, shown.text)
+    displayed = visible(text)
+    return Shown(displayed.text, displayed.text)
 
 
 def cut(text: str) -> Iterator[str]:
@@ -146,9 +146,9 @@ def _gathered(tokens: Iterable[str]) -> Iterator[tuple[str, tuple[tuple[int, int
 
 def _cut(text: str, brackets: Sequence[tuple[int, int]]) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
     at = 0
-    for one in cut(text):
-        yield one, tuple((place - at, count) for place, count in brackets if at <= place < at + len(one))
-        at += len(one)
+    for chunk in cut(text):
+        yield chunk, tuple((place - at, count) for place, count in brackets if at <= place < at + len(chunk))
+        at += len(chunk)
 
 
 # -- where pieces lie in the document ----------------------------------------------------------------------------------

@@ -139,8 +139,8 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
             return list(super().tickSpacing(low, high, size))
         least = (high - low) * max(NUMBERS_APART * self._metrics().height() / size, 1 / MOST_NUMBERS)
         steps = [n * 10.0 ** (floor(log10(least)) + up) for up in (-1, 0, 1) for n in (1, 2, 5)]
-        step = next(one for one in steps if one >= least)
-        return [(max((one for one in steps if one <= min(step, high)), default=step), 0.0)]
+        step = next(step_size for step_size in steps if step_size >= least)
+        return [(max((step_size for step_size in steps if step_size <= min(step, high)), default=step), 0.0)]
 
     def restyle(self, theme: Theme) -> None:
         """Pens and font from the theme; beside the plot as wide as its numbers."""

@@ -122,9 +122,9 @@ def find(view: PlainText, text: str) -> list[tuple[int, int]]:
     hits: list[tuple[int, int]] = []
     if not text:
         return hits
-    wanted = re.compile(re.escape(text), re.IGNORECASE)
+    pattern = re.compile(re.escape(text), re.IGNORECASE)
     for placed in view.displayed():
-        for match in wanted.finditer(placed.piece.shown.text):
+        for match in pattern.finditer(placed.piece.shown.text):
             hits.append((placed.position(match.start()), placed.position(match.end())))
             if len(hits) >= MOST_HITS:
                 return hits

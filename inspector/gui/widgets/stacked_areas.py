@@ -68,17 +68,17 @@ class StackedAreas:
         rows = frame.height - np.rint(tops * (frame.height / frame.top)).astype(np.int64)
         rows = np.clip(rows, 0, frame.height)
         rows[:, ~is_bar] = frame.height
-        found = np.zeros((frame.height + 1, frame.width), dtype=np.uint8)
+        parts_above = np.zeros((frame.height + 1, frame.width), dtype=np.uint8)
         columns = np.arange(frame.width)
         for row in rows:
-            found[row, columns] += 1
-        found = np.cumsum(found[: frame.height], axis=0, dtype=np.uint8)
+            parts_above[row, columns] += 1
+        parts_above = np.cumsum(parts_above[: frame.height], axis=0, dtype=np.uint8)
         palette = [0, *(QColor(colour).rgba() for colour in reversed(colours))]
         if chosen is not None:
             outside = (requests < chosen.start) | (requests >= chosen.stop)
             palette += [0, *(QColor(colour).rgba() for colour in reversed(rest))]
-            found += (outside * (parts + 1)).astype(np.uint8)
-        pixels = np.ascontiguousarray(np.array(palette, dtype=np.uint32)[found])
+            parts_above += (outside * (parts + 1)).astype(np.uint8)
+        pixels = np.ascontiguousarray(np.array(palette, dtype=np.uint32)[parts_above])
         image = QImage(
             pixels.data, frame.width, frame.height, frame.width * 4, QImage.Format.Format_ARGB32_Premultiplied
         ).copy()
@@ -98,15 +98,15 @@ class StackedAreas:
         if per_pixel > 1:
             every = int(np.ceil(per_pixel))
             peaks = self._peaks_of(every)
-            found = np.clip(requests // every, 0, max(0, len(peaks) - 1))
+            slots = np.clip(requests // every, 0, max(0, len(peaks) - 1))
             inside = (requests >= 0) & (requests < self.count)
-            requests = np.where(inside, peaks[found] if len(peaks) else requests, requests)
-        here = requests[:-1]
-        is_bar = (here >= 0) & (here < self.count)
+            requests = np.where(inside, peaks[slots] if len(peaks) else requests, requests)
+        starts = requests[:-1]
+        is_bar = (starts >= 0) & (starts < self.count)
         if 1 / per_pixel >= GAP_FROM * frame.ratio:
             gap = round(frame.ratio)
-            is_bar[: frame.width - gap] &= here[: frame.width - gap] == here[gap:]
-        return here, is_bar
+            is_bar[: frame.width - gap] &= starts[: frame.width - gap] == starts[gap:]
+        return starts, is_bar
 
     def _peaks_of(self, every: int) -> "Places":
         """Return the largest of each `every` requests in a row."""

@@ -263,7 +263,7 @@ class Rows(FittedTable[T], Generic[T]):
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
         self._unwanted: set[int] = set()
         self._fitted: tuple[object, ...] = ()
-        self._wraps = [n for n, one in enumerate(columns) if one.lines > 1]
+        self._wraps = [n for n, column in enumerate(columns) if column.lines > 1]
         self._heights = delayed(self, 0, self._fit_heights)
         self.horizontalHeader().sectionResized.connect(lambda *_: self._heights.start())
         self._fit()
@@ -301,11 +301,11 @@ class Rows(FittedTable[T], Generic[T]):
         if (of := (room, figure, *least, *self._unwanted)) == self._fitted:
             return  # what the user made of them stays
         self._fitted = of
-        least = [max(least[n], one.least * figure) for n, one in enumerate(columns)]
-        rest = max((least[n] for n, one in enumerate(columns) if not one.width), default=0)  # they share it alike
+        least = [max(least[n], column.least * figure) for n, column in enumerate(columns)]
+        rest = max((least[n] for n, column in enumerate(columns) if not column.width), default=0)  # they share it alike
         widths = {
-            n: max(one.width * figure + 15, least[n]) if one.width else max(_LEAST * figure, rest)
-            for n, one in enumerate(columns)
+            n: max(column.width * figure + 15, least[n]) if column.width else max(_LEAST * figure, rest)
+            for n, column in enumerate(columns)
             if n not in self._unwanted
         }
         narrow = {n: least[n] if columns[n].width else rest for n in widths}
@@ -321,9 +321,9 @@ class Rows(FittedTable[T], Generic[T]):
                 widths[n], left = width + more, left - more
         for place, n in enumerate(widths if self.SPREADS and left > 0 else (), 1):
             widths[n] += left * place // len(widths) - left * (place - 1) // len(widths)
-        for n, one in enumerate(columns):
+        for n, column in enumerate(columns):
             self.setColumnHidden(n, n not in widths)
-            stretched = not one.width
+            stretched = not column.width
             header.setSectionResizeMode(
                 n, QHeaderView.ResizeMode.Stretch if stretched else QHeaderView.ResizeMode.Interactive
             )

@@ -91,17 +91,17 @@ def looks(colours: Colours) -> Looks:
 
 
 def _text(font: QFont, colour: str) -> QTextCharFormat:
-    made = _colour(colour)
-    made.setFont(font)
-    return made
+    text_format = _colour(colour)
+    text_format.setFont(font)
+    return text_format
 
 
 def _colour(front: str, back: str = "") -> QTextCharFormat:
-    made = QTextCharFormat()
-    made.setForeground(QColor(front))
+    text_format = QTextCharFormat()
+    text_format.setForeground(QColor(front))
     if back:
-        made.setBackground(QColor(back))
-    return made
+        text_format.setBackground(QColor(back))
+    return text_format
 
 
 class PlainText(Guarded, QPlainTextEdit):
@@ -224,11 +224,11 @@ class PlainText(Guarded, QPlainTextEdit):
         """Of the code that was laid in; it is coloured when they are found."""
         if self._bridge is None or self._task is not None or not self._unread:
             return
-        wanted, self._unread = self._unread, []
+        stretches, self._unread = self._unread, []
 
         def job(task: Task) -> None:
             until = perf_counter() + LONGEST
-            for code in wanted:
+            for code in stretches:
                 code.find(lambda: task.cancelled() or perf_counter() > until)
 
         def done(_: None) -> None:
@@ -392,14 +392,14 @@ class PlainText(Guarded, QPlainTextEdit):
         if self._colouring:
             self._again.start()  # Qt lays out what it colours, which scrolls and resizes: a change of its list kills it
             return
-        found: list[QTextEdit.ExtraSelection] = []
+        selections: list[QTextEdit.ExtraSelection] = []
         for block, _ in self._in_sight():
-            found += (self._selection(*stretch) for stretch in self._stretches(block))
-            if len(found) >= MOST_COLOURED:
+            selections += (self._selection(*stretch) for stretch in self._stretches(block))
+            if len(selections) >= MOST_COLOURED:
                 break
         self._colouring = True
         try:
-            self.setExtraSelections(found)
+            self.setExtraSelections(selections)
         finally:
             self._colouring = False
 
@@ -415,17 +415,17 @@ class PlainText(Guarded, QPlainTextEdit):
     def _stretches(self, block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:
         start, end = block.position(), block.position() + block.length() - 1
         for placed, first, last in self._layout.between(start, end):
-            shown = placed.piece.shown
-            for span in spans(shown.text[first:last], placed.piece.rules):
+            displayed = placed.piece.shown
+            for span in spans(displayed.text[first:last], placed.piece.rules):
                 place = placed.position(first + span.start), placed.position(first + span.end)
                 yield *place, self._looks.kinds[span.kind]
             if (code := placed.piece.code) is not None:
                 at = placed.piece.at
-                for span in code.between(at + shown.back(first), at + shown.back(last)):
-                    begin, close = (placed.position(shown.place(one - at)) for one in (span.start, span.end))
+                for span in code.between(at + displayed.back(first), at + displayed.back(last)):
+                    begin, close = (placed.position(displayed.place(place - at)) for place in (span.start, span.end))
                     yield begin, close, self._looks.kinds[span.kind]
-            low = bisect_right(shown.edits, first, key=lambda edit: edit.end)
-            for edit in shown.edits[low : low + MOST_COLOURED]:
+            low = bisect_right(displayed.edits, first, key=lambda edit: edit.end)
+            for edit in displayed.edits[low : low + MOST_COLOURED]:
                 if edit.start >= last:
                     break
                 yield placed.position(edit.start), placed.position(edit.end), self._looks.token

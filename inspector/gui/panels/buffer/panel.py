@@ -124,19 +124,19 @@ class BufferPanel(Panel):
     def _begin(self, thread: Thread | None, by: Estimator | None) -> None:
         measure = by or estimator(DEFAULT_ESTIMATOR)
         messages: Sequence[Message] = thread.messages if thread is not None and by is not None else ()
-        known = self._known
-        former = known if known is not None and known.is_beginning_of(messages, measure.name) else None
+        cached = self._known
+        former = cached if cached is not None and cached.is_beginning_of(messages, measure.name) else None
         self._looking.cancel()
         if len(messages) - (former.settled if former is not None else 0) <= MANY:
             self._know(measure, _known(measure, messages, former))
             return
         self._known = None
         self._paint_by(measure, NO_CALLS, self._largest, 0)  # until they are known
-        self._looking.run(lambda task: _known(measure, messages), lambda found: self._know(measure, found))
+        self._looking.run(lambda task: _known(measure, messages), lambda result: self._know(measure, result))
 
-    def _know(self, measure: Estimator, found: "KnownMessages") -> None:
-        self._known = found
-        self._paint_by(measure, found.calls, found.largest, found.longest)
+    def _know(self, measure: Estimator, result: "KnownMessages") -> None:
+        self._known = result
+        self._paint_by(measure, result.calls, result.largest, result.longest)
 
     def _paint_by(self, measure: Estimator, calls: CallIndex, largest: int, longest: int) -> None:
         """The calls, and the largest message: what the rows are painted with. O(1)."""
@@ -194,7 +194,7 @@ class BufferPanel(Panel):
             return
         self._filtering.run(
             lambda task: with_text(buffer, text, picked, task.cancelled),
-            lambda found: self._show_rows(buffer, found),
+            lambda rows: self._show_rows(buffer, rows),
             lane="answer",
         )
 
@@ -205,8 +205,8 @@ class BufferPanel(Panel):
         total = plural(len(buffer), "message")
         words = total if picked is None else f"{grouped(len(picked))} of {total}"
         own = len(self._steps.own_path) if self._steps else 0
-        taken = f" · after {plural(own, 'step')}" if own else ""
-        self.count.setText(words + taken)
+        steps_note = f" · after {plural(own, 'step')}" if own else ""
+        self.count.setText(words + steps_note)
         self._show_selected(self.desk.workbench.state.selected)
         if self.model.size() < before:  # where rows go above it Qt scrolls to where the selected one stood
             self.view.scrollTo(self.view.currentIndex())
@@ -263,8 +263,8 @@ class KnownMessages:
 
 def _known(measure: Estimator, messages: Sequence[Message], former: KnownMessages | None = None) -> KnownMessages:
     """Look at the messages that `former` does not know. O(their number)."""
-    known = former.settled if former is not None else 0
-    new = [messages[at] for at in range(known, len(messages))] if known else messages
+    start = former.settled if former is not None else 0
+    new = [messages[at] for at in range(start, len(messages))] if start else messages
     calls = CallIndex(new, former.calls if former is not None else None)
     largest = max((count(measure, message) for message in new), default=1)
     longest = max((len(call.name) for message in new for call in message.calls), default=0)
@@ -302,8 +302,8 @@ def _fresh_from(state: State) -> int:
 
 def _remembered_order(settings: Settings) -> Order:
     """Return the order that the user chose last."""
-    kept = settings.text(ORDER_KEY)
-    return next((order for order in ORDERS if order == kept), ORDERS[0])
+    stored = settings.text(ORDER_KEY)
+    return next((order for order in ORDERS if order == stored), ORDERS[0])
 
 
 def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None], at_first: str = "") -> QToolButton:

@@ -158,20 +158,20 @@ class BufferModel(PaintedModel):
     def row_at(self, place: int) -> BufferRow:
         number = self._shown[place]
         message = self._messages[number]
-        known = self._rows.get(id(message))
-        if known is None:  # the message is kept with it, so that its id is not used again
-            known = self._rows[id(message)] = message, row(message, self._calls)
+        cached = self._rows.get(id(message))
+        if cached is None:  # the message is kept with it, so that its id is not used again
+            cached = self._rows[id(message)] = message, row(message, self._calls)
         fate = self._fates.get(message.id, "kept")
-        return BufferRow(number, message, known[1], self.tokens(message), number >= self._fresh_from, fate)
+        return BufferRow(number, message, cached[1], self.tokens(message), number >= self._fresh_from, fate)
 
     def size(self) -> int:
         return len(self._shown)
 
     def words_at(self, place: int) -> str:
-        one = self.row_at(place)
-        fate = "" if one.fate == "kept" else one.fate
-        words = (str(one.number), fate, one.row.role, one.row.tool, *one.row.badges, one.row.text)
-        return " ".join(word for word in words if word) + f", {grouped(one.tokens)} tokens"
+        row = self.row_at(place)
+        fate = "" if row.fate == "kept" else row.fate
+        words = (str(row.number), fate, row.row.role, row.row.tool, *row.row.badges, row.row.text)
+        return " ".join(word for word in words if word) + f", {grouped(row.tokens)} tokens"
 
 
 class BufferDelegate(PaintedRow):

@@ -51,7 +51,9 @@ class SegmentChart(Chart):
     def show_segments(self, segments: Sequence[CallSegment], predicted: Mapping[int, int]) -> None:
         """Show these samples; `predicted`: tokens that were shown of a request before its report."""
         self.segments, self._predicted = segments, predicted
-        self._samples = {sample.request: (sample, n) for n, one in enumerate(segments) for sample in one.samples}
+        self._samples = {
+            sample.request: (sample, n) for n, segment in enumerate(segments) for sample in segment.samples
+        }
         self.redraw()
 
     def show_playhead(self, at: int | None) -> None:
@@ -121,8 +123,8 @@ class SegmentChart(Chart):
 
     def paint_playhead(self, painter: QPainter) -> None:
         """Paint a ring around the sample of the playhead."""
-        found = self._samples.get(-1 if self._at is None else self._at)
-        point = self.place_of(*found) if found is not None else None
+        numbered_sample = self._samples.get(-1 if self._at is None else self._at)
+        point = self.place_of(*numbered_sample) if numbered_sample is not None else None
         if point is not None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(ink(self._theme.colours.playhead), 1.6))
@@ -216,7 +218,7 @@ class ScatterChart(SegmentChart):
             painter.setPen(ink(colours.quiet))
             painter.setFont(self.font_small)
             words = segment_words(segment, number)
-            if len({one.model for one in self.segments}) > 1:
+            if len({segment.model for segment in self.segments}) > 1:
                 words += f", {segment.model or 'unknown model'}"
             painter.drawText(QPointF(self.area.left() + 18, foot), words)
             painter.setFont(bold)
@@ -243,12 +245,12 @@ class ResidualChart(SegmentChart):
     @property
     def residuals(self) -> list[tuple[int, float, int]]:
         """(request, residual in tokens, number of the segment) of every sample whose segment has a line."""
-        found = list[tuple[int, float, int]]()
+        residuals = list[tuple[int, float, int]]()
         for request, (sample, number) in self._samples.items():
             residual = self.segments[number].residual(sample)
             if residual is not None:
-                found.append((request, residual, number))
-        return found
+                residuals.append((request, residual, number))
+        return residuals
 
     def redraw(self) -> None:
         self._reach = robust_reach([residual for _, residual, _ in self.residuals]) * HEADROOM

@@ -26,15 +26,15 @@ class Share:
     requests: int
 
 
-def by_class(thread: Thread, found: Fit) -> tuple[Share, ...]:
+def by_class(thread: Thread, estimator_fit: Fit) -> tuple[Share, ...]:
     """By what mostly made the buffer grow from one request to the next; the most frequent class first.
 
     Only where the buffer grew by MEANT tokens or more, most of them of one class, are reported and estimated growth
     compared, summed a class.
     """
-    measure = estimator(found.name)
+    measure = estimator(estimator_fit.name)
     sums: dict[Category, tuple[int, int, int]] = {}
-    for before, after in pairwise(found.samples):
+    for before, after in pairwise(estimator_fit.samples):
         old, new = thread.requests[before.request], thread.requests[after.request]
         grown = after.estimated - before.estimated
         if grown < MEANT or not is_prefix(old.view, new.view):
@@ -70,12 +70,12 @@ def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
             raise Cancelled("The count was stopped.")
         weight(measure, message)
     pressures = thread_pressures(thread, measure)
-    found = fit(thread, measure, pressures)
-    predicted = {n: one.predicted.tokens for n, one in enumerate(pressures) if one.predicted is not None}
-    segments = split_segments(thread, found.samples)
+    overall = fit(thread, measure, pressures)
+    predicted = {n: pressure.predicted.tokens for n, pressure in enumerate(pressures) if pressure.predicted is not None}
+    segments = split_segments(thread, overall.samples)
     pairs = [
         (pressure.predicted, pressure.reported)
         for pressure in pressures
         if pressure.predicted is not None and pressure.reported
     ]
-    return EstimatorFit(found, by_class(thread, found), predicted, segments, prediction_coverage(pairs))
+    return EstimatorFit(overall, by_class(thread, overall), predicted, segments, prediction_coverage(pairs))

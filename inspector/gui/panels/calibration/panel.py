@@ -134,8 +134,8 @@ class CalibrationPanel(Panel):
         thread = self._state.thread
         assert thread is not None
 
-        def done(found: EstimatorFit) -> None:
-            self._found[name] = found
+        def done(result: EstimatorFit) -> None:
+            self._found[name] = result
             self._show()
             if name == self._plotted:
                 self._plot(name)
@@ -167,10 +167,10 @@ class CalibrationPanel(Panel):
 
     def _show_plot(self) -> None:
         """Show the charts, unless there are no samples: axes of nothing would look like numbers."""
-        found = self._found.get(self._plotted)
-        self.plot.show_found(found, ESTIMATOR_TITLES[self._plotted])
-        self.plot.setVisible(found is None or bool(found.fit.samples))
-        self.title.show_text(title_words(found) if found is not None else "")
+        plotted = self._found.get(self._plotted)
+        self.plot.show_found(plotted, ESTIMATOR_TITLES[self._plotted])
+        self.plot.setVisible(plotted is None or bool(plotted.fit.samples))
+        self.title.show_text(title_words(plotted) if plotted is not None else "")
 
     def fit(self) -> None:
         """Put the charts below the table if there is height for both, else beside it."""
@@ -199,31 +199,31 @@ class CalibrationPanel(Panel):
 
     def say(self, words: str) -> None:
         """Say what is under the mouse; without words, what is known of the estimator."""
-        found = self._found.get(self._plotted)
+        plotted = self._found.get(self._plotted)
         if not words:
-            words = fit_words(found) if found is not None else f"Fitting {ESTIMATOR_TITLES[self._plotted]} …"
+            words = fit_words(plotted) if plotted is not None else f"Fitting {ESTIMATOR_TITLES[self._plotted]} …"
         self.says.setText(words)
 
 
-def fit_words(found: EstimatorFit) -> str:
+def fit_words(estimator_fit: EstimatorFit) -> str:
     """Return `132 requests with a reported size. Reported for each estimated token: tool results 1.53, ...`."""
-    fit = found.fit
+    fit = estimator_fit.fit
     refused = f", {plural(len(fit.refused), 'request')} refused by the tokenizer" if fit.refused else ""
     if not fit.samples:
         return f"No request has both a reported size and messages in this file: there is nothing to plot{refused}."
     words = f"{plural(len(fit.samples), 'request')} with a reported size{refused}."
-    ratios = [f"{share.category} {share.ratio:.2f}" for share in found.shares[:3]]
+    ratios = [f"{share.category} {share.ratio:.2f}" for share in estimator_fit.shares[:3]]
     return f"{words} Reported for each estimated token: {', '.join(ratios)}." if ratios else words
 
 
-def title_words(found: EstimatorFit) -> str:
+def title_words(estimator_fit: EstimatorFit) -> str:
     """Return how close predictions were, and what the segments say: `The next request is predicted ...`."""
-    prediction, words = found.fit.prediction, list[str]()
+    prediction, words = estimator_fit.fit.prediction, list[str]()
     if prediction.median is not None:
         requests = plural(prediction.requests, "request")
         words.append(f"The next request is predicted within {per_cent(prediction.median, 2)} (median of {requests}).")
-    if len(found.segments) > 1:
-        words.append(f"{len(found.segments):,} segments: the line changes at a compaction or with the model.")
+    if len(estimator_fit.segments) > 1:
+        words.append(f"{len(estimator_fit.segments):,} segments: the line changes at a compaction or with the model.")
     return " ".join(words)
 
 

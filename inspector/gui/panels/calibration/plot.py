@@ -40,14 +40,14 @@ class CalibrationPlot(QWidget):
         self._split.setSizes([500, 500])
         column(self._split, of=self, gap=0)
 
-    def show_found(self, found: EstimatorFit | None, title: str) -> None:
+    def show_found(self, estimator_fit: EstimatorFit | None, title: str) -> None:
         """Show an estimator; `title`: its name on the screen."""
-        self.found = found
-        segments = found.segments if found is not None else ()
+        self.found = estimator_fit
+        segments = estimator_fit.segments if estimator_fit is not None else ()
         self.scatter.estimator = title
         for chart in (self.scatter, self.residuals):
-            chart.show_segments(segments, found.predicted if found is not None else {})
-        self.coverage.show_coverage(found.coverage if found is not None else ())
+            chart.show_segments(segments, estimator_fit.predicted if estimator_fit is not None else {})
+        self.coverage.show_coverage(estimator_fit.coverage if estimator_fit is not None else ())
         hidden = self.scatter.hidden_count
         self.hidden_words.show_text(f"{hidden:,} outside the axes" if hidden else "")
         self.residual_words.show_text(self._residual_words())

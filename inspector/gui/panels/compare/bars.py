@@ -147,8 +147,8 @@ class SweepBar(Guarded, ChoiceBar):
         """The settings with their values."""
         pairs = ((key.currentText(), values.text()) for key, values in zip(self.keys, self.values, strict=True))
         typed = {key: _split_values(text) for key, text in pairs}
-        found = {key: values for key, values in typed.items() if values and key in self._offered}
-        return tuple(found.items())
+        swept = {key: values for key, values in typed.items() if values and key in self._offered}
+        return tuple(swept.items())
 
     def offer(self, settings: Mapping[str, Sequence[str]]) -> None:
         """These can be varied; of others the values that were typed are gone."""

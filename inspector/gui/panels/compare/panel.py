@@ -159,8 +159,8 @@ class ComparePanel(PlotPanel):
         former, self._state = self._state, state
         if state.thread is not None:
             self.load_plot()
-        wanted = self._runs()
-        if wanted != self._wanted or former.thread is not state.thread:
+        runs = self._runs()
+        if runs != self._wanted or former.thread is not state.thread:
             self._show()
         if self.plot is not None and former.at != state.at:
             self.plot.overlay.show_playhead(state.at)
@@ -178,8 +178,8 @@ class ComparePanel(PlotPanel):
         self._show()
 
     def _runs(self) -> tuple[PolicyRun, ...]:
-        known = self.desk.workbench.end_window or self._state.window
-        window = known.tokens if known else None
+        end_window = self.desk.workbench.end_window or self._state.window
+        window = end_window.tokens if end_window else None
         self._refused = ""
         if not self.sweeping.isChecked():
             return runs(self._state, self.bar.chosen, window)
@@ -296,7 +296,7 @@ class ComparePanel(PlotPanel):
         for bar in (self.bar, self.sweep):
             if bar.button.hasFocus() and not self._found.missing:
                 self.table.setFocus()  # a button that rests hands the focus on, to whoever comes next
-            left = sum(one.policy != BASE for one in self._found.missing)
+            left = sum(missing_run.policy != BASE for missing_run in self._found.missing)
             runs_all = self._job.busy and not (self._unasked and _names(self._driven) == [BASE])
             bar.show_run(runs_all, len(self._found.missing), left)
         self.copy.setVisible(bool(reports))
@@ -315,15 +315,22 @@ class ComparePanel(PlotPanel):
 
     def _use(self, row: int) -> None:
         """Go on with the settings of that point of the sweep."""
-        run = next((one for one in self._wanted if one.number and one.name == self.table.rows[row].name), None)
+        run = next(
+            (
+                compared_run
+                for compared_run in self._wanted
+                if compared_run.number and compared_run.name == self.table.rows[row].name
+            ),
+            None,
+        )
         if run is not None:
             self.desk.workbench.stepping.choose(policy=run.policy, settings=run.point)
             self.desk.show_panel("What if")
 
     def _show_picked(self) -> None:
-        one = self._found.report(self._picked)
-        regrets = one.losses.regrets if one else ()
-        self.regrets.empty = nothing_regretted(one) if one else ""
+        report = self._found.report(self._picked)
+        regrets = report.losses.regrets if report else ()
+        self.regrets.empty = nothing_regretted(report) if report else ""
         if regrets is not self.regrets.rows:
             self.regrets.show_rows(regrets)
             self.regrets.scrollToTop()
@@ -335,17 +342,17 @@ class ComparePanel(PlotPanel):
         self.say()
 
     def say(self, text: str = "") -> None:
-        one, on = self._found.report(self._picked), self._underway
+        report, on = self._found.report(self._picked), self._underway
         self.progress.setVisible(on is not None)
         self.progress.show_share(on.share if on else None)
         if on is not None:
-            said = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
+            summary = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
         else:
-            infeasible = infeasible_words(PolicyRow(one, self._found)) if one else ""
-            sentences = (infeasible, self._why_not(), regret_words(one) if one else "", self._front_words())
-            said = " ".join(filter(None, sentences))
-        self.says.show_text(text or said if self._found.reports else "")
-        self._empty.setText(said)
+            infeasible = infeasible_words(PolicyRow(report, self._found)) if report else ""
+            sentences = (infeasible, self._why_not(), regret_words(report) if report else "", self._front_words())
+            summary = " ".join(filter(None, sentences))
+        self.says.show_text(text or summary if self._found.reports else "")
+        self._empty.setText(summary)
 
     def _front_words(self) -> str:
         """Say which policies no other beats on both cost and needs, and why no single one is called best."""
@@ -380,11 +387,11 @@ class ComparePanel(PlotPanel):
 
     def _go(self, row: int, column: int) -> None:
         """To the request that needed the fact, with the message that did; from the column that says so, to the loss."""
-        one = self.regrets.rows[row]
+        regret = self.regrets.rows[row]
         if column == LOST:
-            stand_at(self.desk.workbench, one.at.before_request)
+            stand_at(self.desk.workbench, regret.at.before_request)
         else:
-            go_to(self.desk.workbench, self._state.thread_id, one.needed_by, one.message)
+            go_to(self.desk.workbench, self._state.thread_id, regret.needed_by, regret.message)
 
     # -- the plots and the room ----------------------------------------------------------------------------------------
 

@@ -54,11 +54,11 @@ class ComparePlot(Plot):
         names = {report.policy for report in reports}
         for name in [name for name in self.curves if name not in names]:
             self.plot.removeItem(self.curves.pop(name))
-        for one in reports:
-            if one.policy not in self.curves:
-                self.curves[one.policy] = self._add_curve(self.plot)
-            tokens = np.array([row.tokens for row in one.rows], dtype=np.float64)
-            self.curves[one.policy].setData(np.arange(count, dtype=float), tokens, antialias=False)
+        for report in reports:
+            if report.policy not in self.curves:
+                self.curves[report.policy] = self._add_curve(self.plot)
+            tokens = np.array([row.tokens for row in report.rows], dtype=np.float64)
+            self.curves[report.policy].setData(np.arange(count, dtype=float), tokens, antialias=False)
 
     def _scale(self) -> None:
         """To the window and the curves. No compaction may leave at the top, unless it is the chosen one."""
@@ -157,13 +157,13 @@ class CompareOverlay(Overlay):
             room = QRectF(area.right() + 4, y - high / 2, MARGIN - 4, high)
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, style_of(name).letter)
 
-    def _paint_steps(self, painter: QPainter, area: QRectF, one: ReplayReport) -> None:
+    def _paint_steps(self, painter: QPainter, area: QRectF, report: ReplayReport) -> None:
         """A triangle over the curve where history went, a stroke at the foot where contents were cleared."""
-        colour = ink(style_of(one.policy).colour(self._theme.colours))
+        colour = ink(style_of(report.policy).colour(self._theme.colours))
         feet, heads = dict[int, float](), dict[int, QPointF]()
-        for step in one.compactions:
+        for step in report.compactions:
             at = step.at.before_request
-            point = self._point(at - 0.5, one.rows[max(0, min(at, len(one.rows)) - 1)].tokens)
+            point = self._point(at - 0.5, report.rows[max(0, min(at, len(report.rows)) - 1)].tokens)
             if step.kind == "micro":
                 feet[round(point.x())] = point.x()
             else:
@@ -176,11 +176,11 @@ class CompareOverlay(Overlay):
             top = max(area.top() + 8, point.y() - 3)
             painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
 
-    def _paint_regrets(self, painter: QPainter, one: ReplayReport) -> None:
+    def _paint_regrets(self, painter: QPainter, report: ReplayReport) -> None:
         """A cross on the curve at each request that needed a fact that was gone."""
         crosses = dict[int, QPointF]()
-        for at in {regret.needed_by for regret in one.losses.regrets}:
-            point = self._point(at, one.rows[min(at, len(one.rows) - 1)].tokens)
+        for at in {regret.needed_by for regret in report.losses.regrets}:
+            point = self._point(at, report.rows[min(at, len(report.rows) - 1)].tokens)
             crosses[round(point.x() / 3)] = point
         painter.setPen(QPen(ink(self._theme.colours.high), 1.5))
         painter.drawLines(
@@ -190,12 +190,12 @@ class CompareOverlay(Overlay):
 
 def spread(places: Sequence[tuple[float, str]], apart: float, lowest: float) -> list[tuple[float, str]]:
     """The same in their order from top to bottom, `apart` pixels from each other, none below `lowest`."""
-    found: list[tuple[float, str]] = []
+    labels: list[tuple[float, str]] = []
     for y, name in places:
-        found.append((max(y, found[-1][0] + apart) if found else y, name))
+        labels.append((max(y, labels[-1][0] + apart) if labels else y, name))
     limit = lowest
-    for n in range(len(found) - 1, -1, -1):
-        y, name = found[n]
-        found[n] = (min(y, limit), name)
-        limit = found[n][0] - apart
-    return found
+    for n in range(len(labels) - 1, -1, -1):
+        y, name = labels[n]
+        labels[n] = (min(y, limit), name)
+        limit = labels[n][0] - apart
+    return labels

@@ -176,11 +176,14 @@ COLUMNS: Sequence[Column[PolicyRow]] = (
 )
 
 
-def ordered(found: Comparison, by: int, falling: bool) -> list[PolicyRow]:
+def ordered(comparison: Comparison, by: int, falling: bool) -> list[PolicyRow]:
     """By a column; 0 = by name. Equal ones stay in the catalogue's order, what is unknown comes last. What happened
     stays the first row: all others are compared with it."""
-    front = {standing.policy for standing in rank_policies(found.reports) if standing.in_front}
-    rows = [PolicyRow(report, found, report.policy in front and len(found.reports) > 1) for report in found.reports]
+    front = {standing.policy for standing in rank_policies(comparison.reports) if standing.in_front}
+    rows = [
+        PolicyRow(report, comparison, report.policy in front and len(comparison.reports) > 1)
+        for report in comparison.reports
+    ]
     if by == 0:
         rows.sort(key=lambda row: row.report.title.lower(), reverse=falling)
     elif by > 0:
@@ -198,7 +201,7 @@ def ordered(found: Comparison, by: int, falling: bool) -> list[PolicyRow]:
 
 def as_table(rows: Sequence[PolicyRow]) -> str:
     """For a spreadsheet: a line a policy, cells between tabs, known numbers plain, each with its difference."""
-    heads = ["policy", *(head for one in FIGURES for head in (one.name, f"{one.name}, difference"))]
+    heads = ["policy", *(head for figure in FIGURES for head in (figure.name, f"{figure.name}, difference"))]
     lines = [heads]
     for row in rows:
         cells = [row.name]
@@ -230,12 +233,12 @@ class CompareTable(Rows[PolicyRow]):
         header.setToolTip(tip(f"{what}\nBeneath each: the difference from what happened. A click sorts."))
         self.chosen.connect(lambda row, _: self.picked.emit(self.rows[row].name))
 
-    def show_comparison(self, found: Comparison, picked: str) -> None:
+    def show_comparison(self, comparison: Comparison, picked: str) -> None:
         """These rows, that one selected."""
-        self._comparison = found
+        self._comparison = comparison
         pins = next(n for n, figure in enumerate(FIGURES, 1) if figure.name == "pins kept")
-        self.leave_out(pins, not any(pins_kept(report.pins)[1] for report in found.reports))
-        self.show_rows(ordered(found, self._by, self._falling))
+        self.leave_out(pins, not any(pins_kept(report.pins)[1] for report in comparison.reports))
+        self.show_rows(ordered(comparison, self._by, self._falling))
         place = next((n for n, row in enumerate(self.rows) if row.name == picked), -1)
         if place >= 0:
             self.setCurrentIndex(self.model().index(place, max(0, self.currentIndex().column())))
@@ -251,8 +254,8 @@ class CompareTable(Rows[PolicyRow]):
         else:
             self._by = -1
         self._model.order = (self._by, self._falling) if self._by >= 0 else None
-        here = self.currentIndex().row()
-        self.show_comparison(self._comparison, self.rows[here].name if here >= 0 else "")
+        current_row = self.currentIndex().row()
+        self.show_comparison(self._comparison, self.rows[current_row].name if current_row >= 0 else "")
 
     def copied(self) -> str:
         """All of it, for a spreadsheet."""
@@ -325,20 +328,20 @@ LOST = 1
 """The column whose click leads to the loss, not to the need."""
 
 REGRETS: Sequence[Column[Regret]] = (
-    Column("needed by", lambda one: f"{one.needed_by} ({one.how})", 11, least=12),
-    Column("lost by", lambda one: f"{one.at.tier} before {one.at.before_request}", 19, least=17),
-    Column("fact needed again", lambda one: one.fact.text, least=34, lines=3),
-    Column("read again", lambda one: f"{one.price:,} tokens" if one.repaired else "", 12, figures=True),
-    Column("kind", lambda one: "URL" if one.fact.kind == "url" else one.fact.kind, 9),
+    Column("needed by", lambda regret: f"{regret.needed_by} ({regret.how})", 11, least=12),
+    Column("lost by", lambda regret: f"{regret.at.tier} before {regret.at.before_request}", 19, least=17),
+    Column("fact needed again", lambda regret: regret.fact.text, least=34, lines=3),
+    Column("read again", lambda regret: f"{regret.price:,} tokens" if regret.repaired else "", 12, figures=True),
+    Column("kind", lambda regret: "URL" if regret.fact.kind == "url" else regret.fact.kind, 9),
 )
 
 
 NEEDS_UNKNOWN = "A summary cannot be read here, so what was needed again is unknown."
 
 
-def nothing_regretted(one: ReplayReport) -> str:
+def nothing_regretted(report: ReplayReport) -> str:
     """What stands instead of the list of regrets where it is empty."""
-    return "No lost fact was needed again." if one.losses.needs_are_known else NEEDS_UNKNOWN
+    return "No lost fact was needed again." if report.losses.needs_are_known else NEEDS_UNKNOWN
 
 
 def infeasible_words(row: PolicyRow) -> str:
@@ -350,22 +353,22 @@ def infeasible_words(row: PolicyRow) -> str:
     return f"{row.title} is infeasible: {many} exceed the window of {grouped(report.window)} tokens."
 
 
-def regret_words(one: ReplayReport) -> str:
+def regret_words(report: ReplayReport) -> str:
     """Say in a sentence what a policy lost, and what of it was needed again."""
-    losses = one.losses
+    losses = report.losses
     if not losses.facts:
-        return f"{one.title} removed nothing."
-    summaries, estimated = one.spent.summaries_usd, one.spent.estimated_usd
+        return f"{report.title} removed nothing."
+    summaries, estimated = report.spent.summaries_usd, report.spent.estimated_usd
     priced = ""
-    if one.policy == BASE and summaries:
+    if report.policy == BASE and summaries:
         part = f", {dollars(estimated)} estimated" if estimated else ""
         if estimated == summaries:
             part = ", estimated"
         priced = f" {dollars(summaries)} of its cost are for summaries{part}."
     elif summaries:
-        priced = f" Of its cost {priced_words(summaries, one.summaries_most_usd)} is for summaries."
+        priced = f" Of its cost {priced_words(summaries, report.summaries_most_usd)} is for summaries."
     again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:
-        return f"{one.title}: {lost}, {losses.needed_words} of them needed again{again}.{priced}"
-    return f"{one.title}: {lost}. {NEEDS_UNKNOWN}{priced}"
+        return f"{report.title}: {lost}, {losses.needed_words} of them needed again{again}.{priced}"
+    return f"{report.title}: {lost}. {NEEDS_UNKNOWN}{priced}"

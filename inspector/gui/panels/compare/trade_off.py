@@ -54,7 +54,7 @@ class TradeOffChart(Chart):
         """Show these policies; the chosen one has a ring."""
         if reports is not self._reports:
             self._reports = reports
-            self.standings = tuple(one for one in rank_policies(reports) if one.cost_usd is not None)
+            self.standings = tuple(standing for standing in rank_policies(reports) if standing.cost_usd is not None)
             self._titles = {report.policy: report.title for report in reports}
         self._chosen = chosen
         self.setAccessibleDescription("; ".join(self.describe(standing) for standing in self.standings))
@@ -201,7 +201,7 @@ class TradeOffChart(Chart):
 
     def standing_at(self, place: QPointF) -> Standing | None:
         """Return the policy whose point is at a place."""
-        near = [((self.place_of(one) - place).manhattanLength(), n) for n, one in enumerate(self.standings)]
+        near = [((self.place_of(standing) - place).manhattanLength(), n) for n, standing in enumerate(self.standings)]
         away, number = min(near, default=(NEAR + 1.0, 0))
         return self.standings[number] if away <= NEAR else None
 

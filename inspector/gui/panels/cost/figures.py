@@ -47,17 +47,17 @@ CAUSE_NAMES: Mapping[BreakCause, str] = {
 """Causes of cache misses, as a column shows them."""
 
 
-def cost_rows(found: ThreadCost) -> list[CostRow]:
+def cost_rows(cost: ThreadCost) -> list[CostRow]:
     """Return cache misses grouped by cause, the most expensive cause first, and after them the compactions.
 
     A group of several begins with its sum. Within a group the rows have the order of the requests.
     """
     by_cause = defaultdict[BreakCause, list[Rebilling]](list)
-    for miss in found.breaks:
+    for miss in cost.breaks:
         by_cause[miss.cause].append(miss)
     groups = sorted(by_cause.values(), key=_sum_of_misses, reverse=True)
     rows = [row for misses in groups for row in _group_misses(misses)]
-    return rows + [_compaction(step) for step in found.compactions]
+    return rows + [_compaction(step) for step in cost.compactions]
 
 
 def _sum_of_misses(misses: Sequence[Rebilling]) -> tuple[Decimal, int]:
@@ -83,30 +83,32 @@ def _miss(miss: Rebilling) -> CostRow:
     return CostRow(miss.request, CAUSE_NAMES[miss.cause], tokens, cost, saved, miss.evidence, miss.message, miss.diff)
 
 
-def _compaction(one: Compacted) -> CostRow:
-    money = one.economics
+def _compaction(compaction: Compacted) -> CostRow:
+    money = compaction.economics
     each = "" if money.saved_per_request_usd is None else f"{dollars(money.saved_per_request_usd)} each"
-    sizes = f"{grouped(one.tokens_before)} → {grouped(one.tokens_after)}"
+    sizes = f"{grouped(compaction.tokens_before)} → {grouped(compaction.tokens_after)}"
     return CostRow(
-        one.at.before_request,
-        f"{one.at.tier} compaction: {_paid(one)}",
+        compaction.at.before_request,
+        f"{compaction.at.tier} compaction: {_paid(compaction)}",
         sizes,
         _dollars(money.cost_usd),
         each,
-        _told(one),
+        _told(compaction),
     )
 
 
-def _paid(one: Compacted) -> str:
+def _paid(compaction: Compacted) -> str:
     words: dict[bool | None, str] = {None: "no price", True: "paid", False: "did not pay"}
-    return words[one.economics.paid]
+    return words[compaction.economics.paid]
 
 
-def _told(one: Compacted) -> str:
-    money = one.economics
+def _told(compaction: Compacted) -> str:
+    money = compaction.economics
     if money.cost_usd is None:
         return "A model has no price."
-    summary = f"the summary{' (estimated)' if one.is_estimated else ''} and " if one.kind == "summary" else ""
+    summary = (
+        f"the summary{' (estimated)' if compaction.is_estimated else ''} and " if compaction.kind == "summary" else ""
+    )
     what = f"Cost: {summary}the cache that was written again."
     if money.paid_after_requests is None:
         return f"{what} It never paid: {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
@@ -114,8 +116,8 @@ def _told(one: Compacted) -> str:
     return f"{what} Paid {when}; {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
 
 
-def _dollars_known(known: Subtotal) -> str:
-    return subtotal_words(known.usd, known.unpriced)
+def _dollars_known(subtotal: Subtotal) -> str:
+    return subtotal_words(subtotal.usd, subtotal.unpriced)
 
 
 def _dollars(amount: Decimal | None) -> str:
@@ -141,13 +143,13 @@ class CostFigures:
     advice: tuple[Advice, ...] = ()
 
 
-def cost_figures(whole: SessionCost, found: ThreadCost, advice: tuple[Advice, ...] = ()) -> CostFigures:
+def cost_figures(whole: SessionCost, cost: ThreadCost, advice: tuple[Advice, ...] = ()) -> CostFigures:
     """O(requests of the session)."""
-    bills = [bill or Bill() for bill in found.bills]
+    bills = [bill or Bill() for bill in cost.bills]
     kinds = frozenset(kind for bill in bills for kind in BILL_KINDS if getattr(bill, kind))
-    words = ". ".join(cost_words(whole, found)) + "."
+    words = ". ".join(cost_words(whole, cost)) + "."
     running = list(accumulate(float(bill.total) for bill in bills))
-    return CostFigures(found, cost_rows(found), words, kinds, *stacked(bills), running, advice)
+    return CostFigures(cost, cost_rows(cost), words, kinds, *stacked(bills), running, advice)
 
 
 def stacked(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
@@ -165,38 +167,44 @@ def _sum_kinds(bill: Bill) -> list[float]:
     return list(accumulate(float(getattr(bill, kind)) for kind in BILL_KINDS))
 
 
-def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
+def cost_words(whole: SessionCost, thread_cost: ThreadCost) -> Iterator[str]:
     """The sums, sentence by sentence, without full stops."""
-    bill = found.bill
+    bill = thread_cost.bill
     part, everything = (
         subtotal_words(cost.subtotal.usd, cost.subtotal.unpriced, output_is_final=cost.output_is_final)
-        for cost in (found, whole)
+        for cost in (thread_cost, whole)
     )
     others = len(whole.threads) > 1 or whole.nobodys is not None
     yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
-    by_model = [f"{model or 'unknown model'} {_dollars_known(known)}" for model, known in whole.by_model.items()]
+    by_model = [f"{model or 'unknown model'} {_dollars_known(subtotal)}" for model, subtotal in whole.by_model.items()]
     if len(by_model) > 1:
         yield f"By model: {', '.join(by_model)}"
-    if found.estimated:
-        yield f"About {dollars(found.estimated)} more (estimated) for calls whose usage the file does not hold"
-    if bill is not None and found.compared is not None and dollars(found.compared) != dollars(bill.total):
-        estimate = " with that estimate" if found.estimated else ""
-        yield f"Compare shows {dollars(found.compared)}: requests and summaries{estimate}, without titles and the like"
-    if found.breaks:
-        again, saved = _dollars(sum_prices(miss.usd for miss in found.breaks)), _dollars(avoidable(found.breaks))
-        tokens = grouped(sum(one.tokens for one in found.breaks))
+    if thread_cost.estimated:
+        yield f"About {dollars(thread_cost.estimated)} more (estimated) for calls whose usage the file does not hold"
+    if bill is not None and thread_cost.compared is not None and dollars(thread_cost.compared) != dollars(bill.total):
+        estimate = " with that estimate" if thread_cost.estimated else ""
+        shown = dollars(thread_cost.compared)
+        yield f"Compare shows {shown}: requests and summaries{estimate}, without titles and the like"
+    if thread_cost.breaks:
+        again, saved = (
+            _dollars(sum_prices(miss.usd for miss in thread_cost.breaks)),
+            _dollars(avoidable(thread_cost.breaks)),
+        )
+        tokens = grouped(sum(miss.tokens for miss in thread_cost.breaks))
         money = f" for {again}, {saved} avoidable" if bill is not None else ""
-        made = sum(one.cause == "compaction" for one in found.breaks)
-        by = f", {made:,} of them after compactions" if 0 < made < len(found.breaks) else ""
-        misses = plural(len(found.breaks), "cache miss", "cache misses")
+        by_compactions = sum(miss.cause == "compaction" for miss in thread_cost.breaks)
+        by = f", {by_compactions:,} of them after compactions" if 0 < by_compactions < len(thread_cost.breaks) else ""
+        misses = plural(len(thread_cost.breaks), "cache miss", "cache misses")
         yield f"{misses} of this thread{by}: {tokens} tokens re-sent{money}"
-    if found.compactions:
-        known = [compaction.economics.paid for compaction in found.compactions if compaction.economics.paid is not None]
-        if known:
-            themselves = "itself" if len(known) == 1 else "themselves"
-            yield f"{sum(known)} of {plural(len(known), 'compaction')} of this thread paid for {themselves}"
-    for run in found.thrash:
+    if thread_cost.compactions:
+        judged = [
+            compaction.economics.paid for compaction in thread_cost.compactions if compaction.economics.paid is not None
+        ]
+        if judged:
+            themselves = "itself" if len(judged) == 1 else "themselves"
+            yield f"{sum(judged)} of {plural(len(judged), 'compaction')} of this thread paid for {themselves}"
+    for run in thread_cost.thrash:
         yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
-    for one in whole.what_ifs:
-        if one.saved_usd > 0:
-            yield f"{one.name} would have saved {dollars(one.saved_usd)} in the session"
+    for what_if in whole.what_ifs:
+        if what_if.saved_usd > 0:
+            yield f"{what_if.name} would have saved {dollars(what_if.saved_usd)} in the session"

@@ -99,32 +99,32 @@ class CostPanel(PlotPanel):
 
     def _stand(self) -> None:
         """The row of the request where the playhead stands is the chosen one, where there is one."""
-        here = [n for n, one in enumerate(self.table.rows) if one.request == self._state.at]
-        if here and self.table.currentIndex().row() not in here:
-            self.table.selectRow(here[0])
-            self._explain(here[0])
+        places = [n for n, row in enumerate(self.table.rows) if row.request == self._state.at]
+        if places and self.table.currentIndex().row() not in places:
+            self.table.selectRow(places[0])
+            self._explain(places[0])
             QTimer.singleShot(0, self.table, lambda: self.table.scrollTo(self.table.currentIndex()))
-        elif not here:
+        elif not places:
             self.table.clearSelection()
             self._explain(-1)
 
     def _work_out(self, session: Session, thread: Thread) -> None:
         """Of a fuller one of the same thread what is known stands until then."""
-        known = self._whole[1] if self._whole is not None and self._whole[0] is session else None
+        cached = self._whole[1] if self._whole is not None and self._whole[0] is session else None
         if self.is_new("thread", session.path, thread.id):
             self.figures = None
 
         window = self.desk.workbench.find_window(self._state, None).tokens
 
         def job(task: Task) -> tuple[SessionCost, CostFigures | None]:
-            whole = known or session_cost(session)
-            found = next((one for one in whole.threads if one.thread.id == thread.id), None)
-            if found is None:
+            whole = cached or session_cost(session)
+            thread_cost = next((candidate for candidate in whole.threads if candidate.thread.id == thread.id), None)
+            if thread_cost is None:
                 return whole, None
-            return whole, cost_figures(whole, found, session_advice(session, thread, whole, window))
+            return whole, cost_figures(whole, thread_cost, session_advice(session, thread, whole, window))
 
-        def done(found: tuple[SessionCost, CostFigures | None]) -> None:
-            self._whole, self.figures = (session, found[0]), found[1]
+        def done(result: tuple[SessionCost, CostFigures | None]) -> None:
+            self._whole, self.figures = (session, result[0]), result[1]
             self._show()
 
         self._job.run(session, (thread.id,), job, done)

@@ -118,8 +118,8 @@ class CostOverlay(Overlay):
     def _is_crossed(self, room: QRectF) -> bool:
         if self._figures is None or not self._pixels.width():
             return False
-        one = self._range.width() / self._pixels.width()
-        left, right = (self._range.left() + (x - self._pixels.left()) * one for x in (room.left(), room.right()))
+        per_pixel = self._range.width() / self._pixels.width()
+        left, right = (self._range.left() + (x - self._pixels.left()) * per_pixel for x in (room.left(), room.right()))
         edges = self._figures.edges
         bars = self._figures.tops[-1][max(0, bisect_right(edges, left) - 1) : bisect_right(edges, right)]
         return self._point(0, max(bars, default=0.0)).y() < room.bottom()
@@ -128,29 +128,31 @@ class CostOverlay(Overlay):
         figures = self._figures
         if figures is None or not figures.found.bills:
             return
-        found = figures.found
+        cost = figures.found
         painter.setClipRect(area)
         colours = self._theme.colours
         painter.setPen(QPen(ink(colours.good), 1, Qt.PenStyle.DashLine))
-        for at in {round(self._point(step.at.before_request - 0.5, 0).x()) for step in found.compactions}:
+        for at in {round(self._point(step.at.before_request - 0.5, 0).x()) for step in cost.compactions}:
             painter.drawLine(QPointF(at, area.top()), QPointF(at, area.bottom()))
         painter.setPen(Qt.PenStyle.NoPen)
-        for one in found.breaks:
-            bill = found.bills[one.request]
-            point = self._point(one.request, float(bill.total) if bill else 0)
-            painter.setBrush(ink(colours.good if one.cause == "compaction" else colours.high))
+        for miss in cost.breaks:
+            bill = cost.bills[miss.request]
+            point = self._point(miss.request, float(bill.total) if bill else 0)
+            painter.setBrush(ink(colours.good if miss.cause == "compaction" else colours.high))
             top = max(area.top() + 22, point.y() - 3)
             painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
-        x = self._point(self._place(self._at, len(found.bills)), 0).x()
+        x = self._point(self._place(self._at, len(cost.bills)), 0).x()
         self._paint_playhead(painter, x, area.bottom())
-        self._paint_legend(painter, area, found, figures.kinds)
+        self._paint_legend(painter, area, cost, figures.kinds)
 
-    def _paint_legend(self, painter: QPainter, area: QRectF, found: ThreadCost, kinds: frozenset[str]) -> None:
-        told = [(COLOURS[kind], NAMES[kind]) for kind in _TOLD if kind in kinds]
-        told += [(self._theme.colours.high, "▾ cache miss")] * any(one.cause != "compaction" for one in found.breaks)
-        told += [(self._theme.colours.good, "┆ compaction")] * bool(found.compactions)
+    def _paint_legend(self, painter: QPainter, area: QRectF, cost: ThreadCost, kinds: frozenset[str]) -> None:
+        entries = [(COLOURS[kind], NAMES[kind]) for kind in _TOLD if kind in kinds]
+        entries += [(self._theme.colours.high, "▾ cache miss")] * any(
+            miss.cause != "compaction" for miss in cost.breaks
+        )
+        entries += [(self._theme.colours.good, "┆ compaction")] * bool(cost.compactions)
         metrics, x = QFontMetricsF(painter.font()), area.left() + 8
-        for colour, name in told:
+        for colour, name in entries:
             width = metrics.horizontalAdvance(name)
             if x + width + 14 > area.right():
                 return

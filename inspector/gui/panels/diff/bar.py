@@ -146,10 +146,10 @@ class DiffBar(Guarded, QWidget):
     def _say(self) -> None:
         comparison, paid = self._comparison, payback_words(self._economics)
         if comparison is not None:
-            known = paid and comparison.sides.whole is not None
-            short = f" · {paid.rpartition(': ')[2]}" if known else ""
+            is_judged = paid and comparison.sides.whole is not None
+            short = f" · {paid.rpartition(': ')[2]}" if is_judged else ""
             sizes, change = in_short(comparison), signed(_change(comparison))
-            self.headline.show_text(headline(comparison) + f", {paid}" * bool(known), sizes + short, sizes, change)
+            self.headline.show_text(headline(comparison) + f", {paid}" * bool(is_judged), sizes + short, sizes, change)
             self._fit()
 
     def _chip(self, name: FateName) -> QToolButton:

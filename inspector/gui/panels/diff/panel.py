@@ -118,8 +118,8 @@ class DiffPanel(Panel):
             self._show_selected(state.selected)
             return
         self._sides = chosen
-        wanted = self.bar.wanted
-        self._job.run(lambda task: listing(compared(chosen), wanted), self._arrived)
+        filters = self.bar.wanted
+        self._job.run(lambda task: listing(compared(chosen), filters), self._arrived)
 
     def _show_why(self, drops: Iterable[Drop], place: int) -> None:
         """Of a change in front of that request that no record announces: how it is known."""
@@ -148,36 +148,36 @@ class DiffPanel(Panel):
         self._stack.setCurrentIndex(0)
         self.setFocusProxy(self._nothing)
 
-    def _arrived(self, found: Listing) -> None:
+    def _arrived(self, result: Listing) -> None:
         stood_here = self._nothing.hasFocus()
         self._stack.setCurrentIndex(1)
         self.setFocusProxy(self.view)
         if stood_here:
             self.view.setFocus()
-        self.bar.show_comparison(found.comparison)
-        stood = self.chosen if found.comparison is self.model.comparison else None
-        self.delegate.name_tools(found.comparison.calls.tool_names)
+        self.bar.show_comparison(result.comparison)
+        stood = self.chosen if result.comparison is self.model.comparison else None
+        self.delegate.name_tools(result.comparison.calls.tool_names)
         self.head.update()
         with QSignalBlocker(self.view.selectionModel()):
-            self.model.show(found)
+            self.model.show(result)
         self._stand_at(self._first(stood))
-        if self.bar.wanted != found.wanted:  # another chip was clicked meanwhile
+        if self.bar.wanted != result.wanted:  # another chip was clicked meanwhile
             self._filter()
 
     def _first(self, stood: DiffRow | None) -> int:
         """Where to stand in a new list: where we stood, else at the selected message if it changed, else at the first
         change."""
-        wanted = stood.fate.id if stood is not None else self.desk.workbench.state.selected
-        place = self.model.place_of(wanted)
+        message_id = stood.fate.id if stood is not None else self.desk.workbench.state.selected
+        place = self.model.place_of(message_id)
         of = self.model.row_at(place).of if place >= 0 else None
         if stood is None and (of is None or of.fate.name == "kept"):
             place = self.model.change_after(-1, 1)
         return max(0, place)
 
     def _filter(self) -> None:
-        comparison, wanted = self.model.comparison, self.bar.wanted
+        comparison, filters = self.model.comparison, self.bar.wanted
         if comparison is not None and not self._job.busy:
-            self._job.run(lambda task: listing(comparison, wanted), self._arrived)
+            self._job.run(lambda task: listing(comparison, filters), self._arrived)
 
     def _show_selected(self, message_id: str) -> None:
         place = self.model.place_of(message_id) if message_id else -1
@@ -302,8 +302,8 @@ def _tokens(of: DiffRow) -> str:
 
 def _runs(was: str | None, now: str | None) -> Sequence[LineRun]:
     if was is None or now is None:
-        there = was if was is not None else now or ""
-        return (LineRun("-" if now is None else "+", tuple(there.split("\n"))),)
+        text = was if was is not None else now or ""
+        return (LineRun("-" if now is None else "+", tuple(text.split("\n"))),)
     return line_diff(was, now)
 
 

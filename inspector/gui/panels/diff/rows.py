@@ -93,10 +93,10 @@ class DiffModel(PaintedModel):
 
     def row_at(self, place: int) -> DiffLine:
         stretch = self.listed[place]
-        known = self._lines.get(stretch)
-        if known is None:
-            known = self._lines[stretch] = self._worked_out(*stretch)
-        return known
+        cached = self._lines.get(stretch)
+        if cached is None:
+            cached = self._lines[stretch] = self._worked_out(*stretch)
+        return cached
 
     def place_of(self, message_id: str) -> int:
         """Where this message is shown, -1 where it is not, or is left out. O(log rows)."""

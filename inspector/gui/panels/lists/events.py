@@ -115,7 +115,7 @@ def event_rows(state: State) -> list[EventRow]:
 
 def recorded_events(state: State) -> Sequence[EventRow]:
     """The events that the transcript records of this thread, in the order in which they were sent."""
-    here = state.at
+    current = state.at
     events = state.thread.events if state.thread is not None else ()
     return [
         EventRow(
@@ -123,7 +123,7 @@ def recorded_events(state: State) -> Sequence[EventRow]:
             f"request {recorded.before_request}",
             recorded.tier,
             recorded.event,
-            here is not None and recorded.before_request > here,
+            current is not None and recorded.before_request > current,
             recorded.before_request,
         )
         for recorded in events
@@ -132,11 +132,11 @@ def recorded_events(state: State) -> Sequence[EventRow]:
 
 def step_events(steps: Steps) -> Sequence[EventRow]:
     """The events on the path through the current step, in the order in which they were sent."""
-    here, end = set(steps.path()), steps
+    path, end = set(steps.path()), steps
     while (further := end.redo()) is not end:
         end = further
     return [
-        EventRow(at, steps.taken[at].name, outcome.tier, event, at not in here)
+        EventRow(at, steps.taken[at].name, outcome.tier, event, at not in path)
         for at in end.path()
         for outcome in steps.taken[at].outcomes
         for event in outcome.events

@@ -72,12 +72,14 @@ def file_rows(files: Sequence[SessionFile], state: State, size: Sizer) -> list[F
     buffer = frozenset(map(id, state.buffer().messages))
     rows = []
     for file in files:
-        known = file.until(state.place)
-        if not known.uses:
+        known_file = file.until(state.place)
+        if not known_file.uses:
             continue
-        held = known.uses_in(buffer)
+        held = known_file.uses_in(buffer)
         tokens = sum(size.row(use.message) for use in held)
-        rows.append(FileRow(known, line(names.shown_path(file.path), 300), known.state_in(buffer), held, tokens))
+        rows.append(
+            FileRow(known_file, line(names.shown_path(file.path), 300), known_file.state_in(buffer), held, tokens)
+        )
     return sorted(rows, key=lambda row: (_ORDER[row.state], -row.tokens))
 
 

@@ -38,27 +38,29 @@ class CompactionRow:
 
 def compaction_rows(thread: Thread, pressures: Pressures, drops: Drops | None) -> list[CompactionRow]:
     """The rows: what is recorded and what is not, in the order of the requests. `pressures`: those of the thread."""
-    found = drops.found if drops is not None and drops.thread == thread.id else ()
-    by_record = {drop.compaction: drop for drop in found if drop.compaction is not None}
-    rows = [_recorded(thread, pressures, one, by_record.get(n)) for n, one in enumerate(thread.compactions)]
-    rows += [_silent(drop, drop_sizes(thread, pressures, drop)) for drop in found if drop.compaction is None]
-    return sorted(rows, key=lambda one: one.request)
+    thread_drops = drops.found if drops is not None and drops.thread == thread.id else ()
+    by_record = {drop.compaction: drop for drop in thread_drops if drop.compaction is not None}
+    rows = [
+        _recorded(thread, pressures, compaction, by_record.get(n)) for n, compaction in enumerate(thread.compactions)
+    ]
+    rows += [_silent(drop, drop_sizes(thread, pressures, drop)) for drop in thread_drops if drop.compaction is None]
+    return sorted(rows, key=lambda row: row.request)
 
 
-def _recorded(thread: Thread, pressures: Pressures, one: Compaction, drop: Drop | None) -> CompactionRow:
-    sizes = compaction_sizes(thread, pressures, one)
-    evidence = f"inferred{_counts(drop)}. {one.evidence}" if one.evidence else f"recorded{_counts(drop)}"
-    promised = promise_words(thread, one, sizes)
+def _recorded(thread: Thread, pressures: Pressures, compaction: Compaction, drop: Drop | None) -> CompactionRow:
+    sizes = compaction_sizes(thread, pressures, compaction)
+    evidence = f"inferred{_counts(drop)}. {compaction.evidence}" if compaction.evidence else f"recorded{_counts(drop)}"
+    promised = promise_words(thread, compaction, sizes)
     return CompactionRow(
-        one.before_request,
-        one.kind,
-        one.trigger or "unknown",
+        compaction.before_request,
+        compaction.kind,
+        compaction.trigger or "unknown",
         sizes,
-        _stayed(one),
+        _stayed(compaction),
         f"{evidence}. {promised}" if promised else evidence,
-        one.line,
-        one.time,
-        one.summary.id if one.summary else "",
+        compaction.line,
+        compaction.time,
+        compaction.summary.id if compaction.summary else "",
     )
 
 
@@ -90,16 +92,16 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     TITLE: ClassVar[str] = "Compactions"
     NAME = "Recorded compactions"
     COLUMNS: ClassVar[Sequence[Column[CompactionRow]]] = (
-        Column("request", lambda one: grouped(one.request), 6, figures=True),
-        Column("trigger", lambda one: one.trigger, 7, least=8),
-        Column("kind", lambda one: one.kind, 9, least=9),
-        Column("before", lambda one: _tokens(one.sizes.before), 8, figures=True),
-        Column("after", lambda one: _tokens(one.sizes.after), 8, figures=True),
-        Column("freed", lambda one: _freed(one.sizes), 8, figures=True),
-        Column("what stayed", lambda one: one.stayed, 24, least=14, lines=3),
-        Column("evidence", lambda one: one.evidence, least=13, lines=3),
-        Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
-        Column("time", lambda one: one.time[:16].replace("T", " "), 16, least=16),
+        Column("request", lambda row: grouped(row.request), 6, figures=True),
+        Column("trigger", lambda row: row.trigger, 7, least=8),
+        Column("kind", lambda row: row.kind, 9, least=9),
+        Column("before", lambda row: _tokens(row.sizes.before), 8, figures=True),
+        Column("after", lambda row: _tokens(row.sizes.after), 8, figures=True),
+        Column("freed", lambda row: _freed(row.sizes), 8, figures=True),
+        Column("what stayed", lambda row: row.stayed, 24, least=14, lines=3),
+        Column("evidence", lambda row: row.evidence, least=13, lines=3),
+        Column("line", lambda row: grouped(row.line) if row.line else "", 5, figures=True),
+        Column("time", lambda row: row.time[:16].replace("T", " "), 16, least=16),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -122,10 +124,10 @@ class CompactionsPanel(ListPanel[CompactionRow]):
         return " + ".join(counts)
 
     def choose(self, place: int, column: int = -1) -> None:
-        one = self.table.rows[place]
-        stand_at(self.desk.workbench, one.request)
-        if one.shows:
-            self.desk.workbench.select(one.shows)
+        row = self.table.rows[place]
+        stand_at(self.desk.workbench, row.request)
+        if row.shows:
+            self.desk.workbench.select(row.shows)
 
     def open(self, place: int) -> None:
         self.choose(place)
@@ -146,15 +148,15 @@ def _freed(sizes: ChangeSizes) -> str:
 
 
 def _stayed(compaction: Compaction) -> str:
-    found = []
+    remains = []
     if compaction.summary is not None:
         size = sum(len(part.text) for part in compaction.summary.parts if isinstance(part, Text))
-        found.append(f"summary of {plural(size, 'character')}")
+        remains.append(f"summary of {plural(size, 'character')}")
     if compaction.kept:
-        found.append(f"{plural(compaction.kept, 'message')} word for word")
+        remains.append(f"{plural(compaction.kept, 'message')} word for word")
     if compaction.cleared:
-        found.append(f"{plural(len(compaction.cleared), 'message')} cleared")
-    return ", ".join(found)
+        remains.append(f"{plural(len(compaction.cleared), 'message')} cleared")
+    return ", ".join(remains)
 
 
 def _compaction_words(thread: Thread | None, rows: Sequence[CompactionRow]) -> str:

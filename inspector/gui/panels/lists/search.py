@@ -60,12 +60,12 @@ class SearchPanel(ListPanel[MessageHit]):
     TITLE: ClassVar[str] = "Search"
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
-        Column("Role", lambda found: message_role(found.hit.message), 7, least=9),
-        Column("Message", lambda found: _excerpt(found.hit), least=32, lines=2),
-        Column("First", lambda found: _request(found, found.came, "in no buffer"), 4, figures=True),
-        Column("Last", lambda found: _request(found, found.last, ""), 4, figures=True),
-        Column("Removed by", lambda found: _by(found), 15, least=15),
-        Column("Thread", lambda found: found.thread.title or found.thread.id, 16, least=8),
+        Column("Role", lambda match: message_role(match.hit.message), 7, least=9),
+        Column("Message", lambda match: _excerpt(match.hit), least=32, lines=2),
+        Column("First", lambda match: _request(match, match.came, "in no buffer"), 4, figures=True),
+        Column("Last", lambda match: _request(match, match.last, ""), 4, figures=True),
+        Column("Removed by", lambda match: _by(match), 15, least=15),
+        Column("Thread", lambda match: match.thread.title or match.thread.id, 16, least=8),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -83,8 +83,8 @@ class SearchPanel(ListPanel[MessageHit]):
         self.scope.currentIndexChanged.connect(self._search)
         self.case = small_button("Aa", about="Match case", name="Match case", checkable=True)
         self.case.toggled.connect(self._search)
-        wanted = row((self.field, 1), self.case, self.scope, margins=(10, 5, 8, 0), gap=8)
-        self.lay_out((self.says, 1), margins=(13, 3, 8, 1), above=[wanted])
+        form = row((self.field, 1), self.case, self.scope, margins=(10, 5, 8, 0), gap=8)
+        self.lay_out((self.says, 1), margins=(13, 3, 8, 1), above=[form])
 
     def show_state(self, state: State) -> None:
         """Another session, thread or (where only the buffer is searched) request is searched anew."""
@@ -121,11 +121,11 @@ class SearchPanel(ListPanel[MessageHit]):
         self.says.setText("searching …")
         self._job.run(lambda task: found_in(threads, text, case, ids, task), self._show_found, lane="answer")
 
-    def _show_found(self, found: Sequence[MessageHit]) -> None:
-        self.table.show_rows(found[:MOST])
+    def _show_found(self, matches: Sequence[MessageHit]) -> None:
+        self.table.show_rows(matches[:MOST])
         self.table.leave_out(len(self.COLUMNS) - 1, self.scope.currentIndex() != 2)
-        self.says.setText(_says(self._state.session, self.field.text(), found))
-        self.desk.workbench.show_found(_places(self.field.text(), found) if found else None)
+        self.says.setText(_says(self._state.session, self.field.text(), matches))
+        self.desk.workbench.show_found(_places(self.field.text(), matches) if matches else None)
 
     def _first(self) -> None:
         if self._soon.isActive():
@@ -143,14 +143,14 @@ class SearchPanel(ListPanel[MessageHit]):
             super().keyPressEvent(event)
 
     def choose(self, place: int, column: int = -1) -> None:
-        found = self.table.rows[place]
-        at = found.came
-        if column == LAST and found.last is not None:
-            at = found.last
-        elif column == REMOVED and found.left is not None:
-            at = found.left
-        here = found.came is None or self.scope.currentIndex() == 0
-        go_to(self.desk.workbench, found.thread.id, at, found.hit.message.id, stay=here)
+        match = self.table.rows[place]
+        at = match.came
+        if column == LAST and match.last is not None:
+            at = match.last
+        elif column == REMOVED and match.left is not None:
+            at = match.left
+        stays = match.came is None or self.scope.currentIndex() == 0
+        go_to(self.desk.workbench, match.thread.id, at, match.hit.message.id, stay=stays)
 
     def open(self, place: int) -> None:
         self.desk.show_panel("Message")
@@ -166,36 +166,36 @@ class SearchPanel(ListPanel[MessageHit]):
         self.choose(place)
 
 
-def _places(text: str, found: Sequence[MessageHit]) -> FoundText:
+def _places(text: str, matches: Sequence[MessageHit]) -> FoundText:
     """Where they came into the buffer: marks of the timeline."""
     places = dict[str, Counter[int]]()
-    for one in found:
-        if one.came is not None:
-            places.setdefault(one.thread.id, Counter())[one.came] += 1
+    for match in matches:
+        if match.came is not None:
+            places.setdefault(match.thread.id, Counter())[match.came] += 1
     return FoundText(text, places)
 
 
-def _says(session: Session | None, text: str, found: Sequence[MessageHit]) -> str:
+def _says(session: Session | None, text: str, matches: Sequence[MessageHit]) -> str:
     if session is None:
         return "Open a transcript to search it."
     if not text:
         return ""
-    if not found:
+    if not matches:
         return "Nothing holds this text."
-    return plural(len(found), "message") + (f", the first {grouped(MOST)} shown" if len(found) > MOST else "")
+    return plural(len(matches), "message") + (f", the first {grouped(MOST)} shown" if len(matches) > MOST else "")
 
 
 def found_in(
     threads: Sequence[Thread], text: str, case: bool, only: frozenset[int] | None, task: Task
 ) -> tuple[MessageHit, ...]:
     """The hits of all threads; `only`: ids of the message objects that count. Raises Cancelled between threads."""
-    found: list[MessageHit] = []
+    matches: list[MessageHit] = []
     for thread in threads:
         if task.cancelled():
             raise Cancelled("The search was stopped.")
         hits = find_text(thread, text, case)
-        found += (MessageHit(thread, hit) for hit in hits if only is None or id(hit.message) in only)
-    return tuple(found)
+        matches += (MessageHit(thread, hit) for hit in hits if only is None or id(hit.message) in only)
+    return tuple(matches)
 
 
 def _excerpt(hit: Hit) -> str:
@@ -204,17 +204,17 @@ def _excerpt(hit: Hit) -> str:
     return ("…" if start else "") + text[start : hit.start + 200]
 
 
-def _request(found: MessageHit, at: int | None, nowhere: str) -> str:
+def _request(match: MessageHit, at: int | None, nowhere: str) -> str:
     if at is None:
         return nowhere
-    return "at the end" if at >= len(found.thread.requests) else grouped(at)
+    return "at the end" if at >= len(match.thread.requests) else grouped(at)
 
 
-def _by(found: MessageHit) -> str:
+def _by(match: MessageHit) -> str:
     """What took the message out of the buffer, as far as the transcript records it."""
-    if found.left is None:
+    if match.left is None:
         return ""
-    by = next((compaction for compaction in found.thread.compactions if compaction.before_request == found.left), None)
+    by = next((compaction for compaction in match.thread.compactions if compaction.before_request == match.left), None)
     if by is None:
         return "rewind or edit"
     kind = "compaction" if by.kind == "summary" else f"{by.kind}-compaction"

@@ -84,8 +84,8 @@ class SessionsPanel(ListPanel[SessionRow]):
         rows = [row for row in self._on_disk or () if _has_words(row, words)]
         self.table.show_rows(rows)
         held = f"; first the {len(self._held):,} of what is open" if self._held else ""
-        shown, total = len(rows), len(self._on_disk or ())
-        many = f"{shown:,} of {total:,}" if shown < total else f"{total:,}"
+        count, total = len(rows), len(self._on_disk or ())
+        many = f"{count:,} of {total:,}" if count < total else f"{total:,}"
         self.says.setText((many if total else NONE_FOUND) + held)
 
     def open(self, place: int) -> None:
@@ -95,10 +95,10 @@ class SessionsPanel(ListPanel[SessionRow]):
 
 def disk_rows(recents: Sequence[str]) -> list[SessionRow]:
     """Recent transcripts that still exist, then those in the agents' folders that are not among them."""
-    found = {str(session.path): session for session in found_sessions()}
-    described = [found.get(path) or describe_session(Path(path)) for path in recents]
+    by_path = {str(session.path): session for session in found_sessions()}
+    described = [by_path.get(path) or describe_session(Path(path)) for path in recents]
     recent = [session for session in described if session is not None]
-    others = [session for path, session in found.items() if path not in recents]
+    others = [session for path, session in by_path.items() if path not in recents]
     names = iter(_names([*recent, *others]))
     rows = [SessionRow(session, next(names), RECENT) for session in recent]
     return rows + [SessionRow(session, next(names), ON_DISK) for session in others]

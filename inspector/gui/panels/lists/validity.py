@@ -67,17 +67,17 @@ class ValidityPanel(ListPanel[Invalid]):
             return
         self._job.run(lambda task: find_refusals(state.buffer()), self._show)
 
-    def _show(self, found: Sequence[Invalid]) -> None:
-        self.show_rows(found, _says(found))
-        self.mend.setVisible(any(invalid.rule in MENDED for invalid in found))
-        self.setWindowTitle(f"{self.TITLE} ✗ ({len(found):,})" if found else f"{self.TITLE} ✓")
+    def _show(self, problems: Sequence[Invalid]) -> None:
+        self.show_rows(problems, _says(problems))
+        self.mend.setVisible(any(invalid.rule in MENDED for invalid in problems))
+        self.setWindowTitle(f"{self.TITLE} ✗ ({len(problems):,})" if problems else f"{self.TITLE} ✓")
 
     def choose(self, place: int, column: int = -1) -> None:
         self.desk.workbench.select(self.table.rows[place].message)
 
 
-def _says(found: Sequence[Invalid]) -> str:
-    if not found:
+def _says(problems: Sequence[Invalid]) -> str:
+    if not problems:
         return "Any provider would take this buffer."
-    providers = sorted({name for invalid in found for name in invalid.providers})
-    return f"{plural(len(found), 'reason')} to refuse this buffer: {', '.join(providers)}."
+    providers = sorted({name for invalid in problems for name in invalid.providers})
+    return f"{plural(len(problems), 'reason')} to refuse this buffer: {', '.join(providers)}."

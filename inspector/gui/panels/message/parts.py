@@ -91,15 +91,15 @@ def _markdown(part: Part) -> str:
     return f"*{line(title)}*\n\n{fence}{kind}\n{text}\n{fence}"
 
 
-def _paired(found: PairedPart | None, call: ToolCall | None = None) -> Iterator[Section]:
-    if found is None:
+def _paired(paired: PairedPart | None, call: ToolCall | None = None) -> Iterator[Section]:
+    if paired is None:
         return
-    part, text = found.part, part_original(found.part)
+    part, text = paired.part, part_original(paired.part)
     if isinstance(part, ToolCall):
-        yield from _called(f"answers the call of {line(part.name)} · message {found.place:,}", part)
+        yield from _called(f"answers the call of {line(part.name)} · message {paired.place:,}", part)
     else:
         error = "error · " if part.is_error else ""
-        heading = f"its result · message {found.place:,} · {error}{plural(len(text), 'character')}"
+        heading = f"its result · message {paired.place:,} · {error}{plural(len(text), 'character')}"
         yield Section(heading, text, "code", *result_language(call, part))
 
 
@@ -200,8 +200,8 @@ def argument_language(name: str, arguments: Mapping[str, Any]) -> str:
         return "bash"
     if name in _PLAIN:
         return ""
-    said = arguments.get("language")
-    return (language_of(said) if isinstance(said, str) else "") or _language_of_path(first_text(arguments, FILE_KEYS))
+    named = arguments.get("language")
+    return (language_of(named) if isinstance(named, str) else "") or _language_of_path(first_text(arguments, FILE_KEYS))
 
 
 def result_language(call: object, result: ToolResult) -> tuple[str, int]:

@@ -143,13 +143,13 @@ class MessageHeader(QWidget):
 
     def _show_counted(self) -> None:
         message = self._message
-        known = message is not None and COUNTED in message.counts
+        is_counted = message is not None and COUNTED in message.counts
         self.counter.setText("count")
         self.counter.setEnabled(True)
-        self.counter.setVisible(not known and not self.is_low)
+        self.counter.setVisible(not is_counted and not self.is_low)
         self.together.setVisible(self._has_others and not self.is_low)
         words = self._size
-        if message is not None and known:
+        if message is not None and is_counted:
             refused = refusals(estimator(COUNTED), (message,))
             counted = f"tiktoken {grouped(count(estimator(COUNTED), message))}"
             words += f" · {'tiktoken gave up on it' if refused else counted}"
@@ -210,7 +210,7 @@ class MessageView(Panel):
         for button, rows in ((self.back, -1), (self.on, 1)):
             button.setEnabled(number is not None and self._pairs.same_tool(number, rows) is not None)
         self._number = number
-        found = state.found.text if state.found is not None else ""
+        query = state.found.text if state.found is not None else ""
         if message is not self._message or partners != self._partners:
             self._message, self._partners = message, partners
             self.text.show_sections(message_sections(message, partners))
@@ -220,12 +220,12 @@ class MessageView(Panel):
                     lambda task: readable_summary(state, message), partial(self._show_readable, message)
                 )
             self._found = ""
-        is_searched = found != self._found
-        self._found = found
+        is_searched = query != self._found
+        self._found = query
         self._show_form()
         self._stack.setCurrentIndex(1)
         if is_searched:
-            self.find_bar.look_for(found)
+            self.find_bar.look_for(query)
 
     def _show_form(self) -> None:
         """Show prose as Markdown, if the user wants it so and nothing is looked for in it; anything else plain."""
@@ -236,11 +236,11 @@ class MessageView(Panel):
         looked_for = message is not None and (bool(self._found) or self._plain_once == message.id)
         shows_markdown = is_prose and not is_plain and not looked_for
         self.header.offer_forms(is_prose, MARKDOWN if shows_markdown else PLAIN)
-        shown: QWidget = self.markdown if shows_markdown else self.text
+        widget: QWidget = self.markdown if shows_markdown else self.text
         if shows_markdown:
             self.markdown.show_markdown(text)
         self._forms.setCurrentIndex(1 if shows_markdown else 0)
-        self.setFocusProxy(shown)
+        self.setFocusProxy(widget)
 
     def _choose_form(self, form: str) -> None:
         self._plain_once = ""
@@ -271,9 +271,9 @@ class MessageView(Panel):
 
     def step_tool(self, rows: int) -> None:
         """Select the next call of the same tool, or the one before; from a result its next result."""
-        found = self._pairs.same_tool(self._number, rows) if self._number is not None else None
-        if found is not None:
-            self.desk.workbench.select(found.id)
+        message = self._pairs.same_tool(self._number, rows) if self._number is not None else None
+        if message is not None:
+            self.desk.workbench.select(message.id)
 
     def take(self, text: str) -> None:
         """Pin where the cursor stands."""
@@ -453,14 +453,14 @@ def _tokens(message: Message, size: Sizer, name: str) -> str:
 
 
 def _badges(message: Message) -> list[str]:
-    found = [_MARKS[message.mark]] if message.mark else []
+    badges = [_MARKS[message.mark]] if message.mark else []
     if any(isinstance(part, ToolResult) and part.is_error for part in message.parts):
-        found.append("error")
-    return found
+        badges.append("error")
+    return badges
 
 
 def _where(message: Message) -> list[str]:
     """Line, time to the second, and the id where it tells more than the line."""
-    found = [f"line {message.line:,}"] if message.line else []
-    found += [line(message.time[:19].replace("T", " "))] if message.time else []
-    return found if message.id == f"L{message.line}" else [*found, line(message.id)]
+    facts = [f"line {message.line:,}"] if message.line else []
+    facts += [line(message.time[:19].replace("T", " "))] if message.time else []
+    return facts if message.id == f"L{message.line}" else [*facts, line(message.id)]

@@ -132,15 +132,15 @@ class PinsPanel(ListPanel[PinLine]):
             self.table.viewport().update()
 
     def _look(self) -> None:
-        session, thread, given = self._state.session, self._thread, self._pins
+        session, thread, pins = self._state.session, self._thread, self._pins
         if session is None or thread is None:
             self._looking.cancel()
         else:
 
             def follow(task: Task) -> Sequence[PinHistory]:
-                return recorded_pins(thread, PinIndex(find_pins(thread, given)))
+                return recorded_pins(thread, PinIndex(find_pins(thread, pins)))
 
-            self._looking.run(session, (thread.id, given), follow, self._take, lane="pass")
+            self._looking.run(session, (thread.id, pins), follow, self._take, lane="pass")
         self._show()
 
     def _take(self, recorded: Sequence[PinHistory]) -> None:
@@ -154,8 +154,8 @@ class PinsPanel(ListPanel[PinLine]):
         return [run for run in listed if run.policy != BASE]
 
     def _drive(self) -> None:
-        wanted = self._wanted()
-        missing = [run for run in wanted if run not in self._known]
+        runs = self._wanted()
+        missing = [run for run in runs if run not in self._known]
         self._driving.cancel()
         thread = self._thread
         if missing and thread is not None:
@@ -173,7 +173,9 @@ class PinsPanel(ListPanel[PinLine]):
 
     def _show(self) -> None:
         under = {
-            run.policy: known for run in self._wanted() if len(known := self._known.get(run, ())) == len(self._recorded)
+            run.policy: series
+            for run in self._wanted()
+            if len(series := self._known.get(run, ())) == len(self._recorded)
         }
         self.strip.requests = len(self._thread.requests) if self._thread else 0
         lines = pin_lines(self._recorded, under, self.instructions.isChecked()) if self._thread else []
@@ -196,7 +198,7 @@ class PinsPanel(ListPanel[PinLine]):
         counts = {BASE: pins_kept(self._recorded)}
         counts |= {name: pins_kept(histories) for name, histories in under.items()}
         words = ", ".join(
-            f"{kept} of {of} {'as' if name == BASE else 'under'} {name}" for name, (kept, of) in counts.items()
+            f"{count} of {of} {'as' if name == BASE else 'under'} {name}" for name, (count, of) in counts.items()
         )
         busy = " Driving policies …" if self._driving.busy else ""
         return f"Never gone: {words}.{busy}"
@@ -261,9 +263,11 @@ class StripDelegate(PaintedCell):
 
     def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
         line = self._table.rows[index.row()]
-        one = self._table.verticalHeader().defaultSectionSize() - 8  # a strip is a line high, whatever its row is
-        inner = rect.adjusted(9, (rect.height() - one) // 2, -9, 0)
-        inner.setHeight(one)
+        strip_height = (
+            self._table.verticalHeader().defaultSectionSize() - 8
+        )  # a strip is a line high, whatever its row is
+        inner = rect.adjusted(9, (rect.height() - strip_height) // 2, -9, 0)
+        inner.setHeight(strip_height)
         for span in line.history.spans:
             left, right = self._x(inner, span.first), self._x(inner, span.last + 1)
             high = {"verbatim": inner.height(), "paraphrased": inner.height() // 2, "gone": 2}[span.state]

@@ -123,11 +123,11 @@ class StepsFiles:
         stops: list[Callable[[], None]] = []
 
         def look(state: State) -> None:
-            there = state.session is not None and state.session.path == path and state.opening is None
-            if not stops or not (there or state.failure):
+            is_open = state.session is not None and state.session.path == path and state.opening is None
+            if not stops or not (is_open or state.failure):
                 return
             stops.pop()()
-            if there:
+            if is_open:
                 QTimer.singleShot(0, then)  # not from within: the state is still on its way to others
 
         stops.append(self._desk.workbench.subscribe(look))

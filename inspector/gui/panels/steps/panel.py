@@ -43,15 +43,15 @@ class StepsModel(PaintedModel):
         self.here = ORIGIN
         self.against: int | None = None
 
-    def show(self, rows: Sequence[StepRow], here: int, against: int | None) -> None:
+    def show(self, rows: Sequence[StepRow], current: int, against: int | None) -> None:
         """The view hears only of what is new: a name that is being edited stays open."""
         if [row.at for row in rows] == [row.at for row in self.rows]:
-            self.rows, self.here, self.against = rows, here, against
+            self.rows, self.here, self.against = rows, current, against
             if rows:
                 self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, 0))
             return
         self.beginResetModel()
-        self.rows, self.here, self.against = rows, here, against
+        self.rows, self.here, self.against = rows, current, against
         self.branches = branches(rows)
         self.endResetModel()
 
@@ -97,9 +97,9 @@ def _can_be_named(row: StepRow) -> bool:
     return row.at != ORIGIN and not row.is_recorded
 
 
-def words(row: StepRow, here: bool) -> str:
+def words(row: StepRow, is_current: bool) -> str:
     """A row as it is read out."""
-    place = " You are here." if here else ""
+    place = " You are here." if is_current else ""
     if row.before is None:
         return f"{row.name}, {grouped(row.tokens)} tokens.{place}"
     sizes = f"{grouped(row.before)} to {grouped(row.tokens)} tokens"
@@ -138,13 +138,13 @@ class StepsDelegate(PaintedRow):
         return c.faint if marked else c.window
 
     def paint_row(self, painter: QPainter, rect: QRect, row: StepRow, marked: int, c: Colours) -> None:
-        here = row.at == self._model.here
+        is_current = row.at == self._model.here
         first, second = _lines(rect, row)
         middle = first.center().y() + 0.5
         self._paint_branches(painter, rect, middle, row, c)
-        self._paint_mark(painter, QPointF(_column(rect, row.depth), middle), row, here, c)
-        self._paint_first(painter, first, row, here, c)
-        self._paint_second(painter, second, rect, row, bool(marked) and not here, c)
+        self._paint_mark(painter, QPointF(_column(rect, row.depth), middle), row, is_current, c)
+        self._paint_first(painter, first, row, is_current, c)
+        self._paint_second(painter, second, rect, row, bool(marked) and not is_current, c)
 
     def _paint_branches(self, painter: QPainter, rect: QRect, middle: float, row: StepRow, c: Colours) -> None:
         """From which step this one starts."""
@@ -161,22 +161,22 @@ class StepsDelegate(PaintedRow):
         if lines.below:
             painter.drawLine(QPointF(own, middle), QPointF(own, rect.bottom()))
 
-    def _paint_mark(self, painter: QPainter, at: QPointF, row: StepRow, here: bool, c: Colours) -> None:
+    def _paint_mark(self, painter: QPainter, at: QPointF, row: StepRow, is_current: bool, c: Colours) -> None:
         """A dot: full where we stand; in the colour of trouble where it failed."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         after = c.quiet if row.succeeded else c.high
-        colour = ink(c.accent if here else after)
+        colour = ink(c.accent if is_current else after)
         painter.setPen(colour)
-        painter.setBrush(colour if here else ink(c.window))
+        painter.setBrush(colour if is_current else ink(c.window))
         painter.drawEllipse(at, 4, 4)
 
-    def _paint_first(self, painter: QPainter, room: QRect, row: StepRow, here: bool, c: Colours) -> None:
+    def _paint_first(self, painter: QPainter, room: QRect, row: StepRow, is_current: bool, c: Colours) -> None:
         freed = "" if row.before is None else signed(row.tokens - row.before)
         width = painter.fontMetrics().horizontalAdvance(freed)
         painter.setPen(ink(c.good if freed.startswith("−") else c.quiet))
         painter.drawText(room, RIGHT, freed)
         number = "" if row.before is None else f"{row.at + 1}  "
-        paint = paint_bold if here else paint_text
+        paint = paint_bold if is_current else paint_text
         paint(painter, room.adjusted(0, 0, -width - 10, 0), number + line(row.name), c.text)
 
     def _paint_second(
@@ -374,6 +374,6 @@ class StepsPanel(Panel):
 
 
 def _button(words: str, about: str, run: Callable[[], None]) -> QToolButton:
-    made = small_button(words, run, about=about, name=words, role="")
-    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    return made
+    button = small_button(words, run, about=about, name=words, role="")
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button

@@ -95,8 +95,8 @@ class AnswerBlock(QWidget):
 
     def _show_key(self, who: str, place: str) -> None:
         if who == self._asked_for:
-            found = {"environment": "key from the environment", "keyring": "key in this machine's keyring"}
-            self._key_words = f"A real model: your money. {found.get(place, 'No key yet: add one').capitalize()}."
+            origins = {"environment": "key from the environment", "keyring": "key in this machine's keyring"}
+            self._key_words = f"A real model: your money. {origins.get(place, 'No key yet: add one').capitalize()}."
             self.note.setText(self._key_words)
 
     def _ask(self) -> None:
@@ -211,9 +211,9 @@ class BreakerBlock(QWidget):
         self.words.setText(f"{word} · {breaker.failures} of {breaker.limit} failures")
         mark(self.dot, "open", breaker.open)
         self.button.setVisible(breaker.open or breaker.failures > 0)
-        said = f"Ours, not {policy_title}'s: the harness never closes an open breaker by hand."
-        self.button.setToolTip(tip(said))
-        self.button.setAccessibleDescription(said)
+        explanation = f"Ours, not {policy_title}'s: the harness never closes an open breaker by hand."
+        self.button.setToolTip(tip(explanation))
+        self.button.setAccessibleDescription(explanation)
 
 
 class SettingsForm(Panel):

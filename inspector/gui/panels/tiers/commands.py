@@ -54,15 +54,15 @@ def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
     """Tiers of the chosen policy, and other policies, whose name or title holds what was typed."""
     if bench.state.session is None:
         return ()
-    wanted, by = typed.lower(), policy_of(bench.state)
-    found = [
+    query, by = typed.lower(), policy_of(bench.state)
+    offers = [
         Command(f"Run {tier.name}: {tier.title}", partial(step, bench, tier.name))
         for tier in by.tiers
-        if wanted in f"{tier.name} {tier.title}".lower()
+        if query in f"{tier.name} {tier.title}".lower()
     ]
-    found += [
+    offers += [
         Command(f"Policy: {title}", partial(bench.stepping.choose, policy=name))
         for name, title in TITLES.items()
-        if name != by.name and wanted in f"policy {name} {title}".lower()
+        if name != by.name and query in f"policy {name} {title}".lower()
     ]
-    return found
+    return offers

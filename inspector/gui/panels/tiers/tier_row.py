@@ -60,11 +60,11 @@ class TierRow(Guarded, QFrame):
         self.ensurePolished()
         lines = (self.title, self.why, self.effect)
         self.setFixedHeight(sum(line.fontMetrics().height() for line in lines) + BESIDE)
-        shown, widths = self.button.text(), []
+        original, widths = self.button.text(), []
         for words in (RUN, FORCE):
             self.button.setText(words)
             widths.append(self.button.sizeHint().width())
-        self.button.setText(shown)
+        self.button.setText(original)
         self.button.setFixedWidth(max(widths))
         self._fit()
 

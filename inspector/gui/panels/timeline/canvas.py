@@ -153,14 +153,14 @@ class PlotCanvas(PlotPicture):
     # -- keys ----------------------------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        shown, act = self._frame.range, self._act_of(event)
+        visible, act = self._frame.range, self._act_of(event)
         if act == "in" or act == "out":
-            here = self._frame.place(self._frame.at)
-            is_visible = shown.first <= here <= shown.last
-            middle = here if is_visible else (shown.first + shown.last) / 2
-            shown.zoom(1 / ZOOM if act == "in" else ZOOM, middle)
+            current = self._frame.place(self._frame.at)
+            is_visible = visible.first <= current <= visible.last
+            middle = current if is_visible else (visible.first + visible.last) / 2
+            visible.zoom(1 / ZOOM if act == "in" else ZOOM, middle)
         elif act:
-            shown.move(STEP * shown.width * (1 if act == "right" else -1))
+            visible.move(STEP * visible.width * (1 if act == "right" else -1))
         elif event.key() == Qt.Key.Key_Escape and self._frame.chosen is not None:
             self.chose.emit(None)
         else:

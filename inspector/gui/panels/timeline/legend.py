@@ -49,11 +49,11 @@ class Legend(Guarded, QWidget):
         self._rows, self._parts = (), ()
         if reading is not None:
             colours = self._theme.colours
-            found = [(str(name), colours.categories[name], tokens) for name, tokens in reversed(reading.parts)]
+            parts = [(str(name), colours.categories[name], tokens) for name, tokens in reversed(reading.parts)]
             if reading.unseen:
-                found.append(("unseen", colours.missing, reading.unseen))
-            self._parts = tuple(name for name, _, _ in found)
-            self._rows = tuple((colour, part_title(name), grouped(tokens)) for name, colour, tokens in found)
+                parts.append(("unseen", colours.missing, reading.unseen))
+            self._parts = tuple(name for name, _, _ in parts)
+            self._rows = tuple((colour, part_title(name), grouped(tokens)) for name, colour, tokens in parts)
         self.setAccessibleDescription(", ".join(f"{name} {number}" for _, name, number in self._rows))
         if len(self._rows) != count:
             self.updateGeometry()
@@ -126,8 +126,10 @@ class Legend(Guarded, QWidget):
                 room.setLeft(_NAME_LEFT)
                 painter.setPen(ink(colours.text))
                 painter.setFont(self.font())
-                taken = QFontMetricsF(bold).horizontalAdvance(number) + _APART
-                words = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, int(room.width() - taken))
+                number_width = QFontMetricsF(bold).horizontalAdvance(number) + _APART
+                words = self.fontMetrics().elidedText(
+                    name, Qt.TextElideMode.ElideRight, int(room.width() - number_width)
+                )
                 painter.drawText(room, middle, words)
                 painter.setFont(bold)
                 painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, number)

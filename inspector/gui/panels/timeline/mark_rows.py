@@ -157,11 +157,11 @@ class MarkRows(Guarded, QWidget):
 
     def show_marks(self, marks: Sequence[Mark]) -> None:
         """Show these marks, and no others."""
-        given = tuple(marks)
-        if given == self._given:
+        unsorted = tuple(marks)
+        if unsorted == self._given:
             return
-        self._given = given
-        self.marks = tuple(sorted(given, key=lambda mark: (mark.at, KINDS.index(mark.kind))))
+        self._given = unsorted
+        self.marks = tuple(sorted(unsorted, key=lambda mark: (mark.at, KINDS.index(mark.kind))))
         self._rows = []
         for kind in KINDS:
             own = [mark for mark in self.marks if mark.kind == kind]
@@ -200,15 +200,15 @@ class MarkRows(Guarded, QWidget):
     @property
     def counts(self) -> list[str]:
         """What is written at the right of each row: `9`, and `4 of 9` if not all of them are in sight."""
-        shown = self._frame.range
+        visible = self._frame.range
         rows = [(self._visible_marks(row), len(row.marks), "") for row in self._rows]
-        rows += [(row.count_between(*shown.requests), row.count, "request") for row in self.bands]
-        return [_count_words(visible, count, noun) for visible, count, noun in rows]
+        rows += [(row.count_between(*visible.requests), row.count, "request") for row in self.bands]
+        return [_count_words(in_sight, count, noun) for in_sight, count, noun in rows]
 
     def _visible_marks(self, row: "_MarkRow") -> int:
-        shown = self._frame.range
+        visible = self._frame.range
         shift = 0.5 if row.kind in BETWEEN else 0.0
-        return bisect_right(row.places, shown.last + shift) - bisect_left(row.places, shown.first + shift)
+        return bisect_right(row.places, visible.last + shift) - bisect_left(row.places, visible.first + shift)
 
     @property
     def row_height(self) -> int:
@@ -350,9 +350,9 @@ class MarkRows(Guarded, QWidget):
             self.hidden_changed.emit()
         elif fold is not None:
             places, at = [mark.at for mark in fold.marks], self._frame.at
-            here = at if at is not None else -1
-            is_inside = places[0] <= here <= places[-1]
-            self.picked.emit(next((place for place in places if is_inside and place > here), places[0]))
+            current = at if at is not None else -1
+            is_inside = places[0] <= current <= places[-1]
+            self.picked.emit(next((place for place in places if is_inside and place > current), places[0]))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         fold = self.fold_at(event.position())

@@ -110,11 +110,11 @@ class OverviewStrip(Guarded, QWidget):
     @property
     def words(self) -> str:
         """How much is shown: `40 of 132 shown`."""
-        shown = self._frame.range
-        if shown.is_whole:
+        visible = self._frame.range
+        if visible.is_whole:
             return "All requests shown"
-        first, last = shown.requests
-        return f"{last - first + 1:,} of {shown.count:,} shown"
+        first, last = visible.requests
+        return f"{last - first + 1:,} of {visible.count:,} shown"
 
     def _draw(self) -> QPixmap:
         """Return the session without the brush."""
@@ -127,8 +127,8 @@ class OverviewStrip(Guarded, QWidget):
             width, height = round(room.width() * ratio), round((room.height() - 2) * ratio)
             if self._areas is not None and width > 0 and height > 0:
                 first, last = self._frame.range.whole
-                shown = Frame(first, last, self._top, width, height, ratio)
-                image = self._areas.image(shown, [mixed(colours.window, colours.missing, 0.6).name()])
+                frame = Frame(first, last, self._top, width, height, ratio)
+                image = self._areas.image(frame, [mixed(colours.window, colours.missing, 0.6).name()])
                 painter.drawImage(QPointF(room.left(), room.top() + 2), image)
         return picture
 
@@ -166,22 +166,22 @@ class OverviewStrip(Guarded, QWidget):
             self._began = self._frame.range.first, self._frame.range.last
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        shown, (first, last) = self._frame.range, self._began
-        lowest, highest = shown.whole
+        visible, (first, last) = self._frame.range, self._began
+        lowest, highest = visible.whole
         place = max(lowest, min(self.across.value(event.position().x()), highest))
         if not self._grip:
             cursors = {"first": Qt.CursorShape.SizeHorCursor, "last": Qt.CursorShape.SizeHorCursor}
             cursors |= {"whole": Qt.CursorShape.OpenHandCursor, "new": Qt.CursorShape.CrossCursor}
             self.setCursor(cursors[self._grip_at(event.position())])
         elif self._grip == "first":
-            shown.show(min(place, last - LEAST), last)
+            visible.show(min(place, last - LEAST), last)
         elif self._grip == "last":
-            shown.show(first, max(place, first + LEAST))
+            visible.show(first, max(place, first + LEAST))
         elif self._grip == "whole":
             moved = max(lowest - first, min(place - self._from, highest - last))
-            shown.show(first + moved, last + moved)
+            visible.show(first + moved, last + moved)
         elif abs(event.position().x() - self._start.x()) > CLICK:
-            shown.show(*sorted((self._from, place)))
+            visible.show(*sorted((self._from, place)))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """A click beside the brush moves it there."""

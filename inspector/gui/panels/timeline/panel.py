@@ -1,6 +1,7 @@
 """The timeline: what filled the buffer at every request, or the curves of its size, with its legend and its marks."""
 
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
@@ -193,11 +194,11 @@ class Timeline(PlotPanel):
         self._widest_legend = max(self._widest_legend, self.legend.full_width)
         has_room = self._widest_legend + beside <= self.width()
         was_beside = self._head.indexOf(self.legend) >= 0
-        wanted: QBoxLayout = self._head if has_room else self._legend_row
-        if wanted.indexOf(self.legend) < 0:
+        layout: QBoxLayout = self._head if has_room else self._legend_row
+        if layout.indexOf(self.legend) < 0:
             for place in (self._head, self._legend_row):
                 place.removeWidget(self.legend)
-            wanted.insertWidget(4 if has_room else 0, self.legend)
+            layout.insertWidget(4 if has_room else 0, self.legend)
         height = self.legend.height()
         if has_room:
             self.legend.setFixedSize(self.legend.full_width, self.legend.row_height)
@@ -255,8 +256,8 @@ class Timeline(PlotPanel):
         if not is_grown(self._curves_of, thread):
             self.plot.show_curves(Curves(), None)
 
-        def show(found: Curves) -> None:
-            self.plot.show_curves(found, thread)
+        def show(curves: Curves) -> None:
+            self.plot.show_curves(curves, thread)
             self.say("")
             self._draw_marks()  # its compactions are marks, too
 
@@ -281,16 +282,16 @@ class Timeline(PlotPanel):
             state.session, about, lambda task: areas(state, kind, task.cancelled, former), self._show_areas
         )
 
-    def _show_areas(self, found: Areas | None) -> None:
-        self.plot.show_areas(found)
+    def _show_areas(self, areas: Areas | None) -> None:
+        self.plot.show_areas(areas)
         self._show_legend()
 
     def _show_legend(self) -> None:
         from inspector.gui.panels.timeline.plot import area_colours, area_title
 
-        colours, found, entries = self.desk.theme.colours, self.plot.areas, list[LegendEntry]()
-        if found is not None:
-            pairs = zip(found.names, area_colours(colours, found), strict=True)
+        colours, areas, entries = self.desk.theme.colours, self.plot.areas, list[LegendEntry]()
+        if areas is not None:
+            pairs = zip(areas.names, area_colours(colours, areas), strict=True)
             entries += [LegendEntry(name, area_title(name), colour) for name, colour in pairs]
             entries.reverse()  # as they lie on each other
         elif AREA_KINDS[self.way.word] is None:
@@ -336,8 +337,8 @@ class Timeline(PlotPanel):
             self._find_misses(state.session, state.thread)
             self._find_user_messages(state.session, state.thread)
             self._find_gone_pins(state.session, state.thread, state.pins)
-        found = [mark for marks in self._job_marks.values() for mark in marks]
-        self.plot.show_marks((*found, *chosen_marks(state)), state.at)
+        found_by_jobs = chain.from_iterable(self._job_marks.values())
+        self.plot.show_marks((*found_by_jobs, *chosen_marks(state)), state.at)
         self.plot.describe(self._spoken(state))
 
     def _keep_marks(self, name: str, marks: tuple[Mark, ...]) -> None:

@@ -119,8 +119,8 @@ class TimelinePlot(Guarded, QWidget):
             return
         parts = [n for n, name in enumerate(areas.names) if name not in self.hidden]
         colours = area_colours(self._theme.colours, areas)
-        shown = StackedAreas([areas.tokens[n] for n in parts] or [[0] * self.count])
-        self.canvas.show_areas(shown, [colours[n] for n in parts] or [self._theme.colours.window])
+        stacked = StackedAreas([areas.tokens[n] for n in parts] or [[0] * self.count])
+        self.canvas.show_areas(stacked, [colours[n] for n in parts] or [self._theme.colours.window])
 
     def hide_names(self, names: Collection[str]) -> None:
         """Hide these areas and curves, and no others."""
@@ -170,8 +170,8 @@ class TimelinePlot(Guarded, QWidget):
     @property
     def range_words(self) -> str:
         """The visible requests in words."""
-        shown = self.frame.range
-        return range_words(*shown.requests, self.canvas.ruler.times, shown.is_whole)
+        visible = self.frame.range
+        return range_words(*visible.requests, self.canvas.ruler.times, visible.is_whole)
 
     def describe(self, words: str) -> None:
         """Describe the plot for those who cannot see it."""
@@ -315,14 +315,14 @@ def area_title(name: str) -> str:
 
 def area_colours(colours: Colours, areas: Areas) -> list[str]:
     """Return the colour of each area, lowest first: as in the gauge for categories; the heaviest tool's first."""
-    known: dict[str, str] = {UNSEEN: colours.missing, DIFFERENCE: colours.categories["difference"]}
+    by_name: dict[str, str] = {UNSEEN: colours.missing, DIFFERENCE: colours.categories["difference"]}
     if areas.kind == "category":
-        known |= {str(name): colour for name, colour in colours.categories.items()}
+        by_name |= {str(name): colour for name, colour in colours.categories.items()}
     else:
         tools = [name for name in reversed(areas.names) if name not in (UNSEEN, NO_TOOL, OTHER_TOOLS, DIFFERENCE)]
-        known |= dict(zip(tools, TOOL_COLOURS, strict=False))
-        known |= {NO_TOOL: colours.categories["system"], OTHER_TOOLS: colours.categories["tools"]}
-    return [known[name] for name in areas.names]
+        by_name |= dict(zip(tools, TOOL_COLOURS, strict=False))
+        by_name |= {NO_TOOL: colours.categories["system"], OTHER_TOOLS: colours.categories["tools"]}
+    return [by_name[name] for name in areas.names]
 
 
 def _is_in_run(at: int, runs: Sequence[tuple[int, int]]) -> bool:

@@ -175,8 +175,8 @@ class PlotPicture(Guarded, QWidget):
     @property
     def labels(self) -> list[LineLabel]:
         """The labels right of the plot, the highest first."""
-        here = [effect for effect in self.effects if effect.at == self._frame.at]
-        effect = here[-1] if here and self.shows_effects else None
+        current = [effect for effect in self.effects if effect.at == self._frame.at]
+        effect = current[-1] if current and self.shows_effects else None
         return label_lines(self.lines, effect, self._frame.theme.colours, is_roomy(self.width()))
 
     def _paint_data(self, painter: QPainter, area: QRectF) -> None:
@@ -189,12 +189,12 @@ class PlotPicture(Guarded, QWidget):
                 paint_curve(painter, self.curves.lines[name].pieces(across, up), pens[name])
 
     def _paint_areas(self, painter: QPainter, area: QRectF, areas: StackedAreas, colours: Sequence[str]) -> None:
-        ratio, shown, ground = self.devicePixelRatioF(), self._frame.range, self._frame.theme.colours.window
+        ratio, visible, ground = self.devicePixelRatioF(), self._frame.range, self._frame.theme.colours.window
         size = round(area.width() * ratio), round(area.height() * ratio)
         if min(size) < 1 or not areas.count or not colours:
             return
         rest = [mixed(ground, colour, DIMMED).name() for colour in colours]
-        part = Frame(shown.first, shown.last, self.top, *size, ratio)
+        part = Frame(visible.first, visible.last, self.top, *size, ratio)
         painter.drawImage(area.topLeft(), areas.image(part, colours, rest, self._frame.chosen))
 
     def _pens(self) -> Mapping[str, QPen]:

@@ -194,19 +194,19 @@ class Tank(Guarded, QWidget):
     def _labels(self, reading: GaugeReading) -> list[TankLabel]:
         """Return the labels, the highest first."""
         colours, window = self._theme.colours, reading.window.tokens
-        found = [self._line_label(reading, line, colour) for line, colour in self._coloured(reading.lines)]
+        labels = [self._line_label(reading, line, colour) for line, colour in self._coloured(reading.lines)]
         if self._folded:
-            found = [label for label, line in zip(found, reading.lines, strict=True) if line.is_scale]
-            return sorted(found, key=lambda label: -label.tokens)
+            labels = [label for label, line in zip(labels, reading.lines, strict=True) if line.is_scale]
+            return sorted(labels, key=lambda label: -label.tokens)
         if window and reading.reserve:
-            found.append(TankLabel(window, "", "answer reserve", colours.quiet, _reserve_words(reading), 4))
+            labels.append(TankLabel(window, "", "answer reserve", colours.quiet, _reserve_words(reading), 4))
         if (trigger := reading.trigger) is not None:
             words = trigger_words(trigger)
-            found.append(TankLabel(trigger.tokens[-1], trigger.label, trigger.basis, colours.good, words, 1))
+            labels.append(TankLabel(trigger.tokens[-1], trigger.label, trigger.basis, colours.good, words, 1))
         if (preview := reading.preview) is not None and reading.before is None:
             name, about = f"after {preview.tier}", f"about {grouped(preview.tokens)}"
-            found.append(TankLabel(preview.tokens, name, about, colours.text, explain("preview"), 3))
-        return sorted(found, key=lambda label: -label.tokens)
+            labels.append(TankLabel(preview.tokens, name, about, colours.text, explain("preview"), 3))
+        return sorted(labels, key=lambda label: -label.tokens)
 
     def _line_label(self, reading: GaugeReading, line: GaugeLine, colour: str) -> TankLabel:
         rank, words = 0 if line.is_scale else 2, describe_line(reading, line)
@@ -339,13 +339,13 @@ def _layer_words(layer: Layer, reading: GaugeReading) -> str:
 
 def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
     """Return what fills the tank, from the bottom: what the file lacks, then the categories."""
-    found: list[Layer] = []
+    parts = [(NOT_RECORDED, reading.unseen, colours.missing)]
+    parts += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
+    stack: list[Layer] = []
     level = 0
-    stack = [(NOT_RECORDED, reading.unseen, colours.missing)]
-    stack += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
-    for name, tokens, colour in stack:
+    for name, tokens, colour in parts:
         top = min(level + tokens, reading.pressure.tokens or 0)
         if top > level:
-            found.append(Layer(name, level, top, colour, tokens))
+            stack.append(Layer(name, level, top, colour, tokens))
             level = top
-    return tuple(found)
+    return tuple(stack)
