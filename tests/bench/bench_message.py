@@ -53,7 +53,7 @@ def _measured(application: QApplication, view: PlainText, text: str) -> tuple[fl
     view.grab()
     painted = perf_counter() - start
     longest = 0.0
-    while not view.complete and not view.waiting:
+    while not view.is_complete and not view.has_rest:
         start = perf_counter()
         application.processEvents()
         longest = max(longest, perf_counter() - start)

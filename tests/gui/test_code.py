@@ -15,8 +15,8 @@ from inspector.gui.look.colours import CONTRAST, DARK, LIGHT, Colours
 from inspector.gui.look.visible import visible
 from inspector.gui.panels.message.parts import argument_language, result_language
 from inspector.gui.panels.message.view import MessageView
-from inspector.gui.widgets.code import MOST_CODE, CodeStretch, fenced, language_of
-from inspector.gui.widgets.text import looks
+from inspector.gui.widgets.code import MOST_CODE, CodeStretch, language_of, split_fences
+from inspector.gui.widgets.text import build_looks
 
 PYTHON = 'import os\n\n\ndef run(path: str) -> int:\n    """Two\n    lines."""\n    return 12  # why\n'
 
@@ -68,7 +68,7 @@ def test_a_language_is_named_by_a_file_or_a_fence() -> None:
         "",
     ]
     text = "see\n```python title=x\nimport a\n```\nand\n````\n```\n````\n~~~ {.js}\nlet b"
-    found = list(fenced(text))
+    found = list(split_fences(text))
     assert "".join(one for one, _ in found) == text
     assert [one for one in found if one[1] is not None] == [
         ("import a\n", "python"),
@@ -118,7 +118,7 @@ def test_a_place_of_the_original_is_found_where_it_is_shown(text: str) -> None:
 @pytest.mark.parametrize("colours", [DARK, LIGHT, CONTRAST], ids=["dark", "light", "contrast"])
 def test_every_colour_of_code_can_be_read(colours: Colours) -> None:
     least = 7 if colours is CONTRAST else 4.5
-    for kind, look in looks(colours).kinds.items():
+    for kind, look in build_looks(colours).kinds.items():
         assert contrast(look.foreground().color(), QColor(colours.window)) >= least, kind
 
 
@@ -150,7 +150,7 @@ def read(desk: Desk, qtbot: QtBot) -> Read:
         desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
         desk.workbench.select(messages[-1].id)
         view.show_state(desk.workbench.state)
-        qtbot.waitUntil(lambda: (view.text.complete or view.text.waiting) and not desk.bridge.busy)
+        qtbot.waitUntil(lambda: (view.text.is_complete or view.text.has_rest) and not desk.bridge.busy)
         return view
 
     return shown

@@ -28,7 +28,7 @@ def reader(desk: Desk, qtbot: QtBot) -> TextReader:
 
 def laid(reader: TextReader, qtbot: QtBot, *texts: str) -> TextReader:
     reader.text.show_sections([Section("json", text, "code") for text in texts])
-    qtbot.waitUntil(lambda: reader.text.complete)
+    qtbot.waitUntil(lambda: reader.text.is_complete)
     return reader
 
 
@@ -117,10 +117,10 @@ def test_several_texts_and_those_that_are_laid_in_late(reader: TextReader, qtbot
 def test_what_is_not_laid_in_whole_can_be_unfolded(reader: TextReader, qtbot: QtBot) -> None:
     many = json.dumps({"rows": [{"id": n, "text": "x" * 200} for n in range(7_000)]})
     reader.text.show_sections([Section("json", many, "code")])
-    qtbot.waitUntil(lambda: reader.text.waiting)
+    qtbot.waitUntil(lambda: reader.text.has_rest)
     assert "⋯" in signs(reader)
     QTest.mouseClick(reader.text.viewport(), Qt.MouseButton.LeftButton, pos=signs(reader)["⋯"])
     assert '"id": 9,' in lines(reader)
     reader.text.show_all()
-    qtbot.waitUntil(lambda: reader.text.complete)
+    qtbot.waitUntil(lambda: reader.text.is_complete)
     assert '"id": 6999,' in lines(reader)

@@ -55,7 +55,7 @@ def displayed(view: MessageView) -> str:
 
 
 def fill(view: MessageView, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: view.text.complete or view.text.waiting)
+    qtbot.waitUntil(lambda: view.text.is_complete or view.text.has_rest)
 
 
 def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
@@ -206,10 +206,10 @@ def test_large_texts_come_in_parts_and_whole_on_demand(show: Show, qtbot: QtBot,
     view = show(Text(text) if look == "text" else ToolResult("c", text))
     assert len(displayed(view)) < 200_000  # the first part is there at once
     fill(view, qtbot)
-    assert view.text.waiting
+    assert view.text.has_rest
     assert view.rest.isVisible()
     click(view.rest)
-    qtbot.waitUntil(lambda: view.text.complete)
+    qtbot.waitUntil(lambda: view.text.is_complete)
     assert not view.rest.isVisible()
     assert view.text.original(0, view.text.document().characterCount() - 1).endswith(text)
 
@@ -308,7 +308,7 @@ def test_an_image_is_shown_from_its_bytes(show: Show, qtbot: QtBot) -> None:
         (Image("image/png", picture()[:60]), "image cannot be shown: "),
         (Image("image/png", "no base64!"), "its base64 is broken"),
         (Image("image/svg+xml", base64.b64encode(b"<svg xmlns='x'/>").decode()), "none of PNG, JPEG, GIF, WebP"),
-        (Image("image/png", "", "file:///etc/hostname"), "holds only where it was: file:///etc/hostname"),
+        (Image("image/png", "", "file:///etc/hostname"), "holds only its address: file:///etc/hostname"),
         (Image("image/png"), "it holds no bytes"),
     ],
 )

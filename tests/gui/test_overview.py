@@ -27,7 +27,7 @@ def reader(desk: Desk, qtbot: QtBot) -> TextReader:
     made.resize(600, 500)
     made.show()
     made.text.show_sections(SECTIONS)
-    qtbot.waitUntil(lambda: made.text.complete and made.overview.isVisible() and len(shown(made, "heading")) == 4)
+    qtbot.waitUntil(lambda: made.text.is_complete and made.overview.isVisible() and len(shown(made, "heading")) == 4)
     return made
 
 

@@ -18,7 +18,7 @@ from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.tiers.need_text import _ASKS, FAILURES
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.settings import Settings
-from inspector.gui.widgets.text import LARGEST, NeedText, editable
+from inspector.gui.widgets.text import LARGEST, NeedText, is_editable
 from inspector.gui.window import MainWindow
 from inspector.workbench.state import State
 from inspector.workbench.steps import Step
@@ -139,7 +139,7 @@ def test_the_need_is_edited_and_sent(waiting: MainWindow, qtbot: QtBot) -> None:
     panel.text.editor.setFocus()
     press(panel.text.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
     write(panel.text.editor, "Be brief. ")
-    assert panel.text.edited
+    assert panel.text.is_edited
     panel.who.setCurrentText("offline")
     click(panel.send)
     step = ended(waiting, qtbot)
@@ -239,10 +239,10 @@ def test_what_an_editor_would_harm_is_shown_as_it_is(desk: Desk, qtbot: QtBot, t
     shown = NeedText(desk.theme, "text")
     qtbot.addWidget(shown)
     shown.show_text(text)
-    assert editable(text) is fits
+    assert is_editable(text) is fits
     assert (shown.currentWidget() is shown.editor) is fits
     assert shown.text() == text
-    assert not shown.edited
+    assert not shown.is_edited
 
 
 def test_who_answers_is_told_by_name_and_the_cost_is_of_the_tier_that_waits(

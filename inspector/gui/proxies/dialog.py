@@ -71,7 +71,7 @@ class ProxyDialog(FormDialog):
             "unless you hold a request and change it. Keys pass through and are not recorded."
         )
         self.lay_out(says, grid, self.trouble, ..., gap=12)
-        self.chips.take(self._kind)
+        self.chips.select(self._kind)
         self._choose(self._kind)
 
     def _choose(self, kind: str) -> None:

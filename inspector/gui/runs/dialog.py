@@ -174,7 +174,7 @@ class ProviderForm(QWidget):
         self._kind = provider if provider in dict(PROVIDERS) else ADDRESS
         if self._kind == ADDRESS:
             self.address.setText(provider)
-        self.chips.take(self._kind)
+        self.chips.select(self._kind)
         self.chips.chosen.connect(self._choose)
         self._choose(self._kind)
 

@@ -46,7 +46,7 @@ class Chart(Guarded, QWidget):
         return None
 
     def about(self, at: int) -> str:
-        """Return what is said of a request under the mouse."""
+        """Return the text about the request under the mouse."""
         return ""
 
     # -- measures ------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class Chart(Guarded, QWidget):
     # -- painting ------------------------------------------------------------------------------------------------------
 
     def redraw(self) -> None:
-        """Paint everything again."""
+        """Discard the cached picture and repaint."""
         self._picture = None
         self.update()
 

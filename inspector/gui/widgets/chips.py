@@ -1,4 +1,4 @@
-"""A few choices as chips, one of them taken, in as many lines as they need."""
+"""A few choices as chips, one of them checked, in as many lines as they need."""
 
 from collections.abc import Iterable
 
@@ -12,14 +12,14 @@ GAP = 6
 
 
 class Flow(Guarded, QLayout):
-    """From left to right, then down: it goes on in the next line where the room ends."""
+    """Lays widgets out from left to right, and continues in the next line when a line is full."""
 
     def __init__(self, gap: int = GAP) -> None:
         super().__init__()
         self._gap = gap
         self._items: list[QLayoutItem] = []
         self._high = 0
-        """Of all lines, as wide as it is."""
+        """Height of all lines at the current width."""
         self.setContentsMargins(QMargins(0, 0, 0, 0))
 
     def addItem(self, item: QLayoutItem) -> None:
@@ -51,13 +51,13 @@ class Flow(Guarded, QLayout):
             self.update()
 
     def sizeHint(self) -> QSize:
-        """All in one line."""
+        """Return the size of all widgets in one line."""
         sizes = [item.sizeHint() for item in self._items if not item.isEmpty()]
         wide = sum(size.width() + self._gap for size in sizes) - self._gap
         return QSize(max(0, wide), max((size.height() for size in sizes), default=0)).grownBy(self.contentsMargins())
 
     def minimumSize(self) -> QSize:
-        """Room for the largest, and for all lines: what has less would lie on what stands below."""
+        """Return the width of the largest widget and the height of all lines, which must not cover what is below."""
         size = QSize(0, self._high)
         for item in self._items:
             size = size.expandedTo(item.minimumSize())
@@ -67,7 +67,7 @@ class Flow(Guarded, QLayout):
         return Qt.Orientation(0)
 
     def _place(self, rect: QRect, only_measure: bool) -> int:
-        """Put all in their places; returns the height."""
+        """Lay out the widgets, unless they are only measured, and return the height."""
         x, y, high = rect.left(), rect.top(), 0
         placed: list[tuple[QLayoutItem, QRect]] = []
         for item in self._items:
@@ -88,7 +88,7 @@ class Flow(Guarded, QLayout):
 
 
 def flow(*widgets: QWidget, margins: tuple[int, int, int, int] | None = None, gap: int = GAP) -> Flow:
-    """These in as many lines as they need."""
+    """Return a layout of these widgets in as many lines as they need."""
     layout = Flow(gap)
     if margins is not None:
         layout.setContentsMargins(QMargins(*margins))
@@ -98,12 +98,15 @@ def flow(*widgets: QWidget, margins: tuple[int, int, int, int] | None = None, ga
 
 
 class Chips(QWidget):
-    """`chosen` carries the word of the chip that was clicked."""
+    """A group of chips. `chosen` carries the word of the chip that was clicked."""
 
     chosen = Signal(str)
 
     def __init__(self, name: str, choices: Iterable[tuple[str, str]]) -> None:
-        """`choices`: (word, what it means)."""
+        """Args:
+        name: what the chips choose, for screen readers.
+        choices: the word on each chip and its tooltip.
+        """
         super().__init__()
         self.setAccessibleName(name)
         self.buttons: dict[str, QPushButton] = {}
@@ -119,7 +122,7 @@ class Chips(QWidget):
             flow.addWidget(chip)
         self._group.buttonClicked.connect(lambda chip: self.chosen.emit(chip.text()))
 
-    def take(self, word: str) -> None:
-        """That one is taken, without telling anybody."""
+    def select(self, word: str) -> None:
+        """Check the chip of `word` without emitting `chosen`."""
         if word in self.buttons:
             self.buttons[word].setChecked(True)

@@ -1,6 +1,6 @@
-"""Code and its language: which one a file's name or a fence names, where fences stand in a text, what its words are.
+"""Code and its language: the language named by a file name or a fence, the fences of a text, and its highlighting.
 
-Words are found by pygments, away from the GUI thread, up to a bound; what lies beyond stays plain. No Qt here.
+pygments highlights code, off the GUI thread, up to a limit; the code beyond it stays plain. No Qt here.
 """
 
 import re
@@ -15,11 +15,11 @@ from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, St
 from inspector.core.heavy import load_module
 
 Kind: TypeAlias = Literal["key", "string", "number", "word", "added", "removed", "place", "comment"]
-"""What a stretch of a line is; the theme gives it a colour."""
+"""The kind of a stretch of a line; the theme gives each a colour."""
 MOST_CODE = 300_000
-"""Characters whose words are found, about a second of work elsewhere."""
+"""Most characters that are highlighted, which takes about a second."""
 LONG_CODE = 2_000
-"""Characters of a line; a longer one is data, which is left out: it can cost the square of its length."""
+"""Characters of a line; a longer line is data and not highlighted: it can cost the square of its length."""
 _LANGUAGES = """
 bash sh zsh bats ksh .bashrc .zshrc .profile shell|batch bat cmd|c h|clojure clj cljs|cmake cmakelists.txt
 cpp cc cxx hpp hh c++|csharp cs c#|css|dart|diff patch|docker dockerfile|elixir ex exs|erlang erl|fish|fsharp fs
@@ -30,7 +30,7 @@ python py pyi pyw python3|ruby rb gemfile rakefile|r|rust rs|scala sc|scss|sql|s
 xml svg xsd plist|yaml yml|zig
 """
 _NAMES = {name: names.split()[0] for names in _LANGUAGES.replace("\n", "|").split("|") for name in names.split()}
-"""pygments' name of a language, by that name, by the endings of its files and by names of whole files."""
+"""pygments' name of a language, by that name, by file extensions and by whole file names."""
 _KINDS: dict[Any, Kind] = {
     Comment: "comment",
     Comment.Preproc: "place",
@@ -49,11 +49,11 @@ _KINDS: dict[Any, Kind] = {
 }
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n`]*)$", re.MULTILINE)
 _NUMBER = re.compile(r"^ *\d+(?:→|\t|: )", re.MULTILINE)
-"""What tools write before the lines of a file."""
+"""The line number that tools write before the lines of a file."""
 
 
 class ColouredSpan(NamedTuple):
-    """`text[start:end]` is a `kind`."""
+    """The part `text[start:end]` of a text, and what kind of token it is."""
 
     start: int
     end: int
@@ -61,39 +61,44 @@ class ColouredSpan(NamedTuple):
 
 
 class CodeStretch:
-    """A text in one language; `spans` are there when they were found."""
+    """A text in one language. `spans` is None until `find` has run."""
 
     def __init__(self, text: str, language: str) -> None:
         self._text, self._language = text, language
         self.spans: tuple[ColouredSpan, ...] | None = None
 
     def find(self, stopped: Callable[[], bool]) -> None:
-        """Find the spans. On any thread; ends early where it is `stopped`."""
+        """Find the spans. May run on any thread; ends early once `stopped` returns True."""
         self.spans = tuple(_spans(self._text, self._language, stopped))
 
     def between(self, start: int, end: int) -> Iterator[ColouredSpan]:
-        """The spans that have a part there, in order, cut to it."""
+        """Yield the parts of spans between two places, in order."""
         spans = self.spans or ()
         for n in range(bisect_right(spans, start, key=lambda span: span.end), len(spans)):
-            if spans[n].start >= end:
+            span = spans[n]
+            if span.start >= end:
                 return
-            yield ColouredSpan(max(start, spans[n].start), min(end, spans[n].end), spans[n].kind)
+            yield ColouredSpan(max(start, span.start), min(end, span.end), span.kind)
 
 
 def language_of(name: str) -> str:
-    """The language of a file, by its name or path, or the one that the first word of a fence means; else empty."""
+    """Return the language named by a file name, a path or the first word of a fence; empty if unknown."""
     name = PurePath(name[-300:].replace("\\", "/")).name.lower()
     return _NAMES.get(name) or _NAMES.get(name.rpartition(".")[2], "")
 
 
-def numbered(text: str) -> bool:
-    """Do most of its first lines begin with their number?"""
+def has_line_numbers(text: str) -> bool:
+    """Do most of the first lines begin with their number?"""
     head = text[:4_000].split("\n")[:40]
     return 2 * sum(_NUMBER.match(line) is not None for line in head) > len(head)
 
 
-def fenced(text: str) -> Iterator[tuple[str, str | None]]:
-    """The text in stretches, each with its language (empty where none is named), None outside of fences."""
+def split_fences(text: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the stretches inside and outside of fences.
+
+    Returns:
+        Each stretch with its language: empty if the fence names none, None outside of fences.
+    """
     at, opened, language = 0, "", ""
     for match in _FENCE.finditer(text):
         sign, info = match.groups()
@@ -116,7 +121,7 @@ def _lexer(language: str) -> Any:
 
 
 def _spans(text: str, language: str, stopped: Callable[[], bool]) -> Iterator[ColouredSpan]:
-    """Of the text up to the bound, without long lines and without the line numbers of tools."""
+    """Yield the spans of the first MOST_CODE characters, except long lines and the line numbers of tools."""
     lexer = _lexer(language)
     lines = list(_code_lines(text))
     if lexer is None or not lines:
@@ -138,8 +143,8 @@ def _spans(text: str, language: str, stopped: Callable[[], bool]) -> Iterator[Co
 
 
 def _code_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Where the lines of code begin and end."""
-    counted, at = numbered(text), 0
+    """Yield where each line of code begins and ends."""
+    counted, at = has_line_numbers(text), 0
     while at < min(len(text), MOST_CODE):
         end = text.find("\n", at) + 1 or len(text)
         number = _NUMBER.match(text, at, end) if counted else None

@@ -1,6 +1,6 @@
-"""Objects and lists of JSON, folded to the line that they begin in: the lines stay in the document and are not shown.
+"""JSON objects and lists that can be folded to their first line.
 
-So what is found, selected and copied is the whole text, folded or not.
+Folded lines stay in the document and are only hidden, so finding, selecting and copying work on the whole text.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,61 +12,61 @@ from inspector.core.words import plural
 from inspector.gui.widgets.pieces import PlacedPiece
 
 TALL = 24
-"""Lines; an object or a list inside another that has more is folded at first."""
+"""Lines; a nested object or list that has more is folded at first."""
 LEAST = 4
-"""Lines of the shortest that can be folded by hand."""
+"""Lines of the shortest object or list that can be folded."""
 
 
 class JsonFold(NamedTuple):
-    """From the line (number of its block) that opens an object or a list to the one that closes it."""
+    """An object or list of JSON, by the block numbers of the lines that open and close it."""
 
     first: int
     last: int
     entries: int
-    """Entries; 0 while it is not laid in to its end."""
+    """Number of entries; 0 until the closing bracket has been inserted."""
     sign: str
-    """The bracket that closes it."""
+    """The closing bracket."""
     tall: bool
     """Is it folded at first?"""
 
     @property
     def words(self) -> str:
-        """What stands for it when it is folded."""
+        """The text shown in place of the folded lines."""
         return f"⋯ {plural(self.entries, 'entry', 'entries')} {self.sign}" if self.entries else "⋯"
 
 
 class JsonFolds:
-    """All of one document, which only grows at its end."""
+    """The folds of one document, which only grows at its end."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
         self._all = dict[int, JsonFold]()
-        """By the block that each begins in."""
+        """Folds by the block that each begins in."""
         self._folded = set[int]()
         self._open = list[int]()
-        """Blocks of brackets that are not closed yet."""
+        """Blocks of the brackets that are not closed yet."""
 
     def clear(self) -> None:
-        """Another text."""
+        """Remove all folds, before another text is inserted."""
         self._all.clear()
         self._folded.clear()
         self._open.clear()
 
     def add(self, placed: PlacedPiece) -> None:
-        """A piece that was laid in. What is tall is folded, and hidden as it comes."""
+        """Add the folds of an inserted piece; fold and hide the tall ones immediately."""
         piece, begins = placed.piece, self._document.findBlock(placed.start).blockNumber()
         for at, count in piece.brackets:
-            position = piece.shown.place(at)
+            position = piece.display.place(at)
             number = self._document.findBlock(placed.position(position)).blockNumber()
             if not count:
                 self._open.append(number)
             elif number - (first := self._open.pop()) >= LEAST:
-                self._put(JsonFold(first, number, count, piece.shown.text[position], bool(self._open)), begins)
+                self._put(JsonFold(first, number, count, piece.display.text[position], bool(self._open)), begins)
         if self._open[1:]:
             self._put(JsonFold(self._open[1], self._document.blockCount() - 2, 0, "", True), begins)
 
     def _put(self, fold: JsonFold, begins: int) -> None:
-        """Known now, or known to reach further; of its lines those from `begins` on are new."""
+        """Add or extend a fold; its lines from block `begins` on are new."""
         fold = fold._replace(tall=fold.tall and fold.last - fold.first > TALL)
         if not fold.entries and not fold.tall:
             return
@@ -77,28 +77,28 @@ class JsonFolds:
             self._show(range(max(fold.first + 1, begins - TALL - 1), fold.last + 1), False)
 
     def at(self, block: QTextBlock) -> JsonFold | None:
-        """What begins in this block."""
+        """Return the fold that begins in a block."""
         return self._all.get(block.blockNumber())
 
     def around(self, block: QTextBlock) -> JsonFold | None:
-        """What begins in this block, else the innermost that holds it."""
+        """Return the fold that begins in a block, else the innermost one around the block."""
         number = block.blockNumber()
         holding = (fold for fold in self._all.values() if fold.first <= number <= fold.last)
         return max(holding, key=lambda fold: fold.first, default=None)
 
     def is_folded(self, fold: JsonFold) -> bool:
-        """Is only its first line shown?"""
+        """Is only the first line shown?"""
         return fold.first in self._folded
 
     def after(self, block: QTextBlock) -> QTextBlock:
-        """The next block that is shown."""
+        """Return the next visible block."""
         fold = self._all.get(block.blockNumber())
         if fold is not None and fold.first in self._folded:
             return self._document.findBlockByNumber(fold.last + 1)
         return block.next()
 
     def toggle(self, fold: JsonFold) -> None:
-        """Fold it, or unfold it: what is folded in it stays so."""
+        """Fold an object or list, or unfold it; nested folds stay folded."""
         if fold.first not in self._folded:
             self._folded.add(fold.first)
             self._show(range(fold.first + 1, fold.last + 1), False)
@@ -107,7 +107,7 @@ class JsonFolds:
             self._show(self._shown_in(fold), True)
 
     def reveal(self, block: QTextBlock) -> None:
-        """Unfold whatever hides it."""
+        """Unfold every fold that hides a block."""
         number = block.blockNumber()
         for first in sorted(self._folded):
             if first < number <= self._all[first].last:
@@ -120,6 +120,7 @@ class JsonFolds:
                 self.toggle(fold)
 
     def _shown_in(self, fold: JsonFold) -> Iterator[int]:
+        """Yield the blocks that unfolding would show: not those of nested folds."""
         number = fold.first + 1
         while number <= fold.last:
             yield number

@@ -1,7 +1,7 @@
-"""The images of a message, from the transcript's own bytes and from nothing else: a URL or a path is never looked at.
+"""The images of a message, read only from the bytes in the transcript: a URL or a path is never opened.
 
-The bytes decide what is tried, by their first few; only PNG, JPEG, GIF and WebP are. The size is asked before a single
-pixel is decoded; decoding is done off the GUI thread, for what is in sight.
+The first bytes decide the format, which must be PNG, JPEG, GIF or WebP. The size is checked before a pixel is decoded.
+Only visible images are decoded, off the GUI thread.
 """
 
 import base64
@@ -26,46 +26,54 @@ LARGEST_BYTES = 32_000_000
 MOST_PIXELS = 40_000_000
 MOST_SIDE = 16_384
 MEGABYTES = 256
-"""What Qt may allocate for one image."""
+"""Most memory that Qt may allocate for one image."""
 SHOWN_SIDE = 1_600
 """A larger image is scaled down while it is decoded."""
 
 
 HEIGHT = 220
 MOST_BYTES = 64_000_000
-"""Of decoded pictures that are kept; those in sight are kept in any case."""
+"""Bytes of decoded pictures that are kept; visible ones are kept in any case."""
 MOST = 500
-"""Images of a message that are shown at all."""
+"""Most images of a message that are shown."""
 
 
 class CannotShow(InspectorError):
-    """The image is not shown. The sentence says why."""
+    """The image cannot be shown; the sentence says why."""
 
 
-def measure(image: Image) -> tuple[QSize, QSize]:
-    """How large it is shown, and how large it is; nothing is decoded. Raises CannotShow. Any thread."""
-    _, _, size = _reader(image)
-    return _shown(size), size
+def measure_image(image: Image) -> tuple[QSize, QSize]:
+    """Return the size at which an image is shown, and its true size, without decoding it. Runs on any thread.
+
+    Raises:
+        CannotShow: the image is broken, too large, or not in the transcript.
+    """
+    _, _, size = _open_reader(image)
+    return _limit_size(size), size
 
 
-def decode(image: Image) -> QImage:
-    """The picture, scaled down to what a screen can use. Raises CannotShow. Any thread."""
-    reader, _kept, size = _reader(image)
-    if _shown(size) != size:
-        reader.setScaledSize(_shown(size))
+def decode_image(image: Image) -> QImage:
+    """Decode an image, scaled down to at most SHOWN_SIDE pixels. Runs on any thread.
+
+    Raises:
+        CannotShow: the image is broken, too large, or not in the transcript.
+    """
+    reader, _buffer, size = _open_reader(image)
+    if _limit_size(size) != size:
+        reader.setScaledSize(_limit_size(size))
     picture = reader.read()
     if picture.isNull():
         raise CannotShow(f"image cannot be shown: {reader.errorString().rstrip('.').lower()}")
     return picture
 
 
-def _shown(size: QSize) -> QSize:
+def _limit_size(size: QSize) -> QSize:
     longest = max(size.width(), size.height())
     return size * (SHOWN_SIDE / longest) if longest > SHOWN_SIDE else size
 
 
-def _reader(image: Image) -> tuple[QImageReader, QBuffer, QSize]:
-    """What reads the transcript's bytes, these (which it does not keep), and the true size. Raises CannotShow."""
+def _open_reader(image: Image) -> tuple[QImageReader, QBuffer, QSize]:
+    """Return a reader, the buffer that the caller must keep for it, and the true size. Raises CannotShow."""
     data = image_bytes(image)
     kind = sniff(data)
     if kind is None:
@@ -84,10 +92,10 @@ def _reader(image: Image) -> tuple[QImageReader, QBuffer, QSize]:
 
 
 def image_bytes(image: Image) -> bytes:
-    """The bytes the transcript holds. Raises CannotShow where it holds none."""
+    """Return the bytes of an image in the transcript. Raises CannotShow if there are none."""
     if not image.data:
-        where = f"the transcript holds only where it was: {image.url[:200]}" if image.url else "it holds no bytes"
-        raise CannotShow(f"image cannot be shown: {where}")
+        reason = f"the transcript holds only its address: {image.url[:200]}" if image.url else "it holds no bytes"
+        raise CannotShow(f"image cannot be shown: {reason}")
     if len(image.data) > LARGEST_BYTES * 4 // 3:
         raise CannotShow(f"image cannot be shown: larger than {LARGEST_BYTES // 1_000_000} MB")
     try:
@@ -97,7 +105,7 @@ def image_bytes(image: Image) -> bytes:
 
 
 def sniff(data: bytes) -> str | None:
-    """The Qt name of the image format the bytes begin with."""
+    """Return Qt's name of the image format by the first bytes; None if it is not supported."""
     return next((name for name, test in _SIGNS.items() if test(data)), None)
 
 
@@ -112,18 +120,18 @@ _SIGNS: dict[str, Callable[[bytes], bool]] = {
 def _check_size(size: QSize) -> None:
     width, height = size.width(), size.height()
     if width <= 0 or height <= 0:
-        raise CannotShow("image cannot be shown: broken, it does not tell its size")
+        raise CannotShow("image cannot be shown: it is broken (no size)")
     if max(width, height) > MOST_SIDE or width * height > MOST_PIXELS:
         raise CannotShow(f"image cannot be shown: {width:,} × {height:,} pixels are too many")
 
 
 class Picture(Guarded, QWidget):
-    """One picture as wide as there is room, never larger than it is, keeping its shape.
+    """A picture as wide as the room allows, never enlarged, with its proportions.
 
-    It is decoded when it comes into sight (`wanted`), and may be forgotten when it has left it.
+    Emits `became_visible` to be decoded; its pixels may be dropped once it is out of sight.
     """
 
-    wanted = Signal(object)
+    became_visible = Signal(object)
 
     def __init__(self, image: Image, size: QSize, caption: QLabel) -> None:
         super().__init__()
@@ -136,9 +144,14 @@ class Picture(Guarded, QWidget):
         self.setSizePolicy(policy)
 
     @property
-    def in_sight(self) -> bool:
-        """Is any of it seen?"""
+    def is_in_sight(self) -> bool:
+        """Is any part of the picture visible?"""
         return not self.visibleRegion().isEmpty()
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes of the decoded picture; 0 if it is not decoded."""
+        return self.picture.sizeInBytes() if self.picture is not None else 0
 
     def sizeHint(self) -> QSize:
         return self._size
@@ -148,9 +161,9 @@ class Picture(Guarded, QWidget):
         return max(1, min(size.height(), size.height() * width // max(1, size.width())))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Scaled down to fit, from the top left."""
+        """Paint the picture from the top left, scaled down to fit; ask for it if it is not decoded."""
         if self.picture is None:
-            self.wanted.emit(self)
+            self.became_visible.emit(self)
             return
         size = self._size
         if size.width() > self.width():
@@ -161,7 +174,7 @@ class Picture(Guarded, QWidget):
 
 
 class ImageStrip(Guarded, QScrollArea):
-    """Shows the images of one message; hidden where there are none. One is decoded at a time."""
+    """Shows the images of one message, decoding one at a time; hidden if there are none."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()
@@ -182,16 +195,8 @@ class ImageStrip(Guarded, QScrollArea):
         return QSize(400, HEIGHT)
 
     def show_images(self, images: Sequence[Image]) -> None:
-        """Show these instead of what was shown."""
-        for task in (self._measuring, self._decoding):
-            if task is not None:
-                task.cancel()
-        self._measuring = self._decoding = None
-        self._waiting, self._kept = [], []
-        while self._column.count() > 1:
-            item = self._column.takeAt(0)
-            if item is not None and (widget := item.widget()) is not None:
-                widget.deleteLater()
+        """Replace the images shown."""
+        self._clear()
         captions = [self._caption(f"{line(image.media_type)} · …") for image in images[:MOST]]
         if len(images) > MOST:
             self._caption(f"{plural(len(images) - MOST, 'more image')} not shown")
@@ -202,6 +207,18 @@ class ImageStrip(Guarded, QScrollArea):
                 lambda sizes: self._show(chosen, sizes),
             )
         self.setVisible(bool(images))
+
+    def _clear(self) -> None:
+        for task in (self._measuring, self._decoding):
+            if task is not None:
+                task.cancel()
+        self._measuring = self._decoding = None
+        self._waiting, self._kept = [], []
+        while self._column.count() > 1:
+            item = self._column.takeAt(0)
+            widget = item.widget() if item is not None else None
+            if widget is not None:
+                widget.deleteLater()
 
     def _caption(self, text: str) -> QLabel:
         caption = label(text, role="quiet", wrap=True)
@@ -216,26 +233,26 @@ class ImageStrip(Guarded, QScrollArea):
             shown_size, size = result
             caption.setText(f"{line(image.media_type)} · {grouped(size.width())} × {grouped(size.height())}")
             picture = Picture(image, shown_size, caption)
-            picture.wanted.connect(self._want)
+            picture.became_visible.connect(self._enqueue)
             self._column.insertWidget(self._column.indexOf(caption) + 1, picture)
 
-    # -- within the budget -------------------------------------------------------------------------------------------
+    # -- decoding, within a limit of memory ----------------------------------------------------------------------------
 
-    def _want(self, picture: Picture) -> None:
+    def _enqueue(self, picture: Picture) -> None:
         if picture not in self._waiting:
             self._waiting.append(picture)
-            self._next()
+            self._decode_next()
 
-    def _next(self) -> None:
-        """Decode the next that is still in sight; what has left it asks again when it comes back."""
+    def _decode_next(self) -> None:
+        """Decode the next visible picture; one that is out of sight asks again when it becomes visible."""
         while self._waiting and self._decoding is None:
             picture = self._waiting.pop()
-            if picture.in_sight:
+            if picture.is_in_sight:
                 self._decode(picture)
 
     def _decode(self, picture: Picture) -> None:
         self._decoding = self._bridge.run(
-            lambda task: decode(picture.image),
+            lambda task: decode_image(picture.image),
             lambda image: self._decoded(picture, image),
             lambda error: self._refused(picture, error),
         )
@@ -245,26 +262,28 @@ class ImageStrip(Guarded, QScrollArea):
         picture.picture = image
         picture.update()
         self._kept.append(picture)
-        held = sum(
-            kept_picture.picture.sizeInBytes() for kept_picture in self._kept if kept_picture.picture is not None
-        )
-        for old in [kept_picture for kept_picture in self._kept if not kept_picture.in_sight]:
+        self._drop_pictures()
+        self._decode_next()
+
+    def _drop_pictures(self) -> None:
+        """Drop the oldest pictures out of sight until the others take at most MOST_BYTES."""
+        held = sum(picture.byte_count for picture in self._kept)
+        for old in [picture for picture in self._kept if not picture.is_in_sight]:
             if held <= MOST_BYTES:
-                break
-            held -= old.picture.sizeInBytes() if old.picture is not None else 0
+                return
+            held -= old.byte_count
             old.picture = None
             self._kept.remove(old)
-        self._next()
 
     def _refused(self, picture: Picture, error: InspectorError) -> None:
         self._decoding = None
         picture.caption.setText(str(error))
         picture.hide()
-        self._next()
+        self._decode_next()
 
 
 def _measured(image: Image, task: Task) -> tuple[QSize, QSize] | str:
     try:
-        return measure(image) if not task.cancelled() else ""
+        return measure_image(image) if not task.cancelled() else ""
     except CannotShow as why:
         return str(why)

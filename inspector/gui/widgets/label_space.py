@@ -1,5 +1,4 @@
-"""Where labels may stand over a plot or beside one: none on another, and on a curve only where there is no other
-place."""
+"""Placing labels over a plot or beside it: none overlaps another, and none covers a curve if there is another place."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -11,24 +10,26 @@ LABELS_APART = 18
 
 
 class LabelSpace:
-    """Where labels may stand in a plot without one lying on another, or on a curve: the first that asks gets the place.
+    """The room for labels in a plot: each label takes a place that no earlier label and, if possible, no curve takes.
 
-    `is_crossed`: does a curve go through there?
+    Args:
+        area: the pixels in which labels may be placed.
+        is_crossed: does a curve cross this rectangle?
     """
 
     def __init__(self, area: QRectF, is_crossed: Callable[[QRectF], bool] = lambda room: False) -> None:
         self._area, self.is_crossed = area, is_crossed
         self.taken: list[QRectF] = []
         self._edges: list[tuple[float, float, float, float]] = []
-        """Left, top, right and bottom of what is taken: there may be a hundred labels, each tried at many places."""
+        """Edges of the places taken (left, top, right, bottom): a hundred labels may be tried at many places each."""
 
     def take(self, room: QRectF) -> None:
-        """Nothing else there."""
+        """Reserve a rectangle: no label is placed there."""
         self.taken.append(room)
         self._edges.append((room.left(), room.top(), room.right(), room.bottom()))
 
     def _right_of_taken(self, room: QRectF, apart: float) -> float | None:
-        """Return the right edge of what stands in the room, or so many pixels beside it; None if nothing does."""
+        """Return the right edge of the labels that come within `apart` pixels of a rectangle; None if none does."""
         left, right = room.left() - apart, room.right() + apart
         top, bottom = room.top(), room.bottom()
         rightmost: float | None = None
@@ -41,8 +42,18 @@ class LabelSpace:
     def place(
         self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False, apart: float = 0, over: bool = True
     ) -> QRectF | None:
-        """The first of these top left corners where it is free, and so many pixels on either side, taken; `over`: over
-        a curve where there is no other. None: they are taken. `slides`: also right of what stands there."""
+        """Reserve a place for a label at the first free corner.
+
+        Args:
+            size: of the label, in pixels.
+            corners: top left corners to try, in this order.
+            slides: try places to the right of an occupied corner, too.
+            apart: pixels that must be free on either side.
+            over: cover a curve if there is no other place.
+
+        Returns:
+            The reserved rectangle; None if there is no room.
+        """
         crossed: QRectF | None = None
         for corner in corners:
             room = QRectF(corner, size)
@@ -73,11 +84,14 @@ def elide_name(name: str, metrics: QFontMetrics | QFontMetricsF, room: float) ->
 
 
 def stack_labels(tops: Sequence[float], heights: Sequence[float], room: float) -> list[float]:
-    """Return where labels of these heights begin, one below the other within `room` pixels: each where it is wanted,
-    or as near as it can be without lying on another. Empty where there is no room for all.
+    """Return the tops of labels stacked within `room` pixels, each as near to its desired top as the others allow.
 
     Args:
-        tops: where each is wanted to begin, from the top down.
+        tops: the desired top of each label, from the top down.
+        heights: the height of each label.
+
+    Returns:
+        One top per label; empty if there is no room for all.
     """
     places, floor = list[float](), room
     for top, height in zip(reversed(tops), reversed(heights), strict=True):

@@ -1,6 +1,6 @@
-"""The map of a long text: a narrow strip beside it, which shows where headings, code, errors and hits lie, to go there.
+"""The overview of a long text: a narrow strip beside it that marks headings, code, errors and hits, to jump to them.
 
-Each kind has a column of the strip and a shape of its own, besides its colour.
+Kinds differ in column and shape as well as in colour.
 """
 
 import re
@@ -27,7 +27,7 @@ LandmarkKind: TypeAlias = Literal["heading", "code", "error", "hit"]
 WIDTH = 16
 """Pixels."""
 NEAR = 5
-"""Pixels from which a click goes to a mark instead of the line."""
+"""Pixels around a mark in which a click jumps to the mark instead of the line."""
 MOST_ERRORS = 1_000
 _COLUMNS: dict[LandmarkKind, tuple[int, int]] = {"code": (1, 3), "heading": (1, 14), "hit": (5, 5), "error": (11, 4)}
 """Left edge and width, in the order of painting."""
@@ -50,141 +50,169 @@ class Landmark:
 
 
 class Overview(Guarded, QWidget):
-    """Of one PlainText; shown while that is higher than its room."""
+    """The strip beside one PlainText; visible while the text needs scrolling."""
 
     def __init__(self, theme: Theme, text: PlainText) -> None:
         super().__init__()
         self._theme, self._text = theme, text
-        self._read: Sequence[PlacedPiece] = ()
-        self._known = self._errors = 0
-        self._found: list[Landmark] = []
-        self._here = -1
+        self._pieces: Sequence[PlacedPiece] = ()
+        self._piece_count = 0
+        """Number of pieces that were searched for landmarks."""
+        self._error_count = 0
+        self._landmarks: list[Landmark] = []
+        self._current = -1
         self.places: list[tuple[float, float, Landmark]] = []
-        """From where to where each is painted; in the order of the text."""
-        self._soon = delayed(self, 60, self._place)
-        text.filled.connect(self._read_on)
+        """Top and bottom of each mark in pixels, in the order of the text."""
+        self._soon = delayed(self, 60, self._place_marks)
+        text.filled.connect(self._find_landmarks)
         for changed in (text.rearranged, text.verticalScrollBar().rangeChanged):
             changed.connect(self._soon.start)
         text.verticalScrollBar().valueChanged.connect(self.update)
         policy = self.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # or the text would be wrapped anew, and be higher or lower for it
+        policy.setRetainSizeWhenHidden(True)  # else showing it would wrap the text again and change its height
         self.setSizePolicy(policy)
         self.setFixedWidth(WIDTH)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Map of the text")
+        self.setAccessibleName("Overview of the text")
         self.hide()
 
     def sizeHint(self) -> QSize:
         return QSize(WIDTH, 10 * WIDTH)
 
-    # -- what there is -------------------------------------------------------------------------------------------------
+    # -- landmarks -----------------------------------------------------------------------------------------------------
 
-    def _read_on(self) -> None:
-        """What was laid in since."""
+    def _find_landmarks(self) -> None:
+        """Find the landmarks of the pieces that were inserted since the last call."""
         pieces = self._text.displayed()
-        if pieces is not self._read:
-            self._read, self._known, self._errors, self._found, self._here = pieces, 0, 0, [], -1
-        for placed in pieces[self._known :]:
-            self._found += self._landmarks(placed)
-        self._known = len(pieces)
+        if pieces is not self._pieces:
+            self._pieces = pieces
+            self._landmarks = []
+            self._piece_count = self._error_count = 0
+            self._current = -1
+        for placed in pieces[self._piece_count :]:
+            self._landmarks += self._landmarks_of(placed)
+        self._piece_count = len(pieces)
         self._soon.start()
 
-    def _place(self) -> None:
-        """Where all of it stands now."""
+    def _landmarks_of(self, placed: PlacedPiece) -> Iterator[Landmark]:
+        piece = placed.piece
+        if piece.look == "heading":
+            yield from _heading_landmarks(placed)
+        elif piece.rules or piece.code is not None:
+            yield self._code_landmark(placed)
+        else:
+            yield from self._error_landmarks(placed)
+
+    def _code_landmark(self, placed: PlacedPiece) -> Landmark:
+        """Return the landmark of a piece of code, joined with the one of the piece before it."""
+        start, rules = placed.start, placed.piece.rules
+        former = self._landmarks[-1] if self._landmarks else None
+        if former is not None and former.kind == "code" and former.end == start:
+            start = self._landmarks.pop().start
+        words = "JSON" if rules == "json" else rules or "code"
+        return Landmark("code", start, placed.end, words)
+
+    def _error_landmarks(self, placed: PlacedPiece) -> Iterator[Landmark]:
+        """Yield a landmark for each error in prose, up to MOST_ERRORS in the whole text."""
+        text = placed.piece.display.text
+        for match in _ERROR.finditer(text):
+            if self._error_count >= MOST_ERRORS:
+                return
+            self._error_count += 1
+            line_start = text.rfind("\n", 0, match.start()) + 1
+            context = text[max(line_start, match.start() - 80) : match.end() + 80]
+            start = placed.position(match.start())
+            yield Landmark("error", start, start + 1, line(context.partition("\n")[0]))
+
+    # -- marks ---------------------------------------------------------------------------------------------------------
+
+    def _place_marks(self) -> None:
+        """Work out where every mark is painted. Of several in one place only the first is kept."""
         hits = [Landmark("hit", start, end, "hit of the search") for start, end in self._text.hits]
+        landmarks = sorted([*self._landmarks, *hits], key=lambda mark: mark.start)
         self.places = []
-        last = dict[LandmarkKind, tuple[float, float]]()
-        for mark in sorted([*self._found, *hits], key=lambda mark: mark.start):
-            top, bottom = self._y(mark.start), self._y(mark.end) if mark.kind == "code" else 0.0
-            place = top, max(bottom, top + 2)
-            if mark.kind == "heading" or last.get(mark.kind) != place:
+        last_places = dict[LandmarkKind, tuple[float, float]]()
+        for mark in landmarks:
+            place = self._place_of(mark)
+            if mark.kind == "heading" or last_places.get(mark.kind) != place:
                 self.places.append((*place, mark))
-                last[mark.kind] = place
-        counts = Counter(landmark.kind for landmark in (*self._found, *hits))
-        counted = [(kind, counts[kind]) for kind in get_args(LandmarkKind) if counts[kind]]
-        self.setAccessibleDescription(", ".join(plural(many, kind, _MANY.get(kind, "")) for kind, many in counted))
+                last_places[mark.kind] = place
+        self.setAccessibleDescription(_count_words(landmarks))
         self.setVisible(bool(self.places) and self._text.verticalScrollBar().maximum() > 0)
         self.update()
 
-    def _landmarks(self, placed: PlacedPiece) -> Iterator[Landmark]:
-        piece = placed.piece
-        if piece.look == "heading":
-            words = line(piece.shown.text.strip())
-            yield Landmark("heading", placed.end - len(piece.shown.text.lstrip("\n")), placed.end, words)
-            if " · error" in words:
-                yield Landmark("error", placed.end - 1, placed.end, words)
-            return
-        if piece.rules or piece.code is not None:
-            if self._found and self._found[-1].kind == "code" and self._found[-1].end == placed.start:
-                placed = placed._replace(start=self._found.pop().start)
-            yield Landmark("code", placed.start, placed.end, "JSON" if piece.rules == "json" else piece.rules or "code")
-            return
-        for match in _ERROR.finditer(piece.shown.text):
-            if self._errors >= MOST_ERRORS:
-                return
-            self._errors += 1
-            begin = piece.shown.text.rfind("\n", 0, match.start()) + 1
-            words = line(piece.shown.text[max(begin, match.start() - 80) : match.end() + 80].partition("\n")[0])
-            start = placed.position(match.start())
-            yield Landmark("error", start, start + 1, words)
+    def _place_of(self, mark: Landmark) -> tuple[float, float]:
+        """Return the top and the bottom of a mark in pixels: code is as high as its lines, others two pixels."""
+        top = self._y(mark.start)
+        bottom = self._y(mark.end) if mark.kind == "code" else 0.0
+        return top, max(bottom, top + 2)
 
     def _y(self, position: int) -> float:
+        """Return the pixel of a position of Qt."""
         document = self._text.document()
-        return document.findBlock(position).firstLineNumber() / max(1, document.lineCount()) * self.height()
-
-    # -- how it looks --------------------------------------------------------------------------------------------------
+        line_number = document.findBlock(position).firstLineNumber()
+        return line_number / max(1, document.lineCount()) * self.height()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """What is in sight as a ground; over it the marks."""
-        c, bar, lines = self._theme.colours, self._text.verticalScrollBar(), max(1, self._text.document().lineCount())
+        """Paint the visible part of the text as a background, and the marks over it."""
+        c = self._theme.colours
         colours = {"code": c.missing, "heading": c.quiet, "hit": c.accent, "error": c.high}
         with QPainter(self) as painter:
-            seen = QRectF(0, bar.value() / lines * self.height(), WIDTH, bar.pageStep() / lines * self.height())
-            painter.fillRect(seen, ink(c.hover))
+            painter.fillRect(self._visible_part(), ink(c.hover))
             for kind, (left, width) in _COLUMNS.items():
+                colour = ink(colours[kind])
                 for top, bottom, mark in self.places:
                     if mark.kind == kind:
-                        painter.fillRect(QRectF(left, top, width, bottom - top), ink(colours[kind]))
+                        painter.fillRect(QRectF(left, top, width, bottom - top), colour)
             if self.hasFocus():
                 painter.setPen(ink(c.accent))
                 painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
-    # -- going there ---------------------------------------------------------------------------------------------------
+    def _visible_part(self) -> QRectF:
+        bar = self._text.verticalScrollBar()
+        per_line = self.height() / max(1, self._text.document().lineCount())
+        return QRectF(0, bar.value() * per_line, WIDTH, bar.pageStep() * per_line)
 
-    def _under(self, y: float) -> Landmark | None:
+    # -- jumping -------------------------------------------------------------------------------------------------------
+
+    def _mark_at(self, y: float) -> Landmark | None:
+        """Return the mark nearest to a pixel, at most NEAR pixels away."""
         near = [(abs(top - y), mark) for top, bottom, mark in self.places if top - NEAR <= y <= bottom + NEAR]
         return min(near, key=lambda pair: pair[0], default=(0.0, None))[1]
 
-    def _go(self, mark: Landmark) -> None:
-        self._here = next(n for n, (_, _, other) in enumerate(self.places) if other is mark)
+    def _jump_to(self, mark: Landmark) -> None:
+        marks = [place[2] for place in self.places]
+        self._current = next(n for n, other in enumerate(marks) if other is mark)
         self._text.go_to(mark.start)
-        description = f"{mark.kind} {self._here + 1:,} of {len(self.places):,}: {mark.words}"
-        self.setAccessibleDescription(description)
+        self.setAccessibleDescription(f"{mark.kind} {self._current + 1:,} of {len(marks):,}: {mark.words}")
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """To the mark there, else to the line."""
+        """Jump to the mark under the mouse, else to the line there."""
         y = event.position().y()
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        if (mark := self._under(y)) is not None:
-            self._go(mark)
+        mark = self._mark_at(y)
+        if mark is not None:
+            self._jump_to(mark)
         else:
-            self._text.go_to_line(round(y / max(1, self.height()) * self._text.document().lineCount()))
+            share = y / max(1, self.height())
+            self._text.go_to_line(round(share * self._text.document().lineCount()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and Down: the mark before and after; Home and End; Enter: into the text."""
+        """Jump to the previous or next mark on Up and Down, to the ends on Home and End; Enter focuses the text."""
         key, last = event.key(), len(self.places) - 1
-        step = {
-            Qt.Key.Key_Up: self._here - 1,
-            Qt.Key.Key_Down: self._here + 1,
+        targets = {
+            Qt.Key.Key_Up: self._current - 1,
+            Qt.Key.Key_Down: self._current + 1,
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: last,
         }
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._text.setFocus()
-        elif key in step and self.places:
-            self._go(self.places[max(0, min(step[Qt.Key(key)], last))][2])
+        elif key in targets and self.places:
+            number = max(0, min(targets[Qt.Key(key)], last))
+            self._jump_to(self.places[number][2])
         else:
             super().keyPressEvent(event)
 
@@ -193,9 +221,25 @@ class Overview(Guarded, QWidget):
         self.update()
 
     def event(self, event: QEvent) -> bool:
-        """What lies under the mouse, in words."""
+        """Describe the mark under the mouse in a tooltip."""
         if isinstance(event, QHelpEvent):
-            mark = self._under(event.pos().y())
+            mark = self._mark_at(event.pos().y())
             QToolTip.showText(event.globalPos(), tip(mark.words) if mark is not None else "", self)
             return True
         return super().event(event)
+
+
+def _heading_landmarks(placed: PlacedPiece) -> Iterator[Landmark]:
+    """Yield the landmark of a heading, and one of an error if the heading says that there was one."""
+    text = placed.piece.display.text
+    words = line(text.strip())
+    yield Landmark("heading", placed.end - len(text.lstrip("\n")), placed.end, words)
+    if " · error" in words:
+        yield Landmark("error", placed.end - 1, placed.end, words)
+
+
+def _count_words(landmarks: Sequence[Landmark]) -> str:
+    """Return `3 headings, 1 error`."""
+    counts = Counter(mark.kind for mark in landmarks)
+    kinds = [kind for kind in get_args(LandmarkKind) if counts[kind]]
+    return ", ".join(plural(counts[kind], kind, _MANY.get(kind, "")) for kind in kinds)

@@ -1,6 +1,6 @@
-"""Lists whose rows are painted in one go: the model, the painting of a row, the view.
+"""Lists whose rows are painted as a whole: the model, the delegate that paints a row, the view.
 
-A row is painted into a picture, which is kept: walking and scrolling then copy most of what they show.
+Each row is painted into a cached picture, so that moving and scrolling mostly copy pictures.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,25 +40,25 @@ MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 RIGHT = MIDDLE | Qt.AlignmentFlag.AlignRight
 CENTRE = MIDDLE | Qt.AlignmentFlag.AlignHCenter
 PICTURES = 300
-"""So many rows are kept painted, about 70 KB each."""
+"""Most rows whose pictures are cached, about 70 KB each."""
 PLAIN, HOVERED, CHOSEN = 0, 1, 2
 
 
 class PaintedModel(Guarded, QAbstractListModel):
-    """One row a thing. What inherits from it says how many there are, what each is and how it is read out."""
+    """A list of rows. A subclass says how many there are, what each holds and what a screen reader says of it."""
 
     ROW = Qt.ItemDataRole.UserRole
 
     def size(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         raise NotImplementedError
 
     def row_at(self, place: int) -> Any:
-        """What is painted in this row."""
+        """Return the value that the delegate paints in a row."""
         raise NotImplementedError
 
     def words_at(self, place: int) -> str:
-        """The row as it is read out."""
+        """Return the text of a row for screen readers."""
         raise NotImplementedError
 
     def rowCount(self, parent: Index = TOP) -> int:
@@ -75,40 +75,40 @@ class PaintedModel(Guarded, QAbstractListModel):
 
 
 class PaintedRow(Guarded, QStyledItemDelegate):
-    """Paints the rows of a list, all of one height. What inherits from it says how one looks."""
+    """Paints the rows of a list, all of one height. A subclass paints a single row."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._pictures: dict[tuple[object, ...], tuple[QPixmap, object]] = {}
-        """Rows as they were painted, the last used last; the row keeps the ids in its key from being used again."""
+        """Painted rows, the most recently used last. Keeping the row keeps the ids in its key from being reused."""
 
     def height(self, metrics: QFontMetrics) -> int:
-        """Pixels of every row, for a font."""
+        """Return the pixels of a row, for a font."""
         return metrics.height() + 8
 
     def key(self, row: Any) -> tuple[object, ...]:
-        """All that the look of a row depends on."""
+        """Return everything that the look of a row depends on."""
         return (id(row),)
 
     def ground(self, row: Any, marked: int) -> str:
-        """The colour under a row that is PLAIN, HOVERED or CHOSEN."""
+        """Return the background colour of a row that is PLAIN, HOVERED or CHOSEN."""
         c = self._theme.colours
         return (c.window, c.faint, c.selected)[marked]
 
     def paint_row(self, painter: QPainter, rect: QRect, row: Any, marked: int, c: Colours) -> None:
-        """The row, over its ground."""
+        """Paint a row over its background."""
         raise NotImplementedError
 
     def forget(self) -> None:
-        """Other measures: no picture holds any more."""
+        """Drop all cached pictures, after a change that their keys do not contain."""
         self._pictures.clear()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(0, self.height(option.fontMetrics))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """The row, from its picture; a new one is painted only where something of it has changed."""
+        """Paint a row from its picture, which is only made again if its key has changed."""
         row = index.data(PaintedModel.ROW)
         if row is None:
             return
@@ -147,14 +147,14 @@ class PaintedRow(Guarded, QStyledItemDelegate):
 
 
 class PaintedCell(Guarded, QStyledItemDelegate):
-    """Paints the cells of a table over their ground. What inherits from it says how one looks."""
+    """Paints the cells of a table over their background. A subclass paints a single cell."""
 
     def __init__(self, theme: Theme, table: QTableView) -> None:
         super().__init__(table)
         self._theme = theme
 
     def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
-        """The cell, of a row that is chosen or not."""
+        """Paint a cell of a row that is chosen or not."""
         raise NotImplementedError
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -167,7 +167,7 @@ class PaintedCell(Guarded, QStyledItemDelegate):
 
 
 def paint_text(painter: QPainter, room: QRect, text: str, colour: str, how: int = MIDDLE) -> None:
-    """One line, cut with an ellipsis where the room ends."""
+    """Paint one line, cut with an ellipsis if it does not fit."""
     if room.width() > 0:
         painter.setPen(ink(colour))
         end = Qt.TextElideMode.ElideRight
@@ -190,9 +190,9 @@ SUBJECT_GAP, LEAST_LINE = 14, 12
 
 
 def paint_subject(painter: QPainter, room: QRect, row: MessageRow, colour: str, quiet: str) -> None:
-    """What a message is about, then quietly what it says; only what it says where it has no subject.
+    """Paint the subject of a message and, in second-rank colour, its text; only the text if it has no subject.
 
-    Of a path that is too long its end is shown.
+    A path that does not fit is cut at its beginning.
     """
     line = visible(row.line).text
     if not row.subject:
@@ -209,7 +209,7 @@ def paint_subject(painter: QPainter, room: QRect, row: MessageRow, colour: str, 
 
 
 def paint_bold(painter: QPainter, room: QRect, text: str, colour: str, how: int = MIDDLE) -> None:
-    """One line, a little heavier."""
+    """Paint one line in a slightly heavier weight."""
     plain, bold = QFont(painter.font()), QFont(painter.font())
     bold.setWeight(QFont.Weight.DemiBold)
     painter.setFont(bold)
@@ -218,11 +218,11 @@ def paint_bold(painter: QPainter, room: QRect, text: str, colour: str, how: int 
 
 
 class PaintedList(WholeRows):
-    """The view: one column, one row chosen. `opened`: Enter on that row."""
+    """A list of one column with one chosen row. `opened` is emitted when Enter is pressed on it."""
 
     opened = Signal(int)
     _keeps_in_sight = True
-    """Does the chosen row stay in sight when the room changes? Not after the user scrolled away from it."""
+    """Is the chosen row kept in sight when the size changes? Not after the user scrolled away from it."""
 
     def __init__(self, name: str, model: PaintedModel, delegate: PaintedRow) -> None:
         super().__init__(name, model, delegate.height)
@@ -243,7 +243,7 @@ class PaintedList(WholeRows):
             super().keyPressEvent(event)
 
     def stand_at(self, place: int) -> None:
-        """Choose a row (-1 for none) without telling anyone: what is selected elsewhere stays."""
+        """Choose a row (-1: none) without emitting signals, so that the selection elsewhere does not change."""
         index = self.model().index(place, 0) if place >= 0 else TOP
         with QSignalBlocker(self.selectionModel()):
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
@@ -264,7 +264,7 @@ class PaintedList(WholeRows):
         self._show_current()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Rows have another height with other letters."""
+        """Keep the chosen row in sight when a new font changes the height of the rows."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._show_current()
@@ -275,7 +275,7 @@ class PaintedList(WholeRows):
 
 
 class ColumnHead(NamedTuple):
-    """The name of a column, and the room of the column."""
+    """The name of a column and the rectangle in which it is painted."""
 
     room: QRect
     name: str
@@ -283,16 +283,19 @@ class ColumnHead(NamedTuple):
 
 
 ColumnPlacer: TypeAlias = Callable[[QRect, QFontMetrics], Iterable[ColumnHead]]
-"""Places the columns of a row in that room."""
+"""Returns the columns of a row of that size."""
 
 
 class PaintedHead(Guarded, QWidget):
-    """The names of the columns, above the rows of a painted list."""
+    """The column names above the rows of a painted list."""
 
     def __init__(
         self, theme: Theme, rows: QWidget, columns: Callable[[QRect, QFontMetrics], Iterable[ColumnHead]]
     ) -> None:
-        """`rows`: what the rows are painted on; `columns`: the columns of a row in that room."""
+        """Args:
+        rows: the widget on which the rows are painted.
+        columns: returns the columns of a row of a given size.
+        """
         super().__init__()
         self._theme, self._rows, self._columns = theme, rows, columns
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

@@ -1,9 +1,9 @@
-"""What the plain-text view is given, cut into pieces small enough to be laid out one after the other. No Qt here.
+"""Sections of text for the plain-text view, split into pieces small enough to be laid out one at a time. No Qt here.
 
-A section keeps its original text; a piece is what is displayed of it, with the way back from Qt's positions. JSON is
-indented without changing a token: numbers of thirty digits, escapes and repeated keys stay as they were written. Lines
-of JSON and of diffs are coloured one at a time, when they come into sight, so the size of a text does not matter.
-Code is coloured by its language, once its words were found.
+A section keeps its original text. A piece is the displayed form of a part of it, and maps Qt's positions back to the
+original. JSON is indented without changing a token: numbers of thirty digits, escapes and repeated keys keep their
+spelling. Lines of JSON and of diffs are coloured when they become visible, so the size of a text does not matter. Code
+is coloured by its language once it has been highlighted.
 """
 
 import re
@@ -14,22 +14,22 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from inspector.core.untyped import value_in
 from inspector.gui.look.visible import Shown, visible
-from inspector.gui.widgets.code import CodeStretch, ColouredSpan, fenced
+from inspector.gui.widgets.code import CodeStretch, ColouredSpan, split_fences
 
 Look: TypeAlias = Literal["heading", "prose", "code", "exact", "diff"]
-"""Code that is JSON is laid out anew; what is exact stays as it is."""
+"""JSON in a section of code is indented; an exact section is shown unchanged."""
 
 PIECE = 16_000
 """Characters of one piece: a few milliseconds of work."""
 Rules: TypeAlias = Literal["", "json", "diff"]
-"""By which rules a line is coloured."""
+"""The rules by which a line is coloured."""
 
 PRETTY_LIMIT = 2_000_000
-"""Characters; a longer JSON text is shown as it is."""
+"""Characters; a longer JSON text is shown unchanged."""
 SHORT = 72
 """A list of plain values up to this many characters stays on one line."""
 DEEPEST = 40
-"""Levels that are indented; what lies deeper keeps this indent, or the spaces alone would be quadratic."""
+"""Levels that are indented; deeper levels keep this indent, since the spaces alone would be quadratic."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
 _FLAT = re.compile(r'\[(?:[^\[\]{}"]++|"(?:[^"\\]++|\\.)*+")*+\]')
@@ -50,70 +50,84 @@ class Section:
     text: str = ""
     look: Look = "prose"
     language: str = ""
-    """Of its code, by pygments' name; empty: none, or what it looks like."""
+    """Language of its code, by pygments' name; empty: none, or guessed from the text."""
     before: int = 0
-    """Characters before its code."""
+    """Number of characters before its code."""
     strict: bool = False
-    """Shown to be judged: `visible` says what that means."""
+    """Passed on to `visible`: spell out everything that could mislead someone who has to decide."""
 
 
 class Piece(NamedTuple):
-    """A stretch of what is displayed."""
+    """A stretch of the displayed text."""
 
-    shown: Shown
+    display: Shown
     look: Look
     rules: Rules = ""
     code: CodeStretch | None = None
-    """What it is a part of, from the character `at` on."""
+    """The code that it is a part of, from the character `at` on."""
     at: int = 0
     brackets: tuple[tuple[int, int], ...] = ()
-    """Of JSON: places in its text before hidden characters are spelt out, each with the entries of what is closed
-    there; 0: it opens something."""
+    """Brackets of JSON: the place of each in the text before hidden characters are spelt out, and the number of
+    entries of what it closes; 0: it opens something."""
 
 
-def pieces(sections: Sequence[Section]) -> Iterator[Piece]:
-    """All pieces in order, headings and line ends between them included. Lazy: a text costs when it is read."""
+def split_sections(sections: Sequence[Section]) -> Iterator[Piece]:
+    """Yield all pieces in order, with headings and the line ends between sections.
+
+    Lazy: a section is only processed when its first piece is read.
+    """
     gap = ""
     for section in sections:
         if section.heading:
-            yield Piece(_own(f"{gap}{section.heading}\n"), "heading")
+            yield Piece(_self_mapped(f"{gap}{section.heading}\n"), "heading")
         elif gap:
-            yield Piece(_own(gap), section.look)
-        yield from _body(section)
+            yield Piece(_self_mapped(gap), section.look)
+        yield from _split_body(section)
         gap = "\n\n" if section.text else "\n"
 
 
-def _body(section: Section) -> Iterator[Piece]:
-    indented = pretty(section.text) if section.look == "code" and not section.language else None
-    if indented is not None:
-        for text, brackets in _gathered(indented):
-            yield Piece(visible(text), section.look, "json", brackets=brackets)
-        return
+def _split_body(section: Section) -> Iterator[Piece]:
+    if section.look == "code" and not section.language:
+        indented = pretty(section.text)
+        if indented is not None:
+            for text, brackets in _gathered(indented):
+                yield Piece(visible(text), section.look, "json", brackets=brackets)
+            return
     for text, look, language in _stretches(section):
-        is_diff = language == "diff" or look == "diff" or (look == "code" and not language and looks_like_diff(text))
-        code, at = CodeStretch(text, language) if language and not is_diff else None, 0
-        for chunk in cut(text):
-            yield Piece(visible(chunk, strict=section.strict), look, "diff" if is_diff else "", code, at)
-            at += len(chunk)
+        yield from _split_stretch(text, look, language, section.strict)
+
+
+def _split_stretch(text: str, look: Look, language: str, strict: bool) -> Iterator[Piece]:
+    """Yield the pieces of a text in one language, or in none."""
+    is_diff = "diff" in (language, look)
+    if look == "code" and not language:
+        is_diff = looks_like_diff(text)
+    code = CodeStretch(text, language) if language and not is_diff else None
+    rules: Rules = "diff" if is_diff else ""
+    at = 0
+    for chunk in split_text(text):
+        yield Piece(visible(chunk, strict=strict), look, rules, code, at)
+        at += len(chunk)
 
 
 def _stretches(section: Section) -> Iterator[tuple[str, Look, str]]:
-    """Its text in stretches of one language, or of none."""
+    """Yield the text of a section in stretches of one language or of none, each with its look and language."""
     if section.look == "prose":
-        for text, language in fenced(section.text):
+        for text, language in split_fences(section.text):
             yield text, "prose" if language is None else "exact", language or ""
     else:
         yield section.text[: section.before], "exact", ""
         yield section.text[section.before :], section.look, section.language
 
 
-def _own(text: str) -> Shown:
+def _self_mapped(text: str) -> Shown:
+    """Return a text of the program's own, whose original is the displayed text."""
     displayed = visible(text)
     return Shown(displayed.text, displayed.text)
 
 
-def cut(text: str) -> Iterator[str]:
-    """The text in stretches of about PIECE characters, at line ends where there are any, never inside CR LF."""
+def split_text(text: str) -> Iterator[str]:
+    """Yield stretches of about PIECE characters, split at line ends if there are any, never inside CR LF."""
     at = 0
     while len(text) - at > PIECE:
         end = text.rfind("\n", at + PIECE // 2, at + PIECE) + 1 or at + PIECE
@@ -125,12 +139,12 @@ def cut(text: str) -> Iterator[str]:
 
 
 def _gathered(tokens: Iterable[str]) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
-    """Tokens put together into stretches of about PIECE characters, with their brackets; a long token is cut."""
+    """Join tokens into stretches of about PIECE characters, with their brackets; a long token is split."""
     held, brackets, counts = list[str](), list[tuple[int, int]](), list[int]()
     length = 0
     for token in tokens:
         if length + len(token) > PIECE and token[0] == "\n":
-            yield from _cut("".join(held), brackets)
+            yield from _split_with_brackets("".join(held), brackets)
             held, brackets, length = [], [], 0
         if token in _OPEN:
             brackets.append((length, 0))
@@ -141,13 +155,16 @@ def _gathered(tokens: Iterable[str]) -> Iterator[tuple[str, tuple[tuple[int, int
             counts[-1] += 1
         held.append(token)
         length += len(token)
-    yield from _cut("".join(held), brackets)
+    yield from _split_with_brackets("".join(held), brackets)
 
 
-def _cut(text: str, brackets: Sequence[tuple[int, int]]) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+def _split_with_brackets(
+    text: str, brackets: Sequence[tuple[int, int]]
+) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
     at = 0
-    for chunk in cut(text):
-        yield chunk, tuple((place - at, count) for place, count in brackets if at <= place < at + len(chunk))
+    for chunk in split_text(text):
+        inside = [(place - at, count) for place, count in brackets if at <= place < at + len(chunk)]
+        yield chunk, tuple(inside)
         at += len(chunk)
 
 
@@ -162,22 +179,22 @@ class PlacedPiece(NamedTuple):
     piece: Piece
 
     def code_point(self, at: int) -> int:
-        """Qt's position as one of the piece's text."""
-        text, local = self.piece.shown.text, at - self.start
+        """Convert a position of Qt to an index into the piece's text."""
+        text, local = self.piece.display.text, at - self.start
         if self.end - self.start == len(text):
             return local
         return len(text.encode("utf-16-le")[: 2 * local].decode("utf-16-le", "ignore"))
 
     def position(self, at: int) -> int:
-        """A position of the piece's text as Qt's."""
-        text = self.piece.shown.text
+        """Convert an index into the piece's text to a position of Qt."""
+        text = self.piece.display.text
         if self.end - self.start == len(text):
             return self.start + at
         return self.start + len(text[:at].encode("utf-16-le")) // 2
 
 
 class TextLayout:
-    """All pieces of a document in order. They touch: where one ends the next begins."""
+    """All pieces of a document in order; each begins where the previous one ends."""
 
     def __init__(self) -> None:
         self._placed: list[PlacedPiece] = []
@@ -192,7 +209,7 @@ class TextLayout:
         self._starts.append(placed.start)
 
     def between(self, start: int, end: int) -> Iterator[tuple[PlacedPiece, int, int]]:
-        """The pieces that have a part between Qt's positions, each with that part of its text (code points)."""
+        """Yield the pieces that overlap two positions of Qt, each with the overlap in its text (code points)."""
         for index in range(max(0, bisect_right(self._starts, start) - 1), len(self._placed)):
             placed = self._placed[index]
             if placed.start >= end:
@@ -201,15 +218,19 @@ class TextLayout:
                 yield placed, placed.code_point(max(start, placed.start)), placed.code_point(min(end, placed.end))
 
     def original(self, start: int, end: int) -> str:
-        """The original of what is displayed between Qt's positions."""
-        return "".join(placed.piece.shown.origin(first, last) for placed, first, last in self.between(start, end))
+        """Return the original of the text displayed between two positions of Qt."""
+        return "".join(placed.piece.display.origin(first, last) for placed, first, last in self.between(start, end))
 
 
 # -- JSON and diffs ----------------------------------------------------------------------------------------------------
 
 
 def pretty(text: str) -> Iterator[str] | None:
-    """The JSON text over lines, indented, token by token; None where it is no JSON object or list (or too large)."""
+    """Yield a JSON text over several lines, indented, token by token.
+
+    Returns:
+        None if the text is no JSON object or list, or longer than PRETTY_LIMIT.
+    """
     if len(text) > PRETTY_LIMIT or text.lstrip()[:1] not in ("{", "["):
         return None
     return None if value_in(text) is None else _indented(text)
@@ -241,12 +262,12 @@ def _line(depth: int) -> str:
 
 
 def looks_like_diff(text: str) -> bool:
-    """Is there a hunk, a git header or the first line of a patch near the beginning?"""
+    """Does a hunk, a git header or the first line of a patch occur near the beginning?"""
     return _HUNK.search(text, 0, 20_000) is not None
 
 
 def spans(line: str, rules: Rules) -> Iterator[ColouredSpan]:
-    """What to colour in one line."""
+    """Yield the coloured spans of one line."""
     if rules == "json":
         for match in _COLOUR.finditer(line):
             kind = match.lastgroup

@@ -1,7 +1,8 @@
-"""What the plots of the window have in common, by pyqtgraph: axes, view boxes, what lies over the curves, the mouse.
+"""The base of all plots made with pyqtgraph: axes, view boxes, overlays, the mouse.
 
-The only file that imports pyqtgraph, with all that Qt calls of it guarded as our own is: what it cannot draw must not
-end the program. A panel loads it when it is first seen (`panels.panel.PlotPanel`): with numpy it takes 0.4 s.
+This is the only file that imports pyqtgraph. Everything of it that Qt calls is guarded, as our own methods are: a
+drawing error must not end the program. A panel loads it when first shown (`panels.panel.PlotPanel`), since it takes
+0.4 s with numpy.
 """
 
 import sys
@@ -30,11 +31,11 @@ Spell: TypeAlias = Callable[[float], str]
 # -- pyqtgraph, guarded ------------------------------------------------------------------------------------------------
 
 _CALLED = ("paint", "event", "eventFilter", "boundingRect", "shape")
-"""Beside the event handlers: pyqtgraph also gives names of Qt's methods to others, which only Python calls."""
+"""Methods called by Qt besides event handlers; pyqtgraph uses other names of Qt for methods that only Python calls."""
 
 
 def classes() -> Iterator[type]:
-    """Those of pyqtgraph that Qt knows."""
+    """Yield the classes of pyqtgraph that are Qt classes."""
     for name, module in tuple(sys.modules.items()):
         if name.startswith("pyqtgraph"):
             for kind in tuple(vars(module).values()):
@@ -43,7 +44,7 @@ def classes() -> Iterator[type]:
 
 
 def called(kind: type) -> Iterator[str]:
-    """Names of the methods of a class of pyqtgraph that Qt calls."""
+    """Yield the names of the methods of a pyqtgraph class that Qt calls."""
     for name, method in tuple(vars(kind).items()):
         if callable(method) and (name in _CALLED or name.endswith("Event")) and overrides(kind, name):
             yield name
@@ -58,29 +59,29 @@ for _kind in classes():
 # -- the parts of a plot -----------------------------------------------------------------------------------------------
 
 NUMBERS_APART, MOST_NUMBERS = 1.7, 8
-"""Of an axis: heights of letters from one to the next one, at least; how many at most."""
+"""Least distance of two numbers of an axis in letter heights, and the most numbers."""
 
 
 class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
-    """Left click and drag point at a request; the wheel and the right button zoom and move along the requests."""
+    """A view box in which left click and drag point at a request, and the wheel and the right button zoom and move."""
 
     pointed = Signal(float)
     offered = Signal(float, object)
-    """A right click at that request, and where on the screen."""
+    """A right click: the request and the place on the screen."""
     all_wanted = Signal()
     lifted = Signal(float, bool)
-    """A line that was gripped is dragged to that height; True: and let go."""
+    """A gripped line was dragged: its height, and whether it was released there."""
 
     def __init__(self) -> None:
         super().__init__(enableMenu=False)
         self.grip: Callable[[QPointF], bool] = lambda place: False
-        """Asked where a drag begins: is there something in its way that is to be dragged instead of the playhead?"""
+        """Does a drag that begins at this place move a line instead of the playhead?"""
         self._gripped = False
         self.setMouseEnabled(x=True, y=False)
         self.setDefaultPadding(0)
 
     def mouseClickEvent(self, event: Any) -> None:
-        """A click points; a double click wants all again."""
+        """Point at a request on a click, show all requests on a double click, offer the menu on a right click."""
         if event.button() == Qt.MouseButton.RightButton:
             event.accept()
             self.offered.emit(self.mapToView(event.pos()).x(), event.screenPos().toPoint())
@@ -94,7 +95,7 @@ class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
             self.pointed.emit(self.mapToView(event.pos()).x())
 
     def mouseDragEvent(self, event: Any, axis: int | None = None) -> None:
-        """Left drags the playhead, others the view."""
+        """Drag the playhead or a line with the left button, the view with the others."""
         if event.button() == Qt.MouseButton.LeftButton:
             event.accept()
             if event.isStart():
@@ -109,7 +110,7 @@ class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
 
 
 class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
-    """An axis that spells its numbers in its own way, without ticks; none of them is cut, none lies on another.
+    """An axis with its own number format and without ticks, whose numbers are neither cut nor overlapping.
 
     pyqtgraph records an axis in a QPicture and replays it in every frame; drawing these few texts is ten times as fast.
     """
@@ -125,25 +126,27 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         self.enableAutoSIPrefix(False)
 
     def respell(self, spell: Spell, widest: str) -> None:
-        """From now on its numbers are said so; none is wider than that."""
+        """Change how the numbers are written; none may be wider than `widest`."""
         self._spell, self._widest, self.picture = spell, widest, None
         self._fit()
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """`0`, `50k`, `100k`."""
+        """Return the numbers as they are written, such as `50k`."""
         return [self._spell(value) for value in values]
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Beside a plot numbers stand as near as letters allow and no nearer: if one were left out they were uneven."""
+        """Space the numbers beside a plot evenly and as close as the font allows, so that none has to be left out."""
         if self.orientation != "left" or not high > low:
             return list(super().tickSpacing(low, high, size))
         least = (high - low) * max(NUMBERS_APART * self._metrics().height() / size, 1 / MOST_NUMBERS)
-        steps = [n * 10.0 ** (floor(log10(least)) + up) for up in (-1, 0, 1) for n in (1, 2, 5)]
-        step = next(step_size for step_size in steps if step_size >= least)
-        return [(max((step_size for step_size in steps if step_size <= min(step, high)), default=step), 0.0)]
+        power = floor(log10(least))
+        steps = [n * 10.0 ** (power + up) for up in (-1, 0, 1) for n in (1, 2, 5)]
+        step = next(size for size in steps if size >= least)
+        visible_steps = (size for size in steps if size <= min(step, high))
+        return [(max(visible_steps, default=step), 0.0)]
 
     def restyle(self, theme: Theme) -> None:
-        """Pens and font from the theme; beside the plot as wide as its numbers."""
+        """Take pens and font from the theme, and fit the width of a vertical axis to its numbers."""
         self.setPen(QPen(QColor(theme.colours.line)))
         self.setTextPen(QColor(theme.colours.quiet))
         self.setTickFont(ui_font(theme.small))
@@ -157,14 +160,14 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         return QFontMetricsF(self.style["tickFont"] or self.font())
 
     def _updateWidth(self) -> None:
-        """pyqtgraph's own gives it none while its plot is hidden, and that stays so when the plot comes back."""
+        """Keep the width: pyqtgraph sets it to 0 while the plot is hidden, and does not restore it."""
         super()._updateWidth()
         if self.fixedWidth is not None:
             self.setMaximumWidth(self.fixedWidth)
             self.setMinimumWidth(self.fixedWidth)
 
     def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
-        """The texts; worked out anew when the range or the size has changed."""
+        """Paint the numbers, which are worked out again when the range or the size has changed."""
         font = self.style["tickFont"] or self.font()
         if self.picture is None:  # pyqtgraph's sign that the range or the size has changed
             canvas = QPicture()
@@ -184,7 +187,7 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
             painter.drawText(rect, int(flags), text)
 
     def _fitting(self, texts: Iterable[tuple[QRectF, int, str]]) -> Iterator[tuple[QRectF, int, str]]:
-        """At its ends a number would stand half outside, and large ones on each other."""
+        """Move the numbers at the ends inside the axis, and skip a number that would overlap the previous one."""
         room, last = self.mapRectFromParent(self.geometry()), QRectF()
         for rect, flags, text in texts:
             down = max(room.top() - rect.top(), min(0.0, room.bottom() - rect.bottom()))
@@ -196,11 +199,11 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
 
     @property
     def numbers(self) -> list[tuple[QRectF, str]]:
-        """As painted last."""
+        """Places and texts of the numbers as last painted."""
         return [(rect, text) for rect, _, text in self._texts]
 
     def levels(self, low: float, high: float) -> list[float]:
-        """Where the numbers stand: the lines of the grid."""
+        """Return the values at which there are numbers: the lines of the grid."""
         if not (height := self.geometry().height()):
             return []  # a maximised neighbour took all the room
         ticks = self.tickValues(low, high, height + 2)  # as long as pyqtgraph's own line
@@ -208,12 +211,12 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
 
 
 def token_axis() -> Axis:
-    """Tokens in thousands, without a line."""
+    """Return a vertical axis of tokens in thousands, without a line."""
     return Axis("left", short, line=False)
 
 
 class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
-    """Hairlines below the curves, where the axis has its numbers."""
+    """Hairlines below the curves, at the numbers of the axis."""
 
     def __init__(self, box: pg.ViewBox, axis: Axis, theme: Theme) -> None:
         super().__init__()
@@ -221,11 +224,11 @@ class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
         self.setZValue(-10)
 
     def boundingRect(self) -> QRectF:
-        """All that can be seen."""
+        """Return the visible range."""
         return QRectF(self._box.viewRect())
 
     def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
-        """One line a number."""
+        """Paint a line at each number."""
         seen = self._box.viewRect()
         pen = QPen(ink(self._theme.colours.faint), 1)
         pen.setCosmetic(True)
@@ -236,9 +239,9 @@ class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
 
 
 class Overlay(Guarded, QWidget):
-    """A transparent widget over a plot, for all that is painted by hand. Lets the mouse through.
+    """A transparent widget over a plot, for everything painted by hand. It passes mouse events through.
 
-    Positions come from the view box whenever it paints.
+    It reads positions from the view box whenever it paints.
     """
 
     def __init__(self, view: QGraphicsView, theme: Theme, box: pg.ViewBox) -> None:
@@ -251,32 +254,32 @@ class Overlay(Guarded, QWidget):
         self._view, self._theme, self._box = view, theme, box
         self._at: int | None = None
         self._picture: QPixmap | None = None
-        """What was painted last; None if it is no longer true."""
+        """The last picture; None if it is outdated."""
         self._pictured: tuple[object, ...] = ()
-        """Where and how it was painted."""
+        """Geometry and look of the last picture."""
         self._area, self._pixels, self._range = QRectF(), QRectF(), QRectF()
-        """What is covered; where the range lies, in pixels, and in requests and tokens; while it paints."""
+        """While painting: the covered pixels, and the visible range in pixels and in requests and tokens."""
         self.labels = LabelSpace(self._area)
-        """Of what was painted last."""
+        """The labels of the last picture."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Cover the whole plot, whatever its size."""
+        """Keep the overlay as large as the plot."""
         if event.type() == QEvent.Type.Resize:
             self.setGeometry(self._view.viewport().rect())
         return False
 
     def show_playhead(self, at: int | None) -> None:
-        """Where we stand; None = after the last request."""
+        """Show the playhead at a request; None: after the last request."""
         self._at = at
         self.update()
 
     def update(self, *_: object) -> None:
-        """Paint it all again, soon."""
+        """Discard the picture and schedule a repaint."""
         self._picture = None
         super().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """All of it; as a picture, if only what lies under it is painted again."""
+        """Paint everything, or copy the last picture if only the plot below has changed."""
         self._area, self._range = area_of(self._box), QRectF(self._box.viewRect())
         self._pixels = QRectF(self._box.mapRectToScene(self._box.rect()))
         font, ratio = ui_font(self._theme.small), self.devicePixelRatioF()
@@ -301,18 +304,18 @@ class Overlay(Guarded, QWidget):
         raise NotImplementedError
 
     def _point(self, x: float, y: float) -> QPointF:
-        """Request and tokens to pixels. By hand: there may be thousands, and Qt's own way takes six calls each."""
+        """Convert request and tokens to pixels. Written out, as Qt's mapping takes six calls for each of thousands."""
         area, seen = self._pixels, self._range
         right = (x - seen.left()) / seen.width() * area.width()
         up = (y - seen.top()) / seen.height() * area.height()
         return QPointF(area.left() + right, area.bottom() - up)
 
     def _place(self, at: int | None, count: int) -> float:
-        """Where a request stands along the axis, of a thread with so many."""
+        """Return the place on the axis of a request in a thread of `count` requests; None: of the end."""
         return end_place(count) if at is None else float(at)
 
     def _paint_playhead(self, painter: QPainter, x: float, foot: float, above: float = 2) -> None:
-        """The line, from the top down to `foot`; beside it where we stand, so many pixels above the floor."""
+        """Paint the line from the top down to `foot`, and the number of the request `above` pixels from the bottom."""
         area, colour = self._area, self._theme.colours.playhead
         painter.setPen(QPen(ink(colour), 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, foot))
@@ -334,8 +337,14 @@ class Overlay(Guarded, QWidget):
         short: str = "",
         over: bool = True,
     ) -> None:
-        """Paint a label at the first corner where it lies on no other, in short if a curve is in its way; else not at
-        all. `over`: on a curve, if there is no other place."""
+        """Paint a label at the first corner where it overlaps neither a label nor a curve; skip it if there is none.
+
+        Args:
+            corners: top left corners to try, in this order.
+            slides: try places to the right of an occupied corner, too.
+            short: a shorter text, tried before a curve is covered.
+            over: cover a curve if there is no other place.
+        """
         places = list(corners)
         tries = ((words, False), (short, False), *(((short or words, True),) if over else ()))
         for text, on_curve in tries:
@@ -347,7 +356,7 @@ class Overlay(Guarded, QWidget):
                 return
 
     def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:
-        """Words that can be read over curves and lines."""
+        """Paint a text on a background that covers curves and lines."""
         if not self.labels.is_crossed(room):  # which would be hidden
             painter.fillRect(room, ink(self._theme.colours.window))
         painter.setPen(ink(colour))
@@ -355,13 +364,13 @@ class Overlay(Guarded, QWidget):
 
 
 def label_size(painter: QPainter, words: str) -> QSizeF:
-    """Of words in the painter's font, with a little ground on either side."""
+    """Return the size of a label in the painter's font, with a margin on either side."""
     metrics = QFontMetricsF(painter.font())
     return QSizeF(metrics.horizontalAdvance(words) + 4, metrics.height())
 
 
 def area_of(box: pg.ViewBox) -> QRectF:
-    """The pixels that a view box covers."""
+    """Return the pixels that a view box covers."""
     return QRectF(box.mapRectToScene(box.boundingRect()))
 
 
@@ -383,7 +392,7 @@ class Plot(Guarded, QWidget):
         """Requests of the thread."""
         self._axes: list[Axis] = []
         self._boxes: list[PlayheadBox] = []
-        """Those along which the requests stand."""
+        """The view boxes whose horizontal axis shows requests."""
         self._graphics = pg.GraphicsLayoutWidget()
         self._graphics.ci.layout.setContentsMargins(*margins)
         self._graphics.scene().sigMouseMoved.connect(self._hover)
@@ -394,7 +403,12 @@ class Plot(Guarded, QWidget):
         self._column = column(self._graphics, of=self, gap=0)
 
     def _add_plot(self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis) -> pg.PlotItem:
-        """`requests`: they stand along its x axis. `axes`: by their sides; without any, tokens with a grid."""
+        """Add a plot.
+
+        Args:
+            requests: does its horizontal axis show requests?
+            axes: axes by their sides; if empty, tokens with a grid at the left.
+        """
         box = PlayheadBox()
         box.all_wanted.connect(self.show_all)
         if requests:
@@ -415,40 +429,40 @@ class Plot(Guarded, QWidget):
 
     @staticmethod
     def _add_curve(plot: pg.PlotItem) -> pg.PlotDataItem:
-        """Thinned to what can be seen."""
+        """Add a curve that draws no more points than there are pixels."""
         curve = plot.plot()
         curve.setDownsampling(auto=True, method="peak")
         curve.setClipToView(True)
         return curve
 
     def describe(self, words: str) -> None:
-        """The plot for those who cannot see it."""
+        """Describe the plot for screen readers."""
         self._graphics.setAccessibleDescription(words)
 
     # -- what is seen --------------------------------------------------------------------------------------------------
 
     def show_count(self, count: int) -> None:
-        """So many requests; before a range is set, as that is cut to the limits."""
+        """Set the number of requests. Call before setting a range, which is clamped to it."""
         self.count = count
         for box in self._boxes:
             box.setLimits(xMin=-2, xMax=count + 2, minXRange=4)
 
     def show_all(self) -> None:
-        """Every request in sight."""
+        """Show every request of the thread."""
         self._boxes[0].setXRange(-0.5, max(1, self.count) - 0.3, padding=0.01)
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def about(self, at: int) -> str:
-        """What is said of a request under the mouse."""
+        """Return the text about the request under the mouse."""
         raise NotImplementedError
 
     def nearest(self, x: float) -> int | None:
-        """The request at that place of the axis."""
+        """Return the request nearest to a place on the axis."""
         return max(0, min(round(x), self.count - 1)) if self.count else None
 
     def under(self, where: QPointF) -> int | None:
-        """The request under the mouse."""
+        """Return the request under the mouse."""
         return self.nearest(self._boxes[0].mapSceneToView(where).x())
 
     def _hover(self, where: QPointF) -> None:
@@ -456,7 +470,7 @@ class Plot(Guarded, QWidget):
         self.hovered.emit("" if at is None else self.about(at))
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is under the mouse any more."""
+        """Clear the text about the request under the mouse."""
         super().leaveEvent(event)
         self.hovered.emit("")
 
@@ -473,7 +487,7 @@ class Plot(Guarded, QWidget):
     # -- looks ---------------------------------------------------------------------------------------------------------
 
     def restyle(self) -> None:
-        """Pens and grounds from the theme."""
+        """Take pens and background from the theme."""
         self._graphics.setBackground(QColor(self._theme.colours.window))
         for axis in self._axes:
             axis.restyle(self._theme)
@@ -484,9 +498,9 @@ class Plot(Guarded, QWidget):
 
 
 _ABOVE_WINDOW = 1.04
-"""The axis ends so far above the window that its line can be seen."""
+"""The axis ends this factor above the window, so that the window's line is visible."""
 
 
 def set_height(plot: pg.PlotItem, top: float, window: int | None, headroom: float) -> None:
-    """Let the axis end above the highest value, and above the window: what is empty looks empty."""
+    """Let the axis end above the highest value and above the window, so that unused context looks empty."""
     plot.setYRange(0, max(top * headroom, (window or 0) * _ABOVE_WINDOW), padding=0)

@@ -1,4 +1,4 @@
-"""A plain-text view with all that belongs to it: a bar to find in it, and a button for the rest of a long text."""
+"""A plain-text view with its find bar, its overview strip, and a button that shows the rest of a long text."""
 
 import re
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from inspector.gui.widgets.overview import Overview
 from inspector.gui.widgets.text import PlainText
 
 MOST_HITS = 10_000
-"""Hits of a search that are counted."""
+"""Most hits of a search that are counted."""
 
 
 class FindBar(Guarded, QWidget):
-    """Belongs to one PlainText."""
+    """A bar that finds text in one PlainText."""
 
     def __init__(self, view: PlainText) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class FindBar(Guarded, QWidget):
         self._hits: Sequence[tuple[int, int]] = ()
         self._current = -1
         self._searched = False
-        """Opened by a search elsewhere, not by hand."""
+        """Was it opened by a search of the session, not by the user?"""
         self.field = field("Find in message")
         self.count = label(role="quiet")
         self._soon = delayed(self, 120, self._find)
@@ -42,7 +42,7 @@ class FindBar(Guarded, QWidget):
         self.hide()
 
     def open(self) -> None:
-        """Show it, ready to type; what is selected is looked for."""
+        """Show the bar with the focus in its field, and find the selected text."""
         self._searched = False
         cursor = self._view.textCursor()
         if cursor.hasSelection():
@@ -55,8 +55,11 @@ class FindBar(Guarded, QWidget):
         self._find()
 
     def look_for(self, text: str) -> None:
-        """What a search elsewhere looks for: marked, the first in sight, the bar there where there is one; the focus
-        stays where it is. Empty: no longer."""
+        """Mark the hits of a search of the session and scroll to the first, without taking the focus.
+
+        Args:
+            text: what is searched for; empty: end the search.
+        """
         if text:
             self._searched = True
             with QSignalBlocker(self.field):
@@ -67,7 +70,7 @@ class FindBar(Guarded, QWidget):
             self._close()
 
     def close_bar(self) -> None:
-        """Hide it and its marks."""
+        """Hide the bar and its marks, and focus the text."""
         self._close()
         self._view.setFocus()
 
@@ -78,7 +81,7 @@ class FindBar(Guarded, QWidget):
         self._view.show_hits(())
 
     def step(self, by: int) -> None:
-        """To the next hit (1) or the one before (-1), around the ends."""
+        """Go to the next hit (1) or the previous one (-1), and around the ends."""
         if self._soon.isActive():
             self._soon.stop()
             self._find()
@@ -86,7 +89,7 @@ class FindBar(Guarded, QWidget):
             self._show((self._current + by) % len(self._hits))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter: next; Shift+Enter: the one before; Escape: close."""
+        """Go to the next hit on Enter, to the previous one on Shift+Enter; close on Escape."""
         if event.key() == Qt.Key.Key_Escape:
             self.close_bar()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -98,33 +101,34 @@ class FindBar(Guarded, QWidget):
         if self._searched and not self._hits:
             self.look_for(self.field.text())
         elif self.isVisible() and self.field.text():
-            self._hits = find(self._view, self.field.text())
+            self._hits = find_hits(self._view, self.field.text())
             self._show(self._current, move=False)
 
     def _find(self) -> None:
-        self._hits = find(self._view, self.field.text())
+        self._hits = find_hits(self._view, self.field.text())
         at = self._view.textCursor().selectionStart()
-        self._show(next((n for n, hit in enumerate(self._hits) if hit[0] >= at), 0 if self._hits else -1))
+        after_cursor = (n for n, hit in enumerate(self._hits) if hit[0] >= at)
+        self._show(next(after_cursor, 0 if self._hits else -1))
 
     def _show(self, current: int, move: bool = True) -> None:
         self._current = current
         self._view.show_hits(self._hits, current if move else -1)
         total = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MOST_HITS else "")
-        part = "" if self._view.complete else " in the part shown"
+        part = "" if self._view.is_complete else " in the part shown"
         words = f"none{part}" if self.field.text() else ""
         if self._hits:
             words = f"{current + 1:,} of {total}{part}"
         self.count.setText(words)
 
 
-def find(view: PlainText, text: str) -> list[tuple[int, int]]:
-    """Where the text is displayed (Qt's positions), whatever its case; MOST_HITS at most."""
+def find_hits(view: PlainText, text: str) -> list[tuple[int, int]]:
+    """Return where a text is displayed (Qt's positions), ignoring case; at most MOST_HITS places."""
     hits: list[tuple[int, int]] = []
     if not text:
         return hits
     pattern = re.compile(re.escape(text), re.IGNORECASE)
     for placed in view.displayed():
-        for match in pattern.finditer(placed.piece.shown.text):
+        for match in pattern.finditer(placed.piece.display.text):
             hits.append((placed.position(match.start()), placed.position(match.end())))
             if len(hits) >= MOST_HITS:
                 return hits
@@ -132,7 +136,7 @@ def find(view: PlainText, text: str) -> list[tuple[int, int]]:
 
 
 class TextReader(QWidget):
-    """The view, the bar above it, the button below it, the map of a long text beside it."""
+    """The text view with the find bar above it, the overview beside it, and the button for the rest below it."""
 
     def __init__(self, theme: Theme, name: str, bridge: Bridge | None = None) -> None:
         super().__init__()
@@ -147,8 +151,8 @@ class TextReader(QWidget):
         column(self.find_bar, (row((self.text, 1), self.overview, gap=0), 1), self.rest, of=self, gap=0)
 
     def _show_rest(self) -> None:
-        self.rest.setVisible(self.text.waiting)
-        if self.text.waiting:
+        self.rest.setVisible(self.text.has_rest)
+        if self.text.has_rest:
             self.rest.setText(f"The first part of {self.text.length:,} characters is shown. Show all")
 
     def _show_all(self) -> None:

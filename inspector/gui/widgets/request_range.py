@@ -5,8 +5,8 @@ from math import ceil, floor
 from PySide6.QtCore import QObject, Signal
 
 BEFORE, AFTER = 0.5, 0.7
-"""How far the whole session reaches left of its first request and right of its last one, in requests. The buffer after
-the last record lies at 0.6."""
+"""Margin left of the first request and right of the last one, in requests. The buffer after the last record is at
+0.6."""
 LEAST = 4.0
 """Fewest requests that a zoom shows."""
 NEARLY = 0.01
@@ -35,13 +35,13 @@ class RequestRange(QObject):
 
     @property
     def is_whole(self) -> bool:
-        """Is every request shown?"""
+        """Is every request of the session shown?"""
         first, last = self.whole
         return self.first <= first + NEARLY and self.last >= last - NEARLY
 
     @property
     def width(self) -> float:
-        """How many requests are shown."""
+        """Number of requests shown."""
         return self.last - self.first
 
     @property
@@ -79,7 +79,7 @@ class RequestRange(QObject):
         self.changed.emit()
 
     def show_all(self) -> None:
-        """Show every request."""
+        """Show every request of the session."""
         self.show(*self.whole)
 
     def zoom(self, factor: float, at: float) -> None:
@@ -90,7 +90,7 @@ class RequestRange(QObject):
         self.show(at - share * width, at + (1 - share) * width)
 
     def move(self, requests: float) -> None:
-        """Move the view by so many requests, as far as there are any."""
+        """Move the view by a number of requests, at most to the end of the session."""
         lowest, highest = self.whole
         way = max(lowest - self.first, min(requests, highest - self.last))
         self.show(self.first + way, self.last + way)

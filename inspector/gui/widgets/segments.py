@@ -30,7 +30,7 @@ class Segments(QFrame):
 
     @property
     def word(self) -> str:
-        """The word that is chosen."""
+        """The word of the chosen segment."""
         return next(word for word, segment in self.buttons.items() if segment.isChecked())
 
     def choose(self, word: str) -> None:

@@ -1,5 +1,5 @@
-"""Small widgets that paint themselves: a line cut to its room, a sentence with emphasis, a row that can be clicked, a
-thin bar of progress."""
+"""Small widgets that paint themselves: a label cut to its room, a sentence with emphasis, a clickable row, a thin
+progress bar."""
 
 import re
 from math import ceil
@@ -15,13 +15,13 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 
-_NUMBER_BEGINS, _NUMBER_GOES_ON = re.compile(r"\s*\$?[\d.,]*$"), re.compile(r"[.,]?\d|\s?[%k]")
+_NUMBER_BEGINS, _NUMBER_CONTINUES = re.compile(r"\s*\$?[\d.,]*$"), re.compile(r"[.,]?\d|\s?[%k]")
 THICK = 6
-"""Pixels of a bar of progress."""
+"""Height of a progress bar in pixels."""
 
 
 class Elided(Guarded, QLabel):
-    """A label of one or a few lines that takes what room there is: cut with an ellipsis, the whole as its tooltip."""
+    """A label of one or a few lines, cut with an ellipsis to the available room; its tooltip has the whole text."""
 
     def __init__(self, role: str = "", lines: int = 1) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Elided(Guarded, QLabel):
         self.whole, self.shorts = "", tuple[str, ...]()
 
     def show_text(self, text: str, *shorts: str) -> None:
-        """Show this, or where there is no room for it the first of the shorter ones that has."""
+        """Show a text, or the first of its shorter versions that fits."""
         if (text, shorts) != (self.whole, self.shorts):
             self.whole, self.shorts = text, shorts
             self.setToolTip(tip(text))
@@ -43,7 +43,7 @@ class Elided(Guarded, QLabel):
 
     @property
     def least(self) -> int:
-        """Pixels in which the first of the shorter ones can be read."""
+        """Pixels that the first of the shorter versions takes."""
         return self.fontMetrics().horizontalAdvance(next(iter(self.shorts), self.whole))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -67,7 +67,7 @@ def _wrapped_height(text: str, metrics: QFontMetrics, room: int) -> int:
 
 
 def cut_lines(text: str, metrics: QFontMetrics, room: int, most: int) -> str:
-    """Return the first words of a text that have room in lines of that width, at most `most` pixels high."""
+    """Return the first words of a text that fit into lines of `room` pixels, `most` pixels high in all."""
     words = text.split(" ")
     while len(words) > 1:
         words.pop()
@@ -77,21 +77,22 @@ def cut_lines(text: str, metrics: QFontMetrics, room: int, most: int) -> str:
 
 
 def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:
-    """What of it has room: of pieces between dots whole ones, of one piece its beginning; never half a number."""
+    """Cut a text to `room` pixels: after a whole part between dots, else within the first part; never in a number."""
     if metrics.horizontalAdvance(text) <= room:
         return text
-    pieces = text.split(" · ")
-    for n in range(len(pieces) - 1, 0, -1):
-        if metrics.horizontalAdvance(shorter := f"{' · '.join(pieces[:n])} …") <= room:
+    parts = text.split(" · ")
+    for n in range(len(parts) - 1, 0, -1):
+        shorter = f"{' · '.join(parts[:n])} …"
+        if metrics.horizontalAdvance(shorter) <= room:
             return shorter
-    begun = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room).removesuffix("…")
-    if _NUMBER_GOES_ON.match(text, len(begun)):
-        begun = _NUMBER_BEGINS.sub("", begun)
-    return f"{begun}…"
+    beginning = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room).removesuffix("…")
+    if _NUMBER_CONTINUES.match(text, len(beginning)):
+        beginning = _NUMBER_BEGINS.sub("", beginning)
+    return f"{beginning}…"
 
 
 class EmphasisLabel(Guarded, QLabel):
-    """A sentence with the words that matter most in a heavier weight. Nothing in it is interpreted."""
+    """A sentence with its most important words in a heavier weight. Its text is never interpreted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -177,7 +178,7 @@ class LinkButton(Guarded, QPushButton):
 
 
 class ProgressBar(Guarded, QWidget):
-    """How far a job is: `share` from 0 to 1, None while nobody knows. Unlike Qt's own it never repaints on the spot."""
+    """The progress of a job: `share` from 0 to 1, None while unknown. Unlike Qt's, it never repaints synchronously."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -188,7 +189,7 @@ class ProgressBar(Guarded, QWidget):
         self.setAccessibleName("Progress")
 
     def show_share(self, share: float | None) -> None:
-        """From now on."""
+        """Show the share of the job that is done; None: unknown."""
         self.share = share
         self.setAccessibleDescription("" if share is None else per_cent(share))
         self.update()
@@ -197,7 +198,7 @@ class ProgressBar(Guarded, QWidget):
         return QSize(320, THICK)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The groove, and the part that is done."""
+        """Paint the groove and, over it, the part that is done."""
         whole = QRectF(0, (self.height() - THICK) / 2, self.width(), THICK)
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -1,6 +1,6 @@
-"""Stacked areas over requests, drawn as one image: a column of pixels shows one request, its parts one on the other.
+"""Stacked areas over requests, drawn as one image: each column of pixels shows the parts of one request.
 
-numpy makes the image, so that a frame costs the same for 100 requests and for 100,000.
+numpy builds the image, so that a frame costs the same for 100 requests and for 100,000.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ GAP_FROM = 12
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What part of a plot an image shows: its edges in requests, the tokens at its top, its size in device pixels."""
+    """The part of a plot shown by an image: its edges in requests, the tokens at its top, its size in device pixels."""
 
     first: float
     last: float
@@ -47,7 +47,7 @@ class StackedAreas:
 
     @property
     def count(self) -> int:
-        """Number of requests."""
+        """Number of requests drawn."""
         return int(self._sums.shape[1]) if self._sums.ndim > 1 else 0
 
     def image(
@@ -56,8 +56,8 @@ class StackedAreas:
         """Draw the areas.
 
         Args:
-            colours: of each part, lowest first.
-            rest: the same of the requests that are not `chosen`.
+            colours: colour of each part, lowest first.
+            rest: colour of each part in the requests that are not `chosen`.
             chosen: requests in full colour; None: all.
         """
         import numpy as np

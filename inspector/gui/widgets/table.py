@@ -45,45 +45,47 @@ TOP = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """One column: its heading, a row's text in it, how wide it is (characters; 0 = what is left)."""
+    """A column: its heading, the text of a row in it, its width in characters (0: the remaining room)."""
 
     title: str
     text: Callable[[T], str]
     width: int = 0
     figures: bool = False
-    """Numbers stand to the right."""
+    """Does it hold numbers, which are aligned to the right?"""
     least: int = 0
-    """Characters that it keeps where the columns get narrower; 0: those of its heading."""
+    """Characters that it keeps when columns are narrowed; 0: those of its heading."""
     lines: int = 1
-    """Those that a long text of it may take; its row gets so high."""
+    """Most lines of a long text; the row becomes as high."""
     about: str = ""
-    """What its heading says under the mouse."""
+    """Tooltip of its heading."""
 
 
 _LEAST = 12
-"""Characters of a column that takes what is left."""
+"""Least characters of a column that takes the remaining room."""
+_PADDING = 15
+"""Pixels of a column besides its text, when its width is set."""
 _MEASURED = 200
-"""Rows whose numbers make a column wider."""
+"""Number of rows whose numbers can widen a column."""
 _BESIDE = 18
-"""Pixels of a cell that its text does not have."""
+"""Pixels of a cell that its text cannot use."""
 _HEADING = 26
-"""Pixels of a heading besides its words. A hidden column is asked for its width in vain."""
+"""Pixels of a heading besides its text. Qt does not answer for a hidden column."""
 _MANY = 1_000
-"""More rows than this are all one line high."""
+"""In a table with more rows every row is one line high."""
 
 
 class TableModel(Guarded, QAbstractTableModel, Generic[T]):
-    """Rows as their columns tell them."""
+    """Rows, and the columns that turn each into texts."""
 
     def __init__(self, columns: Sequence[Column[T]]) -> None:
         super().__init__()
         self.columns = columns
         self.rows: Sequence[T] = ()
         self.order: tuple[int, bool] | None = None
-        """The column by which they are sorted, and whether the largest comes first: its heading says so."""
+        """The column by which the rows are sorted, and whether in descending order; marked in its heading."""
 
     def show_rows(self, rows: Sequence[T]) -> None:
-        """These from now on."""
+        """Replace all rows of the table."""
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()
@@ -119,19 +121,22 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
 
 
 def sorted_title(title: str, falling: bool) -> str:
-    """The heading of the column by which rows are sorted: Qt's own sign lies over the words."""
+    """Return the heading of the sorted column with its sign; Qt's sign would cover the text."""
     return f"{title} {'▾' if falling else '▴'}"
 
 
 class WholeRows(Guarded, QTableView):
-    """What all our lists have in common: whole rows of one height, no grid, scrolled by pixels, left by Tab."""
+    """The base of all lists: whole rows of one height, no grid, scrolled by pixels, left by Tab."""
 
     def __init__(self, name: str, model: QAbstractItemModel, height: Callable[[QFontMetrics], int]) -> None:
-        """`height`: of a row, in pixels, for a font."""
+        """Args:
+        name: for screen readers.
+        height: returns the pixels of a row for a font.
+        """
         super().__init__()
         self._height = height
         self.empty = ""
-        """What is said where there are no rows."""
+        """The text shown if there are no rows."""
         self.setModel(model)
         self.setAccessibleName(name)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -148,7 +153,7 @@ class WholeRows(Guarded, QTableView):
         upright.setDefaultSectionSize(height(self.fontMetrics()))
 
     def changeEvent(self, event: QEvent) -> None:
-        """Other letters, other rows."""
+        """Fit the height of the rows to a new font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self.verticalHeader().setDefaultSectionSize(self._height(self.fontMetrics()))
@@ -163,10 +168,10 @@ class WholeRows(Guarded, QTableView):
 
 
 class FittedTable(WholeRows, Generic[T]):
-    """What all tables have in common: columns fitted anew when room or letters change, everything by keyboard."""
+    """The base of all tables: columns are fitted whenever size or font change, and the keyboard does everything."""
 
     LINES: ClassVar[float] = 1.6
-    """Of letters, in the height of a row."""
+    """Height of a row in lines of text."""
 
     def __init__(self, name: str, model: TableModel[T]) -> None:
         super().__init__(name, model, lambda metrics: int(metrics.height() * self.LINES))
@@ -175,24 +180,24 @@ class FittedTable(WholeRows, Generic[T]):
         self.doubleClicked.connect(lambda index: self._open(index.row()))
 
     def _fit(self) -> None:
-        """Which columns are shown, and how wide."""
+        """Choose the visible columns and their widths."""
         raise NotImplementedError
 
     def _open(self, row: int) -> None:
-        """Enter or a double click on it."""
+        """Handle Enter or a double click on a row."""
         raise NotImplementedError
 
     def _walk(self, row: int) -> None:
-        """By an arrow, to it."""
+        """Handle an arrow key that moved to a row."""
         raise NotImplementedError
 
     @property
     def rows(self) -> Sequence[T]:
-        """What is shown, from above."""
+        """The rows shown, from the top."""
         return self._model.rows
 
     def copied(self) -> str:
-        """The selected rows in full, else all: a line each, cells between tabs."""
+        """Return the selected rows, else all rows, in full: one per line, cells separated by tabs."""
         chosen = sorted({index.row() for index in self.selectedIndexes()}) or range(len(self.rows))
         return "\n".join(self._spell_row(self.rows[place]) for place in chosen)
 
@@ -201,11 +206,11 @@ class FittedTable(WholeRows, Generic[T]):
         return "\t".join(" ".join(cell.split()) for cell in cells)
 
     def copy(self) -> None:
-        """The same, to the clipboard."""
+        """Copy the same text to the clipboard."""
         QGuiApplication.clipboard().setText(self.copied())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter opens, Ctrl+C copies, the arrows walk."""
+        """Open a row on Enter, copy on Ctrl+C, report the row that an arrow key moved to."""
         row = self.currentIndex().row()
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
@@ -217,24 +222,23 @@ class FittedTable(WholeRows, Generic[T]):
                 self._walk(self.currentIndex().row())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Other room."""
         super().resizeEvent(event)
         self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Only now its letters are sure."""
+        """Fit the columns: the font is only final now."""
         super().showEvent(event)
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Other letters; what is not seen is fitted when it is."""
+        """Fit the columns to a new font; a hidden table does so when it is shown."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and self.isVisible():
             self._fit()
 
 
 class _Cells(Guarded, QStyledItemDelegate):
-    """A text without room takes more lines where its column may, else it is cut, but never in a number."""
+    """Wraps a text that does not fit if its column allows it, else cuts it, but never within a number."""
 
     def __init__(self, table: "Rows[Any]") -> None:
         super().__init__(table)
@@ -249,19 +253,21 @@ class _Cells(Guarded, QStyledItemDelegate):
 
 
 class Rows(FittedTable[T], Generic[T]):
-    """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
+    """The table of most panels."""
 
     SPREADS: ClassVar[bool] = False
-    """Room that no column asks for is shared by all of them."""
+    """Is room that no column needs shared among all of them?"""
     chosen = Signal(int, int)
+    """Row and column of a click; column -1 if an arrow key moved to the row."""
     opened = Signal(int)
+    """The row on which Enter was pressed or which was double clicked."""
 
     def __init__(self, name: str, columns: Sequence[Column[T]]) -> None:
         super().__init__(name, TableModel(columns))
         self.setItemDelegate(_Cells(self))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
-        self._unwanted: set[int] = set()
+        self._left_out: set[int] = set()
         self._fitted: tuple[object, ...] = ()
         self._wraps = [n for n, column in enumerate(columns) if column.lines > 1]
         self._heights = delayed(self, 0, self._fit_heights)
@@ -276,7 +282,7 @@ class Rows(FittedTable[T], Generic[T]):
         self.chosen.emit(row, -1)
 
     def show_rows(self, rows: Sequence[T]) -> None:
-        """Show these; the place in the list stays where it can."""
+        """Replace all rows, and keep the current row and the scroll position if possible."""
         at, scrolled = self.currentIndex().row(), self.verticalScrollBar().value()
         self._model.show_rows(rows)
         self._fit()
@@ -286,52 +292,79 @@ class Rows(FittedTable[T], Generic[T]):
             self.verticalScrollBar().setValue(scrolled)
 
     def leave_out(self, column: int, out: bool) -> None:
-        """Do not show a column, whatever room there is; or show it again."""
-        (self._unwanted.add if out else self._unwanted.discard)(column)
+        """Hide a column however much room there is, or show it again."""
+        if out:
+            self._left_out.add(column)
+        else:
+            self._left_out.discard(column)
         self._fit()
 
     def _fit(self) -> None:
-        """Columns as wide as they should be; where that is too much the texts among them get narrower, down to their
-        headings, then those farthest to the right are left out. Nothing is scrolled sideways."""
+        """Choose the visible columns and their widths, unless nothing has changed since (the user may resize them)."""
         self._heights.start()
-        header, columns, room = self.horizontalHeader(), self._model.columns, self.viewport().width()
-        figure = self.fontMetrics().horizontalAdvance("0")
-        header.setMinimumSectionSize(3 * figure)
+        header, columns = self.horizontalHeader(), self._model.columns
+        room, digit = self.viewport().width(), self.fontMetrics().horizontalAdvance("0")
+        header.setMinimumSectionSize(3 * digit)
         least = [self._least_width(n, column) for n, column in enumerate(columns)]
-        if (of := (room, figure, *least, *self._unwanted)) == self._fitted:
-            return  # what the user made of them stays
-        self._fitted = of
-        least = [max(least[n], column.least * figure) for n, column in enumerate(columns)]
-        rest = max((least[n] for n, column in enumerate(columns) if not column.width), default=0)  # they share it alike
-        widths = {
-            n: max(column.width * figure + 15, least[n]) if column.width else max(_LEAST * figure, rest)
-            for n, column in enumerate(columns)
-            if n not in self._unwanted
-        }
-        narrow = {n: least[n] if columns[n].width else rest for n in widths}
-        for n in sorted(widths, reverse=True):
-            if sum(map(narrow.__getitem__, widths)) > room and len(widths) > 1 and columns[n].width:
-                del widths[n]
-        for n in sorted(widths, key=lambda n: (not columns[n].figures, -widths[n])):
-            if (over := sum(widths.values()) - room) > 0:
-                widths[n] = max(narrow[n], widths[n] - over)
-        left = room - sum(widths.values())
-        for n, width in tuple(widths.items()):  # what those leave over goes to the others
-            if columns[n].width and (more := min(left, columns[n].width * figure + 15 - width)) > 0:
-                widths[n], left = width + more, left - more
-        for place, n in enumerate(widths if self.SPREADS and left > 0 else (), 1):
-            widths[n] += left * place // len(widths) - left * (place - 1) // len(widths)
+        conditions = (room, digit, *least, *self._left_out)
+        if conditions == self._fitted:
+            return
+        self._fitted = conditions
+        widths = self._fit_widths(least, room, digit)
         for n, column in enumerate(columns):
             self.setColumnHidden(n, n not in widths)
-            stretched = not column.width
-            header.setSectionResizeMode(
-                n, QHeaderView.ResizeMode.Stretch if stretched else QHeaderView.ResizeMode.Interactive
-            )
-            if n in widths and not stretched:
+            stretches = not column.width
+            mode = QHeaderView.ResizeMode.Stretch if stretches else QHeaderView.ResizeMode.Interactive
+            header.setSectionResizeMode(n, mode)
+            if n in widths and not stretches:
                 header.resizeSection(n, widths[n])
 
+    def _fit_widths(self, least: Sequence[int], room: int, digit: int) -> dict[int, int]:
+        """Return the pixels of each visible column.
+
+        If the columns do not fit, those of text become narrower, down to their headings; then the rightmost ones are
+        left out. The table never scrolls sideways.
+
+        Args:
+            least: pixels that the heading and the numbers of each column take.
+            room: pixels of the table.
+            digit: pixels of a digit.
+        """
+        columns = self._model.columns
+        least = [max(least[n], column.least * digit) for n, column in enumerate(columns)]
+        stretching = [least[n] for n, column in enumerate(columns) if not column.width]
+        least_stretched = max(stretching, default=0)  # columns that take the remaining room share it equally
+        full = {n: column.width * digit + _PADDING for n, column in enumerate(columns) if column.width}
+        narrow, widths = dict[int, int](), dict[int, int]()
+        for n, column in enumerate(columns):
+            if n not in self._left_out:
+                narrow[n] = least[n] if column.width else least_stretched
+                widths[n] = max(full.get(n, _LEAST * digit), narrow[n])
+        self._drop_columns(widths, narrow, room)
+        self._narrow_columns(widths, narrow, room)
+        left = _widen_columns(widths, full, room - sum(widths.values()))
+        if self.SPREADS and left > 0:
+            for place, n in enumerate(widths, 1):
+                widths[n] += left * place // len(widths) - left * (place - 1) // len(widths)
+        return widths
+
+    def _drop_columns(self, widths: dict[int, int], narrow: dict[int, int], room: int) -> None:
+        """Remove columns from the right until the others fit when narrowed; a stretching column always stays."""
+        for n in sorted(widths, reverse=True):
+            does_not_fit = sum(narrow[other] for other in widths) > room
+            if does_not_fit and len(widths) > 1 and self._model.columns[n].width:
+                del widths[n]
+
+    def _narrow_columns(self, widths: dict[int, int], narrow: dict[int, int], room: int) -> None:
+        """Narrow columns until all fit: those of numbers first, and of each kind the widest first."""
+        columns = self._model.columns
+        for n in sorted(widths, key=lambda n: (not columns[n].figures, -widths[n])):
+            excess = sum(widths.values()) - room
+            if excess > 0:
+                widths[n] = max(narrow[n], widths[n] - excess)
+
     def _least_width(self, place: int, column: Column[T]) -> int:
-        """Pixels that the heading of a column takes, and its numbers, of which none is cut."""
+        """Return the pixels that the heading of a column and its numbers take, none of which may be cut."""
         header, letters = self.horizontalHeader(), self.fontMetrics()
         heading = header.fontMetrics().horizontalAdvance(column.title) + _HEADING
         widths = [header.sectionSizeHint(place), heading]
@@ -341,26 +374,39 @@ class Rows(FittedTable[T], Generic[T]):
         return max(widths)
 
     def lines_of(self, row: int, column: int) -> int:
-        """How many lines the text of a cell takes; at most those of its column."""
-        of, text, room = self._model.columns[column], self._text(row, column), self.columnWidth(column) - _BESIDE
-        if of.lines == 1 or len(self.rows) > _MANY or self.isColumnHidden(column):
+        """Return the number of lines that the text of a cell takes, at most those of its column."""
+        most = self._model.columns[column].lines
+        if most == 1 or len(self.rows) > _MANY or self.isColumnHidden(column):
             return 1
-        metrics = self.fontMetrics()
-        if (wide := metrics.horizontalAdvance(text)) <= room:
+        text, room, metrics = self._text(row, column), self.columnWidth(column) - _BESIDE, self.fontMetrics()
+        width = metrics.horizontalAdvance(text)
+        if width <= room:
             return 1
-        if wide > of.lines * room:
-            return of.lines
-        whole = metrics.boundingRect(0, 0, room, 0, Qt.TextFlag.TextWordWrap, text)
-        return min(of.lines, round(whole.height() / metrics.lineSpacing()))
+        if width > most * room:
+            return most
+        wrapped = metrics.boundingRect(0, 0, room, 0, Qt.TextFlag.TextWordWrap, text)
+        return min(most, round(wrapped.height() / metrics.lineSpacing()))
 
     def _text(self, row: int, column: int) -> str:
         return str(self._model.index(row, column).data())
 
     def _fit_heights(self) -> None:
-        """Rows as high as their texts need."""
-        upright, rows = self.verticalHeader(), len(self.rows)
-        for row in range(rows if self._wraps and rows <= _MANY else 0):  # of many none is higher
-            more = max(self.lines_of(row, column) for column in self._wraps) - 1
-            high = upright.defaultSectionSize() + more * self.fontMetrics().lineSpacing()
-            if high != upright.sectionSize(row):
-                upright.resizeSection(row, high)
+        """Make rows as high as their texts need; in a long table every row stays one line high."""
+        if not self._wraps or len(self.rows) > _MANY:
+            return
+        upright, spacing = self.verticalHeader(), self.fontMetrics().lineSpacing()
+        for row in range(len(self.rows)):
+            further_lines = max(self.lines_of(row, column) for column in self._wraps) - 1
+            height = upright.defaultSectionSize() + further_lines * spacing
+            if height != upright.sectionSize(row):
+                upright.resizeSection(row, height)
+
+
+def _widen_columns(widths: dict[int, int], full: dict[int, int], left: int) -> int:
+    """Give the remaining pixels to the columns below their full width; return the pixels that are left then."""
+    for n in tuple(widths):
+        more = min(left, full[n] - widths[n]) if n in full else 0
+        if more > 0:
+            widths[n] += more
+            left -= more
+    return left

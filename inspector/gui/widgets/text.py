@@ -1,8 +1,8 @@
-"""The one view of transcript text. It never interprets it: no rich text, no links, nothing fetched, nothing dropped.
+"""The view that shows all transcript text. It never interprets the text: no rich text, no links, no loading.
 
-Sections are laid in piece by piece: the first at once, the rest between events, beyond LIMIT only on demand. Colours
-are worked out for the lines in sight alone. What is copied is the original text, never what the widget displays.
-Beside it a text that can be edited, where an editor can hold it unharmed.
+Sections are inserted piece by piece: the first immediately, the rest between events, and beyond LIMIT only on demand.
+Only visible lines are coloured. Copying yields the original text, never what the widget displays. `NeedText` is a text
+that can also be edited, provided that an editor would not alter it.
 """
 
 import re
@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -37,66 +38,73 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import LONG_LINE, visible
 from inspector.gui.widgets.code import CodeStretch, Kind
 from inspector.gui.widgets.folds import JsonFold, JsonFolds
-from inspector.gui.widgets.pieces import Look, Piece, PlacedPiece, Section, TextLayout, pieces, spans
+from inspector.gui.widgets.pieces import Look, Piece, PlacedPiece, Section, TextLayout, spans, split_sections
 
 FIRST = 60_000
-"""Characters laid in at once: more than any screen shows."""
+"""Characters inserted immediately: more than any screen shows."""
 AT_ONCE, BETWEEN = 0.04, 0.015
-"""Seconds after which laying in makes way for the rest of the window: at once, and between events."""
+"""Seconds of inserting before the event loop gets its turn: for the first batch, and for each later one."""
 LIMIT = 1_000_000
-"""Characters laid in unasked."""
+"""Characters inserted without being asked for."""
 MOST_COLOURED = 300
-"""Coloured stretches in sight; what lies beyond stays plain."""
+"""Most coloured stretches on screen; any further text stays plain."""
 LONGEST = 3.0
-"""Seconds for the words of one message's code: what somebody built to take longer stays plain."""
+"""Seconds spent on highlighting the code of one message: code crafted to take longer stays plain."""
 LARGEST = 400_000
-"""Characters an editor is given; it would take more, but slowly."""
+"""Most characters given to an editor, which is slow with more."""
 _LONG = re.compile(f"[^\n]{{{LONG_LINE + 1},}}")
+_Stretch: TypeAlias = tuple[int, int, QTextCharFormat]
+"""Beginning and end in Qt's positions, and how it looks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """The formats of one palette: of each look of a piece, of each kind of a coloured stretch."""
+    """The text formats of one palette, by the look of a piece and by the kind of a coloured stretch."""
 
     texts: Mapping[Look, QTextCharFormat]
     kinds: Mapping[Kind, QTextCharFormat]
     token: QTextCharFormat
-    """A hidden character that was spelt out, the sign of a broken line."""
+    """Format of a spelt-out hidden character and of the sign at a broken line."""
     hit: QTextCharFormat
 
 
-def looks(colours: Colours) -> Looks:
-    """The formats for one palette, at the application's font size."""
-    heading = ui_font(weight=QFont.Weight.DemiBold)
-    heading.setPointSizeF(max(7.0, heading.pointSizeF() - 1))
+def build_looks(colours: Colours) -> Looks:
+    """Return the formats for one palette, at the application's font size."""
+    heading_font = ui_font(weight=QFont.Weight.DemiBold)
+    heading_font.setPointSizeF(max(7.0, heading_font.pointSizeF() - 1))
+    exact = _text_format(mono_font(), colours.text)
+    texts: dict[Look, QTextCharFormat] = {
+        "heading": _text_format(heading_font, colours.quiet),
+        "prose": _text_format(ui_font(), colours.text),
+        "code": exact,
+        "exact": exact,
+        "diff": exact,
+    }
+    colour_of: dict[Kind, str] = {
+        "key": colours.accent,
+        "string": colours.good,
+        "number": colours.on_tool,
+        "word": colours.on_tool,
+        "added": colours.good,
+        "removed": colours.high,
+        "place": colours.accent,
+        "comment": colours.quiet,
+    }
     return Looks(
-        texts={
-            "heading": _text(heading, colours.quiet),
-            "prose": _text(ui_font(), colours.text),
-            **dict.fromkeys(("code", "exact", "diff"), _text(mono_font(), colours.text)),
-        },
-        kinds={
-            "key": _colour(colours.accent),
-            "string": _colour(colours.good),
-            "number": _colour(colours.on_tool),
-            "word": _colour(colours.on_tool),
-            "added": _colour(colours.good),
-            "removed": _colour(colours.high),
-            "place": _colour(colours.accent),
-            "comment": _colour(colours.quiet),
-        },
-        token=_colour(colours.high, colours.faint),
-        hit=_colour(colours.text, colours.selected),
+        texts=texts,
+        kinds={kind: _colour_format(colour) for kind, colour in colour_of.items()},
+        token=_colour_format(colours.high, colours.faint),
+        hit=_colour_format(colours.text, colours.selected),
     )
 
 
-def _text(font: QFont, colour: str) -> QTextCharFormat:
-    text_format = _colour(colour)
+def _text_format(font: QFont, colour: str) -> QTextCharFormat:
+    text_format = _colour_format(colour)
     text_format.setFont(font)
     return text_format
 
 
-def _colour(front: str, back: str = "") -> QTextCharFormat:
+def _colour_format(front: str, back: str = "") -> QTextCharFormat:
     text_format = QTextCharFormat()
     text_format.setForeground(QColor(front))
     if back:
@@ -105,19 +113,23 @@ def _colour(front: str, back: str = "") -> QTextCharFormat:
 
 
 class PlainText(Guarded, QPlainTextEdit):
-    """Read-only, searchable, of any size. With a bridge, which finds its words, code is coloured by its language."""
+    """A read-only, searchable text of any size.
+
+    Args:
+        bridge: runs syntax highlighting off the GUI thread; None: code is not highlighted.
+    """
 
     filled = Signal()
-    """More has been laid in."""
+    """Emitted after more text was inserted."""
     rearranged = Signal()
-    """Lines were hidden or shown, other stretches are marked."""
+    """Emitted after lines were hidden or shown, or other stretches were marked."""
     find_wanted = Signal()
-    """The keys for "find" were pressed here."""
+    """Emitted when the shortcut for "find" is pressed in this view."""
 
     def __init__(self, theme: Theme, bridge: Bridge | None = None) -> None:
         super().__init__()
         self._theme, self._bridge = theme, bridge
-        self._looks: Looks = looks(theme.colours)
+        self._looks: Looks = build_looks(theme.colours)
         self._sections: Sequence[Section] = ()
         self._pieces: Iterator[Piece] = iter(())
         self._layout, self._folds = TextLayout(), JsonFolds(self.document())
@@ -125,7 +137,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self._complete = True
         self._hits: Sequence[tuple[int, int]] = ()
         self._unread: list[CodeStretch] = []
-        """Code that was laid in, whose words nobody looks for yet."""
+        """Code that was inserted and is not highlighted yet."""
         self._task: Task | None = None
         self._colouring = False
         self._again = QTimer(self, singleShot=True, interval=0)
@@ -144,12 +156,12 @@ class PlainText(Guarded, QPlainTextEdit):
     # -- what is shown ---------------------------------------------------------------------------------------------
 
     def show_sections(self, sections: Sequence[Section]) -> None:
-        """Show these from their beginning."""
+        """Replace the text by these sections and scroll to the top."""
         self._more.stop()
         self._layout, self._hits = TextLayout(), ()
         self._colour()
         self.clear()
-        self._sections, self._pieces = sections, pieces(sections)
+        self._sections, self._pieces = sections, split_sections(sections)
         self._folds.clear()
         self._unread = []
         if self._task is not None:
@@ -164,34 +176,35 @@ class PlainText(Guarded, QPlainTextEdit):
             self._more.start()
 
     def show_all(self) -> None:
-        """Lay in what lies beyond LIMIT, too."""
+        """Insert the text beyond LIMIT, too."""
         self._allowed = 20 * self.length + LIMIT
         if not self._complete:
             self._more.start()
 
     @property
     def length(self) -> int:
-        """Characters of all sections."""
+        """Number of characters of all sections."""
         return sum(len(section.text) for section in self._sections)
 
     @property
-    def complete(self) -> bool:
-        """Is everything laid in?"""
+    def is_complete(self) -> bool:
+        """Is the whole text inserted?"""
         return self._complete
 
     @property
-    def waiting(self) -> bool:
-        """Is there more that is laid in only on demand?"""
+    def has_rest(self) -> bool:
+        """Is there more text, which is inserted only on demand?"""
         return not self._complete and not self._more.isActive()
 
     def restyle(self) -> None:
-        """The colours have changed: the same, laid in anew."""
-        self._looks = looks(self._theme.colours)
+        """Insert the same text again in the colours of the theme."""
+        self._looks = build_looks(self._theme.colours)
         at = self.verticalScrollBar().value()
         self.show_sections(self._sections)
         self.verticalScrollBar().setValue(at)
 
     def _fill(self, most: int = LIMIT, seconds: float = BETWEEN) -> None:
+        """Insert pieces for at most `most` characters and at most `seconds`."""
         until = perf_counter() + seconds
         in_sight = self.cursorRect(self._end()).top() <= self.viewport().height()
         cursor = self._end()
@@ -203,7 +216,7 @@ class PlainText(Guarded, QPlainTextEdit):
                 self._complete = True
                 break
             start = cursor.position()
-            cursor.insertText(piece.shown.text, self._looks.texts[piece.look])
+            cursor.insertText(piece.display.text, self._looks.texts[piece.look])
             self._layout.add(placed := PlacedPiece(start, cursor.position(), piece))
             if piece.brackets:
                 self._folds.add(placed)
@@ -217,11 +230,11 @@ class PlainText(Guarded, QPlainTextEdit):
             self._more.stop()
         if in_sight:
             self._colour()
-        self._find_words()
+        self._highlight_code()
         self.filled.emit()
 
-    def _find_words(self) -> None:
-        """Of the code that was laid in; it is coloured when they are found."""
+    def _highlight_code(self) -> None:
+        """Highlight the code inserted so far, off the GUI thread, and colour it when that is done."""
         if self._bridge is None or self._task is not None or not self._unread:
             return
         stretches, self._unread = self._unread, []
@@ -234,7 +247,7 @@ class PlainText(Guarded, QPlainTextEdit):
         def done(_: None) -> None:
             self._task = None
             self._colour()
-            self._find_words()
+            self._highlight_code()
 
         self._task = self._bridge.run(job, done, lane="answer")
 
@@ -246,15 +259,15 @@ class PlainText(Guarded, QPlainTextEdit):
     # -- keys ------------------------------------------------------------------------------------------------------
 
     def event(self, event: QEvent) -> bool:
-        """Says that the keys for "find" mean this text, before the window takes them for the whole session."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _finds(event):
+        """Claim the shortcut for "find", which the window would otherwise use to search the whole session."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _is_find(event):
             event.accept()
             return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ctrl+F finds, Enter folds what the cursor stands in, or unfolds it; the rest as ever."""
-        if _finds(event):
+        """Open the find bar on Ctrl+F, fold or unfold JSON at the cursor on Enter; leave the other keys to Qt."""
+        if _is_find(event):
             self.find_wanted.emit()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and (fold := self.fold):
             self.toggle(fold)
@@ -264,24 +277,24 @@ class PlainText(Guarded, QPlainTextEdit):
     # -- copying ---------------------------------------------------------------------------------------------------
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """What is copied or dragged out: the original of the selection, plain."""
+        """Return the original text of the selection, plain, for copying and dragging."""
         data = QMimeData()
         cursor = self.textCursor()
         data.setText(self.original(cursor.selectionStart(), cursor.selectionEnd()))
         return data
 
     def original(self, start: int, end: int) -> str:
-        """The original of what is displayed from `start` to `end` (Qt's positions)."""
+        """Return the original of the text displayed from `start` to `end` (Qt's positions)."""
         return self._layout.original(start, end)
 
     # -- finding ---------------------------------------------------------------------------------------------------
 
     def displayed(self) -> Sequence[PlacedPiece]:
-        """What is laid in so far."""
+        """Return the pieces inserted so far."""
         return self._layout.pieces
 
     def show_hits(self, hits: Sequence[tuple[int, int]], current: int = -1) -> None:
-        """Mark these stretches (Qt's positions, in order) and bring the current one into sight."""
+        """Mark these stretches (Qt's positions, in order) and scroll to the current one."""
         self._hits = hits
         if 0 <= current < len(hits):
             cursor = self.textCursor()
@@ -289,7 +302,7 @@ class PlainText(Guarded, QPlainTextEdit):
             cursor.setPosition(hits[current][1], QTextCursor.MoveMode.KeepAnchor)
             self._folds.reveal(cursor.block())
             self._measure()
-            below = 4 * self.fontMetrics().lineSpacing()  # what opens above it a moment later takes so much
+            below = 4 * self.fontMetrics().lineSpacing()  # the find bar that opens above in a moment takes as much
             seen = self.viewport().rect().adjusted(0, 0, 0, -below).contains(self.cursorRect(cursor))
             self.setTextCursor(cursor)
             if not seen:
@@ -299,11 +312,11 @@ class PlainText(Guarded, QPlainTextEdit):
 
     @property
     def hits(self) -> Sequence[tuple[int, int]]:
-        """The stretches that are marked."""
+        """The marked stretches, in Qt's positions."""
         return self._hits
 
     def go_to(self, position: int) -> None:
-        """The cursor there (Qt's position), its line into sight."""
+        """Move the cursor to a position (Qt's) and scroll to its line."""
         cursor = self.textCursor()
         cursor.setPosition(position)
         self._folds.reveal(cursor.block())
@@ -312,7 +325,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self.go_to_line(cursor.block().firstLineNumber())
 
     def go_to_line(self, number: int) -> None:
-        """That line near the top."""
+        """Scroll until that line is near the top."""
         bar = self.verticalScrollBar()
         bar.setValue(number - bar.pageStep() // 5)
 
@@ -320,11 +333,11 @@ class PlainText(Guarded, QPlainTextEdit):
 
     @property
     def fold(self) -> JsonFold | None:
-        """The object or list of JSON that begins in the line of the cursor, else the one that it stands in."""
+        """The JSON object or list that begins in the line of the cursor, else the innermost one around it."""
         return self._folds.around(self.textCursor().block())
 
     def toggle(self, fold: JsonFold) -> None:
-        """Fold it, or unfold it."""
+        """Fold an object or list, or unfold it, and move the cursor to its first line."""
         cursor = self.textCursor()
         cursor.setPosition(self.document().findBlockByNumber(fold.first).position())
         self.setTextCursor(cursor)
@@ -333,20 +346,20 @@ class PlainText(Guarded, QPlainTextEdit):
         self._colour()
 
     def fold_all(self, folded: bool) -> None:
-        """What was folded at first; or unfold everything."""
+        """Fold what was folded at first, or unfold everything."""
         self._folds.set_all(folded)
         self._measure()
         self._colour()
 
     def _measure(self) -> None:
-        """Lines were shown or hidden, which Qt counts only when it is told."""
+        """Make Qt count the lines again after some were hidden or shown."""
         layout = self.document().documentLayout()
         layout.documentSizeChanged.emit(layout.documentSize())
         self.viewport().update()
         self.rearranged.emit()
 
     def _signs(self) -> Iterator[tuple[JsonFold, QRectF, str]]:
-        """What can be folded in sight: where its sign stands, after the line, and what that says."""
+        """Yield each visible fold with the place of its sign, which follows the line, and the text of the sign."""
         metrics = QFontMetricsF(mono_font())
         for block, top in self._in_sight():
             if (fold := self._folds.at(block)) is not None and (lines := block.layout().lineCount()):
@@ -360,7 +373,7 @@ class PlainText(Guarded, QPlainTextEdit):
         return next((fold for fold, where, _ in self._signs() if where.contains(place)), None)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The text, and the signs of what can be folded."""
+        """Paint the text and the signs of its folds."""
         super().paintEvent(event)
         with QPainter(self.viewport()) as painter:
             painter.setFont(mono_font())
@@ -369,7 +382,7 @@ class PlainText(Guarded, QPlainTextEdit):
                 painter.drawText(where, Qt.AlignmentFlag.AlignCenter, words)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """On a sign: fold or unfold."""
+        """Fold or unfold on a click on a sign."""
         if event.button() == Qt.MouseButton.LeftButton and (fold := self._sign_at(event.position())):
             self.toggle(fold)
         else:
@@ -390,7 +403,7 @@ class PlainText(Guarded, QPlainTextEdit):
 
     def _colour(self) -> None:
         if self._colouring:
-            self._again.start()  # Qt lays out what it colours, which scrolls and resizes: a change of its list kills it
+            self._again.start()  # Qt lays out while it colours, which scrolls: changing its list meanwhile crashes
             return
         selections: list[QTextEdit.ExtraSelection] = []
         for block, _ in self._in_sight():
@@ -404,7 +417,7 @@ class PlainText(Guarded, QPlainTextEdit):
             self._colouring = False
 
     def _in_sight(self) -> Iterator[tuple[QTextBlock, float]]:
-        """The blocks, and how far down each begins."""
+        """Yield the visible blocks with the pixel at which each begins."""
         block = self.firstVisibleBlock()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
         while block.isValid() and top <= self.viewport().height():
@@ -412,27 +425,47 @@ class PlainText(Guarded, QPlainTextEdit):
             top += self.blockBoundingRect(block).height()
             block = self._folds.after(block)
 
-    def _stretches(self, block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:
+    def _stretches(self, block: QTextBlock) -> Iterator[_Stretch]:
+        """Yield the coloured stretches of a block: tokens of its language, hidden characters, hits."""
         start, end = block.position(), block.position() + block.length() - 1
         for placed, first, last in self._layout.between(start, end):
-            displayed = placed.piece.shown
-            for span in spans(displayed.text[first:last], placed.piece.rules):
-                place = placed.position(first + span.start), placed.position(first + span.end)
-                yield *place, self._looks.kinds[span.kind]
-            if (code := placed.piece.code) is not None:
-                at = placed.piece.at
-                for span in code.between(at + displayed.back(first), at + displayed.back(last)):
-                    begin, close = (placed.position(displayed.place(place - at)) for place in (span.start, span.end))
-                    yield begin, close, self._looks.kinds[span.kind]
-            low = bisect_right(displayed.edits, first, key=lambda edit: edit.end)
-            for edit in displayed.edits[low : low + MOST_COLOURED]:
-                if edit.start >= last:
-                    break
-                yield placed.position(edit.start), placed.position(edit.end), self._looks.token
+            yield from self._line_stretches(placed, first, last)
+            yield from self._code_stretches(placed, first, last)
+            yield from self._hidden_stretches(placed, first, last)
+        yield from self._hit_stretches(start, end)
+
+    def _line_stretches(self, placed: PlacedPiece, first: int, last: int) -> Iterator[_Stretch]:
+        """Yield the stretches of a line of JSON or of a diff."""
+        piece = placed.piece
+        for span in spans(piece.display.text[first:last], piece.rules):
+            begin, close = placed.position(first + span.start), placed.position(first + span.end)
+            yield begin, close, self._looks.kinds[span.kind]
+
+    def _code_stretches(self, placed: PlacedPiece, first: int, last: int) -> Iterator[_Stretch]:
+        """Yield the stretches of code, whose spans count from the beginning of the code, not of the piece."""
+        code, at, displayed = placed.piece.code, placed.piece.at, placed.piece.display
+        if code is None:
+            return
+        for span in code.between(at + displayed.back(first), at + displayed.back(last)):
+            begin = placed.position(displayed.place(span.start - at))
+            close = placed.position(displayed.place(span.end - at))
+            yield begin, close, self._looks.kinds[span.kind]
+
+    def _hidden_stretches(self, placed: PlacedPiece, first: int, last: int) -> Iterator[_Stretch]:
+        """Yield the spelt-out hidden characters."""
+        edits = placed.piece.display.edits
+        low = bisect_right(edits, first, key=lambda edit: edit.end)
+        for edit in edits[low : low + MOST_COLOURED]:
+            if edit.start >= last:
+                return
+            yield placed.position(edit.start), placed.position(edit.end), self._looks.token
+
+    def _hit_stretches(self, start: int, end: int) -> Iterator[_Stretch]:
+        """Yield the hits of a search between two positions."""
         low = bisect_right(self._hits, start, key=lambda hit: hit[1])
         for hit in self._hits[low : low + MOST_COLOURED]:
             if hit[0] >= end:
-                break
+                return
             yield *hit, self._looks.hit
 
     def _selection(self, start: int, end: int, look: QTextCharFormat) -> QTextEdit.ExtraSelection:
@@ -445,12 +478,12 @@ class PlainText(Guarded, QPlainTextEdit):
         return selection
 
 
-def _finds(event: QKeyEvent) -> bool:
+def _is_find(event: QKeyEvent) -> bool:
     return event.matches(QKeySequence.StandardKey.Find)
 
 
 class NeedText(QStackedWidget):
-    """What an editor would change or choke on (controls, endless lines) is shown as it is, read-only."""
+    """A text to edit; read-only if an editor would alter it or be slow with it (control characters, endless lines)."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
@@ -464,9 +497,9 @@ class NeedText(QStackedWidget):
         self._text = ""
 
     def show_text(self, text: str) -> None:
-        """Another text."""
+        """Show a text, editable if `is_editable` says so."""
         self._text = text
-        if editable(text):
+        if is_editable(text):
             self.editor.setPlainText(text)
             self.editor.document().setModified(False)
             self.setCurrentWidget(self.editor)
@@ -475,21 +508,21 @@ class NeedText(QStackedWidget):
             self.setCurrentWidget(self.reader)
 
     def text(self) -> str:
-        """As it is to be sent: the original, to the letter, unless it was edited."""
+        """Return the text to send: the edited one, else the original, to the letter."""
         if self.currentWidget() is self.editor and self.editor.document().isModified():
             return self.editor.toPlainText()
         return self._text
 
     @property
-    def edited(self) -> bool:
-        """Has the person changed it?"""
+    def is_edited(self) -> bool:
+        """Has the user changed the text?"""
         return self.text() != self._text
 
     def hold(self, held: bool) -> None:
-        """While somebody answers, nothing is edited."""
+        """Refuse edits while a request is answered, or allow them again."""
         self.editor.setReadOnly(held)
 
 
-def editable(text: str) -> bool:
-    """Would an editor hold this text unharmed, and quickly?"""
+def is_editable(text: str) -> bool:
+    """Would an editor keep this text unaltered, and be fast with it?"""
     return len(text) <= LARGEST and not _LONG.search(text) and visible(text).text == text

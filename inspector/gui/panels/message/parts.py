@@ -19,7 +19,7 @@ from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thi
 from inspector.core.words import plural
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
-from inspector.gui.widgets.code import language_of, numbered
+from inspector.gui.widgets.code import has_line_numbers, language_of
 from inspector.gui.widgets.pieces import Section
 from inspector.workbench.tool_pairs import PairedPart
 
@@ -212,7 +212,7 @@ def result_language(call: object, result: ToolResult) -> tuple[str, int]:
     language = _language_of_path(first_text(arguments, FILE_KEYS))
     if language:
         others = [name for name, value in arguments.items() if isinstance(value, str) and name not in FILE_KEYS]
-        return (language, 0) if numbered(result.content) or not others else ("", 0)
+        return (language, 0) if has_line_numbers(result.content) or not others else ("", 0)
     begins = _OUTPUT.search(result.content, 0, _MOST)
     return _language_of_path(_printed(command_of(call))), begins.end() if begins else 0
 

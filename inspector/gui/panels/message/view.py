@@ -99,7 +99,7 @@ class MessageHeader(QWidget):
         """Offer the choice between Markdown and plain text for prose, and show which of them is shown."""
         self._is_prose = is_prose
         self.forms.setVisible(is_prose and not self.is_low)
-        self.forms.take(form)
+        self.forms.select(form)
 
     def show_sizes(self, are_shown: bool) -> None:
         """Show how many tokens the message takes, or leave that to the buffer list."""

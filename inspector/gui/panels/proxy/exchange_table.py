@@ -142,7 +142,7 @@ class ExchangeFilter(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.which = Chips("Exchanges", CHOICES)
-        self.which.take(ALL)
+        self.which.select(ALL)
         self.text = field("Filter", name="Filter the exchanges")
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * 20)
         self.save = button("Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools")
@@ -157,7 +157,7 @@ class ExchangeFilter(QWidget):
         for word, chip in self.which.buttons.items():
             chip.setVisible(bool(kinds) if word == ALL else word in kinds)
         if self._which != ALL and self._which not in kinds:
-            self.which.take(ALL)
+            self.which.select(ALL)
             self._choose(ALL)
 
     def _choose(self, which: str) -> None:

@@ -78,7 +78,7 @@ class RuleRow(QWidget):
     def show_rule(self, rule: Rule, is_next: bool) -> None:
         """As it is now, without telling anybody."""
         self._rule = rule
-        self.kind.take(next(word for word, kind in _KINDS.items() if kind == rule.kind))
+        self.kind.select(next(word for word, kind in _KINDS.items() if kind == rule.kind))
         self.watermark.setVisible(rule.kind == "watermark")
         if not self.ratio.hasFocus():
             self.ratio.setText(f"{round(rule.ratio * 100)}%")

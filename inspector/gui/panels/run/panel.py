@@ -414,7 +414,7 @@ class QuestionBox(Guarded, QFrame):
 
     def _show_rest(self) -> None:
         """Very long: what is beyond the first part is laid in when it is wanted."""
-        self.rest.setVisible(self.what.waiting)
-        if self.what.waiting and self._permission is not None:
+        self.rest.setVisible(self.what.has_rest)
+        if self.what.has_rest and self._permission is not None:
             whole = len(self._permission.what.exact)
             self.rest.setText(f"Cut: only the first part of {whole:,} characters is shown. Show all")

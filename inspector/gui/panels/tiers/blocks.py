@@ -70,7 +70,7 @@ class AnswerBlock(QWidget):
     def show_state(self, state: State) -> None:
         who = state.choices.answer_by
         kind = next((word for word, name in _NAMES.items() if name == who), PROVIDER)
-        self.chips.take(kind)
+        self.chips.select(kind)
         self._which.setVisible(kind == PROVIDER)
         if kind == PROVIDER and self.provider.currentText() != who:
             with QSignalBlocker(self.provider):
@@ -160,7 +160,7 @@ class MemoryBlock(QWidget):
             kind = RECORDED
         if generated:
             kind = GENERATED
-        self.chips.take(kind)
+        self.chips.select(kind)
         self.chips.buttons[GENERATED].setVisible(generate is not None)
         self.text.setVisible(kind == TYPED)
         if self.text.toPlainText() != state.choices.summary:
