@@ -200,11 +200,11 @@ class WorkspaceTabs(Guarded, QTabBar):
         return super().sizeHint().grownBy(QMargins(0, 0, 8, 0))
 
     def minimumSizeHint(self) -> QSize:
-        """No less."""
+        """Return the preferred size, as a narrower box would cut names."""
         return self.sizeHint()
 
     def show_name(self, name: str) -> None:
-        """That one is shown."""
+        """Show the name of a workspace as the current one."""
         self.setCurrentIndex(WORKSPACES.index(name))
 
     def show_waiting(self, waits: bool) -> None:

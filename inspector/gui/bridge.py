@@ -87,7 +87,7 @@ LATE = 0.25
 
 
 class Task:
-    """One job on its way."""
+    """A job that runs off the GUI thread."""
 
     def __init__(self, threads: "_ThreadPools", reported: Callable[[Any], None], lane: Lane) -> None:
         self._deliver, self._free, self._traffic = threads.deliver, threads.free, threads.traffic
@@ -176,7 +176,7 @@ class Frames(QObject):
         self._asked.connect(self._timer.start)
 
     def ask(self) -> None:
-        """There is something new."""
+        """Request a call of `show` for new values."""
         if not self._on_its_way:
             self._on_its_way = True
             self._asked.emit()
@@ -296,7 +296,7 @@ class LatestJob:
 
     @property
     def busy(self) -> bool:
-        """Is one on its way?"""
+        """Is a job waiting or running?"""
         return self._task is not None
 
     def run(

@@ -13,7 +13,7 @@ from inspector.workbench.workbench import Workbench
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a panel may reach."""
+    """The services that a panel may use."""
 
     workbench: Workbench
     bridge: Bridge

@@ -131,7 +131,7 @@ class Docks(WorkspacePage):
             self.choose(name)
 
     def choose(self, name: str) -> None:
-        """Show that workspace."""
+        """Show a workspace by its name."""
         self._coming = ""
         if self._stack.currentWidget() is not self.workspaces[name]:
             if self.isVisible():
@@ -206,7 +206,7 @@ class Docks(WorkspacePage):
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Of all panels."""
+        """Titles of all panels, docked or not."""
         return tuple(self._home)
 
     def panel(self, title: str) -> Panel:
@@ -347,7 +347,7 @@ def _tell(panel: Panel, state: State) -> None:
 
 
 def _is_same(state: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bool:
-    """For panels."""
+    """Are these fields of two states the same objects?"""
     return all(getattr(state, name) is getattr(other, name) for name in names)
 
 

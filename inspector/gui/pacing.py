@@ -56,7 +56,7 @@ class PacedJob:
 
     @property
     def busy(self) -> bool:
-        """Is one on its way?"""
+        """Is a job waiting or running?"""
         return self._job.busy
 
     @property

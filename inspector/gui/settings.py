@@ -31,12 +31,12 @@ class Settings:
         self._store.setValue("recents", [full, *others][:RECENT])
 
     def text(self, key: str, default: str = "") -> str:
-        """A remembered word."""
+        """Return a stored text, or `default`."""
         value = self._store.value(key, default)
         return value if isinstance(value, str) else default
 
     def keep_text(self, key: str, value: str) -> None:
-        """Remember a word."""
+        """Store a text under a key."""
         self._store.setValue(key, value)
 
     def data(self, key: str) -> QByteArray:
@@ -45,7 +45,7 @@ class Settings:
         return value if isinstance(value, QByteArray) else QByteArray()
 
     def keep_data(self, key: str, value: QByteArray) -> None:
-        """Remember bytes."""
+        """Store bytes under a key."""
         self._store.setValue(key, value)
 
 

@@ -117,7 +117,7 @@ class _Links(QWidget):
         self._column = column(label(caption, role="caption"), 4, self._empty, ..., of=self, gap=1)
 
     def say(self, words: str) -> None:
-        """Instead of rows."""
+        """Show a sentence in place of the rows."""
         self._empty.setText(words)
 
     def show_links(self, links: Sequence[tuple[str, str, str]]) -> None:

@@ -288,7 +288,7 @@ class MainWindow(Guarded, QMainWindow):
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def open_path(self, path: str) -> None:
-        """Open a transcript."""
+        """Open the transcript at a path."""
         self.opener.open(path)
 
     def reopen_path(self, path: str, following: Following) -> None:
@@ -335,7 +335,7 @@ class MainWindow(Guarded, QMainWindow):
         self.welcome.refresh()
 
     def open_palette(self, text: str = "") -> None:
-        """The palette."""
+        """Open the command palette with a text typed in."""
         self.palette_box.open(text if isinstance(text, str) else "")
 
     def ask_panel(self, title: str, text: str = "", bring: bool = True) -> None:
@@ -370,7 +370,7 @@ class MainWindow(Guarded, QMainWindow):
             self.notice.say("This conversation has no compaction.")
 
     def show_keys(self) -> None:
-        """The list of keys."""
+        """Show the list of keyboard shortcuts."""
         KeyList(self, self.commands).exec()
 
     def _first_size(self) -> QSize:

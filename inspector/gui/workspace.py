@@ -96,11 +96,11 @@ class WorkspacePage(Guarded, QMainWindow):
 
     @property
     def is_placed(self) -> bool:
-        """Has it all its panels?"""
+        """Are all panels of the workspace placed?"""
         return not self.fresh.isEmpty()
 
     def placed(self) -> None:
-        """That was the last one."""
+        """Finish the layout after the last panel was placed."""
         for place in _AREAS:
             for dock in self._at(place)[:1]:
                 dock.raise_()
@@ -132,7 +132,7 @@ class WorkspacePage(Guarded, QMainWindow):
                 self.resizeDocks([dock for dock, _ in chosen], [size for _, size in chosen], way)
 
     def reset_to(self, sizes: dict[str, int], is_low: bool) -> None:
-        """As in a new window."""
+        """Restore the layout of a new window."""
         self.show_only("")
         self._restore(self.fresh)
         self.lay_out(QByteArray(), sizes, is_low)
@@ -143,7 +143,7 @@ class WorkspacePage(Guarded, QMainWindow):
         return self.restoreState(stored, VERSION)
 
     def kept(self) -> QByteArray:
-        """The layout to remember."""
+        """Return the layout as bytes, to be stored."""
         return self.saveState(VERSION)
 
     def show_only(self, title: str) -> None:

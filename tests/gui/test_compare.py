@@ -14,7 +14,7 @@ from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Request, Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.panels.compare.panel import ComparePanel
-from inspector.gui.panels.compare.plot import spread
+from inspector.gui.panels.compare.plot import spread_places
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
 from inspector.workbench.compare import (
@@ -495,7 +495,7 @@ def test_both_themes(compared: ComparePanel, desk: Desk) -> None:
 
 
 def test_letters_never_touch() -> None:
-    found = spread([(5.0, "a"), (6.0, "b"), (90.0, "c"), (99.0, "d"), (100.0, "e")], 10, 100)
+    found = spread_places([(5.0, "a"), (6.0, "b"), (90.0, "c"), (99.0, "d"), (100.0, "e")], 10, 100)
     assert found == [(5, "a"), (15, "b"), (80, "c"), (90, "d"), (100, "e")]
 
 

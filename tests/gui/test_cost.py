@@ -15,7 +15,7 @@ from inspector.core.usage import Usage
 from inspector.core.words import dollars
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import dollars_up_to
-from inspector.gui.panels.cost.figures import CAUSE_NAMES, cost_rows, stacked
+from inspector.gui.panels.cost.figures import CAUSE_NAMES, cost_rows
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
@@ -47,7 +47,7 @@ def test_the_number_of_the_playhead_hides_no_bar(
     panel: CostPanel, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown(panel, desk, qtbot, open_transcript(str(resource("sample.jsonl"))))
-    overlay, bills = panel.plot.overlay, panel.figures.found.bills if panel.figures else ()
+    overlay, bills = panel.plot.overlay, panel.figures.cost.bills if panel.figures else ()
     for at in (3, 30, 78, 110):
         desk.workbench.move(at)
         (covers,) = (one.covers for one in drawn(overlay, monkeypatch) if one.words == str(at))
@@ -64,7 +64,7 @@ def check(panel: CostPanel, opened: Session) -> None:
     shown_misses = [(row.request, row.what, row.evidence) for row in rows if row.what in causes]
     assert sorted(shown_misses) == sorted(expected)
     assert len(rows) == len(expected) + len(document["compactions"])
-    bill = panel.figures.found.bill if panel.figures else None
+    bill = panel.figures.cost.bill if panel.figures else None
     if document["total"] is not None:
         assert bill is not None
         assert float(round(bill.total, 6)) == document["total"]
@@ -188,12 +188,12 @@ def test_what_nobody_knows_is_said(panel: CostPanel, desk: Desk, qtbot: QtBot) -
 
 def test_many_requests_are_drawn_in_groups_by_their_dearest() -> None:
     bills = [Bill(input=Decimal(n % 7), output=Decimal(1)) for n in range(9_000)]
-    edges, tops = stacked(bills)
+    edges, tops = stack_bars(bills)
     assert len(tops) == len(BILL_KINDS)
     assert len(edges) == len(tops[0]) + 1 == 3_001
     assert max(tops[0]) == 6
     assert max(tops[-1]) == 7
-    assert stacked([])[0] == [-0.5]
+    assert stack_bars([])[0] == [-0.5]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.tiers.need_text import _ASKS, FAILURES
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.settings import Settings
-from inspector.gui.widgets.text import LARGEST, NeedText, is_editable
+from inspector.gui.widgets.editable_text import LARGEST, EditableText, is_editable
 from inspector.gui.window import MainWindow
 from inspector.workbench.state import State
 from inspector.workbench.steps import Step
@@ -236,7 +236,7 @@ def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: MainWindow
     [("plain\ntext", True), ("nul\x00inside", False), ("x" * 20_000, False), ("line\n" * (LARGEST // 4), False)],
 )
 def test_what_an_editor_would_harm_is_shown_as_it_is(desk: Desk, qtbot: QtBot, text: str, fits: bool) -> None:
-    shown = NeedText(desk.theme, "text")
+    shown = EditableText(desk.theme, "text")
     qtbot.addWidget(shown)
     shown.show_text(text)
     assert is_editable(text) is fits

@@ -18,7 +18,7 @@ from inspector.gui.look.build import button, choice, column, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
-from inspector.gui.widgets.text import NeedText
+from inspector.gui.widgets.editable_text import EditableText
 from inspector.workbench.edits import editable
 
 Take = Callable[[int, str], None]
@@ -40,7 +40,7 @@ class EditDialog(Guarded, FormDialog):
         self.which.currentIndexChanged.connect(self._show)
         self.what = label(role="strong")
         self.what.setVisible(len(parts) == 1)
-        self.text = NeedText(theme, "Text of the message, to be edited")
+        self.text = EditableText(theme, "Text of the message, to be edited")
         self.note = label(role="small", wrap=True)
         about = "Begin with an empty editor; what stands there now is gone when you take the step"
         self.whole = button("Replace it whole", self._write_anew, about=about)

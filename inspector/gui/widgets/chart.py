@@ -1,6 +1,6 @@
-"""The layer under plots that are painted by hand: scales, round steps, grid, axis numbers, curves, bands, marks.
+"""Building blocks of plots that are painted by hand: scales, round steps, grid, axis numbers, lines, bands, marks.
 
-Every function paints one thing with a painter that is already open. numpy is imported inside, as it is heavy.
+Every function paints one thing with a painter that is already open.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from inspector.gui.look.colours import ink
 
@@ -33,7 +33,7 @@ class LinearScale:
         return (self.end - self.start) / ((self.high - self.low) or 1)
 
     def pixel(self, value: float) -> float:
-        """Return where a value lies."""
+        """Return the pixel of a value."""
         return self.start + (value - self.low) * self.per_value
 
     def value(self, pixel: float) -> float:
@@ -94,6 +94,57 @@ def paint_curve(painter: QPainter, lines: Iterable[Sequence[QPointF]], pen: QPen
             painter.setPen(pen)
         else:
             painter.drawPolyline(QPolygonF(points))
+
+
+def bold_font(font: QFont) -> QFont:
+    """Return a copy of a font in a slightly heavier weight."""
+    bold = QFont(font)
+    bold.setWeight(QFont.Weight.DemiBold)
+    return bold
+
+
+def solid_pen(colour: str, width: float = 1.0) -> QPen:
+    """Return a pen for a solid line."""
+    return QPen(ink(colour), width)
+
+
+def dashed_pen(colour: str, width: float = 1.0) -> QPen:
+    """Return a pen for a dashed line."""
+    return QPen(ink(colour), width, Qt.PenStyle.DashLine)
+
+
+def paint_horizontal(painter: QPainter, y: float, left: float, right: float, pen: QPen) -> None:
+    """Paint a horizontal line between two pixels."""
+    painter.setPen(pen)
+    painter.drawLine(QPointF(left, y), QPointF(right, y))
+
+
+def paint_vertical(painter: QPainter, x: float, top: float, bottom: float, pen: QPen) -> None:
+    """Paint a vertical line between two pixels."""
+    painter.setPen(pen)
+    painter.drawLine(QPointF(x, top), QPointF(x, bottom))
+
+
+def paint_rounded(painter: QPainter, room: QRectF, colour: str, radius: float) -> None:
+    """Fill a rectangle with rounded corners."""
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(ink(colour))
+    painter.drawRoundedRect(room, radius, radius)
+
+
+def paint_ring(painter: QPainter, middle: QPointF, radius: float, pen: QPen) -> None:
+    """Paint a circle without filling it."""
+    painter.setPen(pen)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(middle, radius, radius)
+
+
+def paint_triangle(painter: QPainter, corners: Sequence[tuple[float, float]], colour: str) -> None:
+    """Fill a triangle (or another polygon) between these corners."""
+    shape = QPainterPath()
+    shape.addPolygon(QPolygonF([QPointF(x, y) for x, y in corners]))
+    shape.closeSubpath()
+    painter.fillPath(shape, ink(colour))
 
 
 def paint_band(painter: QPainter, room: QRectF, colour: str | QColor) -> None:

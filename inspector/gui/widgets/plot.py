@@ -337,13 +337,9 @@ class Overlay(Guarded, QWidget):
         short: str = "",
         over: bool = True,
     ) -> None:
-        """Paint a label at the first corner where it overlaps neither a label nor a curve; skip it if there is none.
+        """Paint a label at the first of its possible top left corners where nothing is; skip it if there is none.
 
-        Args:
-            corners: top left corners to try, in this order.
-            slides: try places to the right of an occupied corner, too.
-            short: a shorter text, tried before a curve is covered.
-            over: cover a curve if there is no other place.
+        `slides`, `over`: as in `LabelSpace.place`; `short`: a shorter text, tried before a curve is covered.
         """
         places = list(corners)
         tries = ((words, False), (short, False), *(((short or words, True),) if over else ()))
@@ -403,12 +399,7 @@ class Plot(Guarded, QWidget):
         self._column = column(self._graphics, of=self, gap=0)
 
     def _add_plot(self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis) -> pg.PlotItem:
-        """Add a plot.
-
-        Args:
-            requests: does its horizontal axis show requests?
-            axes: axes by their sides; if empty, tokens with a grid at the left.
-        """
+        """Add a plot, over requests or not, with axes by their sides; without axes, tokens with a grid at the left."""
         box = PlayheadBox()
         box.all_wanted.connect(self.show_all)
         if requests:

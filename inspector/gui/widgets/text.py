@@ -1,11 +1,9 @@
 """The view that shows all transcript text. It never interprets the text: no rich text, no links, no loading.
 
 Sections are inserted piece by piece: the first immediately, the rest between events, and beyond LIMIT only on demand.
-Only visible lines are coloured. Copying yields the original text, never what the widget displays. `NeedText` is a text
-that can also be edited, provided that an editor would not alter it.
+Only visible lines are coloured. Copying yields the original text, never what the widget displays.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,16 +24,14 @@ from PySide6.QtGui import (
     QTextBlock,
     QTextCharFormat,
     QTextCursor,
-    QTextOption,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QTextEdit
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours
 from inspector.gui.look.fonts import mono_font, ui_font
 from inspector.gui.look.theme import Theme
-from inspector.gui.look.visible import LONG_LINE, visible
 from inspector.gui.widgets.code import CodeStretch, Kind
 from inspector.gui.widgets.folds import JsonFold, JsonFolds
 from inspector.gui.widgets.pieces import Look, Piece, PlacedPiece, Section, TextLayout, spans, split_sections
@@ -50,9 +46,6 @@ MOST_COLOURED = 300
 """Most coloured stretches on screen; any further text stays plain."""
 LONGEST = 3.0
 """Seconds spent on highlighting the code of one message: code crafted to take longer stays plain."""
-LARGEST = 400_000
-"""Most characters given to an editor, which is slow with more."""
-_LONG = re.compile(f"[^\n]{{{LONG_LINE + 1},}}")
 _Stretch: TypeAlias = tuple[int, int, QTextCharFormat]
 """Beginning and end in Qt's positions, and how it looks."""
 
@@ -480,49 +473,3 @@ class PlainText(Guarded, QPlainTextEdit):
 
 def _is_find(event: QKeyEvent) -> bool:
     return event.matches(QKeySequence.StandardKey.Find)
-
-
-class NeedText(QStackedWidget):
-    """A text to edit; read-only if an editor would alter it or be slow with it (control characters, endless lines)."""
-
-    def __init__(self, theme: Theme, name: str) -> None:
-        super().__init__()
-        self.editor = QPlainTextEdit()
-        self.editor.setObjectName("NeedText")
-        self.editor.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self.reader = PlainText(theme)
-        for view in (self.editor, self.reader):
-            view.setAccessibleName(name)
-            self.addWidget(view)
-        self._text = ""
-
-    def show_text(self, text: str) -> None:
-        """Show a text, editable if `is_editable` says so."""
-        self._text = text
-        if is_editable(text):
-            self.editor.setPlainText(text)
-            self.editor.document().setModified(False)
-            self.setCurrentWidget(self.editor)
-        else:
-            self.reader.show_sections((Section("", text),))
-            self.setCurrentWidget(self.reader)
-
-    def text(self) -> str:
-        """Return the text to send: the edited one, else the original, to the letter."""
-        if self.currentWidget() is self.editor and self.editor.document().isModified():
-            return self.editor.toPlainText()
-        return self._text
-
-    @property
-    def is_edited(self) -> bool:
-        """Has the user changed the text?"""
-        return self.text() != self._text
-
-    def hold(self, held: bool) -> None:
-        """Refuse edits while a request is answered, or allow them again."""
-        self.editor.setReadOnly(held)
-
-
-def is_editable(text: str) -> bool:
-    """Would an editor keep this text unaltered, and be fast with it?"""
-    return len(text) <= LARGEST and not _LONG.search(text) and visible(text).text == text

@@ -64,7 +64,7 @@ class IcicleCell:
 
     @property
     def leads_to(self) -> PartPath:
-        """What a click chooses."""
+        """The part that a click selects."""
         return self.part[:-1] if self.rest else self.part
 
 
@@ -104,7 +104,7 @@ class Icicle(Guarded, QWidget):
             self.update()
 
     def cell_at(self, where: QPointF) -> IcicleCell | None:
-        """The part under a place."""
+        """Return the cell at a place."""
         return next((cell for cell in self.cells if cell.rect.contains(where)), None)
 
     def _lay_out(self) -> None:

@@ -152,7 +152,7 @@ class BufferModel(PaintedModel):
         return next((n for n, at in enumerate(self._shown) if self._messages[at].id == message_id), -1)
 
     def message_at(self, place: int) -> Message:
-        """The message in this row."""
+        """Return the message of a row."""
         return self._messages[self._shown[place]]
 
     def row_at(self, place: int) -> BufferRow:

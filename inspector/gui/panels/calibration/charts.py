@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QResizeEvent
 
 from inspector.core.tokens.fit import Sample
 from inspector.core.tokens.segments import BandCoverage, CallSegment
@@ -17,22 +17,28 @@ from inspector.gui.widgets.chart import (
     AXIS_GAP,
     NUMBERS_APART,
     LinearScale,
+    bold_font,
     paint_axis_numbers,
     paint_grid,
+    paint_horizontal,
+    paint_ring,
+    paint_rounded,
+    paint_vertical,
     round_values,
+    solid_pen,
 )
 from inspector.gui.widgets.chart_widget import Chart, robust_reach
 
 MOST_POINTS = 4_000
-"""Points that are painted; of more samples every n-th."""
+"""Most points that are painted; of more samples every n-th is."""
 NEAR = 8
-"""Pixels from a point within which it is under the mouse."""
+"""Pixels around a point in which the mouse is over it."""
 MOST_LISTED = 4
-"""Segments whose equations are written above the scatter."""
+"""Most segments whose equations are written above the scatter."""
 BINS = 13
 """Bars of the histogram."""
 HISTOGRAM_SHARE = 0.18
-"""Of the width, for the histogram."""
+"""Share of the width that the histogram takes."""
 HEADROOM = 1.05
 
 
@@ -43,21 +49,26 @@ class SegmentChart(Chart):
         super().__init__(theme, name)
         self.segments: Sequence[CallSegment] = ()
         self._samples: Mapping[int, tuple[Sample, int]] = {}
-        """By request: the sample and the number of its segment."""
+        """The sample of each request and the number of its segment."""
         self._predicted: Mapping[int, int] = {}
         self._at: int | None = None
         self._scales: tuple[LinearScale, LinearScale] | None = None
 
     def show_segments(self, segments: Sequence[CallSegment], predicted: Mapping[int, int]) -> None:
-        """Show these samples; `predicted`: tokens that were shown of a request before its report."""
+        """Show the samples of these segments.
+
+        Args:
+            predicted: tokens predicted for each request before its report.
+        """
         self.segments, self._predicted = segments, predicted
-        self._samples = {
-            sample.request: (sample, n) for n, segment in enumerate(segments) for sample in segment.samples
-        }
+        samples = dict[int, tuple[Sample, int]]()
+        for number, segment in enumerate(segments):
+            samples |= {sample.request: (sample, number) for sample in segment.samples}
+        self._samples = samples
         self.redraw()
 
     def show_playhead(self, at: int | None) -> None:
-        """Mark this request; None: none."""
+        """Mark the sample of a request; None: mark none."""
         self._at = at
         self.update()
 
@@ -84,7 +95,7 @@ class SegmentChart(Chart):
         raise NotImplementedError
 
     def place_of(self, sample: Sample, number: int) -> QPointF | None:
-        """Return where a sample is painted; None if it is not."""
+        """Return the pixel of a sample of a segment; None if it is not painted."""
         raise NotImplementedError
 
     @property
@@ -95,7 +106,7 @@ class SegmentChart(Chart):
         return self._scales
 
     def redraw(self) -> None:
-        """Paint everything again."""
+        """Discard scales and picture, and repaint."""
         self._scales = None
         super().redraw()
 
@@ -105,12 +116,13 @@ class SegmentChart(Chart):
 
     def request_at(self, place: QPointF) -> int | None:
         """Return the request of the nearest point within reach."""
-        near = list[tuple[float, int]]()
+        distances = list[tuple[float, int]]()
         for sample, number in self.painted_samples():
             point = self.place_of(sample, number)
-            if point is not None and (away := (point - place).manhattanLength()) <= NEAR:
-                near.append((away, sample.request))
-        return min(near)[1] if near else None
+            if point is not None:
+                distances.append(((point - place).manhattanLength(), sample.request))
+        distance, request = min(distances, default=(NEAR + 1.0, -1))
+        return request if distance <= NEAR else None
 
     def paint_points(self, painter: QPainter) -> None:
         """Paint every sample in the colour and shape of its segment."""
@@ -123,12 +135,12 @@ class SegmentChart(Chart):
 
     def paint_playhead(self, painter: QPainter) -> None:
         """Paint a ring around the sample of the playhead."""
-        numbered_sample = self._samples.get(-1 if self._at is None else self._at)
-        point = self.place_of(*numbered_sample) if numbered_sample is not None else None
+        if self._at is None or self._at not in self._samples:
+            return
+        sample, number = self._samples[self._at]
+        point = self.place_of(sample, number)
         if point is not None:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(ink(self._theme.colours.playhead), 1.6))
-            painter.drawEllipse(point, 7, 7)
+            paint_ring(painter, point, 7, solid_pen(self._theme.colours.playhead, 1.6))
 
 
 class ScatterChart(SegmentChart):
@@ -137,31 +149,36 @@ class ScatterChart(SegmentChart):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Reported over estimated tokens")
         self.estimator = ""
-        """Its name on the screen."""
+        """The name of the estimator on screen."""
 
     @property
-    def _listed(self) -> list[int]:
-        """The numbers of the segments whose equations are written: those at the end."""
-        return list(range(max(0, len(self.segments) - MOST_LISTED), len(self.segments)))
+    def _listed(self) -> range:
+        """The numbers of the segments whose equations are written: the last ones."""
+        first = max(0, len(self.segments) - MOST_LISTED)
+        return range(first, len(self.segments))
 
     @property
     def area(self) -> QRectF:
-        """Where the data lies: below the equations."""
+        """The pixels of the data, below the equations."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("1,000,000") + AXIS_GAP
         head = (len(self._listed) + 1) * (metrics.height() + 3) + 8
         foot = 2 * metrics.height() + 12
-        return QRectF(left, head, max(1.0, self.width() - left - 16), max(1.0, self.height() - head - foot))
+        width = self.width() - left - 16
+        return QRectF(left, head, max(1.0, width), max(1.0, self.height() - head - foot))
 
     def make_scales(self) -> tuple[LinearScale, LinearScale]:
-        area, samples = self.area, [sample for sample, _ in self._samples.values()]
+        area = self.area
+        samples = [sample for sample, _ in self._samples.values()]
         right = robust_reach([sample.estimated for sample in samples]) * HEADROOM
         top = robust_reach([sample.reported for sample in samples]) * HEADROOM
-        return LinearScale(0, right, area.left(), area.right()), LinearScale(0, top, area.bottom(), area.top())
+        across = LinearScale(0, right, area.left(), area.right())
+        up = LinearScale(0, top, area.bottom(), area.top())
+        return across, up
 
     @property
     def hidden_count(self) -> int:
-        """Samples beyond the axes, which reach as far as all but a few samples."""
+        """Number of samples beyond the axes, which are fitted to all but a few outliers."""
         across, up = self.scales
         samples = (sample for sample, _ in self._samples.values())
         return sum(sample.estimated > across.high or sample.reported > up.high for sample in samples)
@@ -181,63 +198,76 @@ class ScatterChart(SegmentChart):
         name = f"Estimated by {self.estimator} (tokens)"
         self.paint_titles(painter, area, name, "Reported by the provider (tokens)")
         painter.setClipRect(area)
-        painter.setPen(QPen(ink(colours.quiet), 1.2, Qt.PenStyle.DotLine))
-        end = min(across.high, up.high)
-        painter.drawLine(QPointF(across.pixel(0), up.pixel(0)), QPointF(across.pixel(end), up.pixel(end)))
-        for number, segment in enumerate(self.segments):
-            self._paint_line(painter, number, segment, across, up)
+        self._paint_diagonal(painter, across, up)
+        for number in range(len(self.segments)):
+            self._paint_line(painter, number, across, up)
         self.paint_points(painter)
         painter.setClipping(False)
         self._paint_equations(painter)
 
-    def _paint_line(
-        self, painter: QPainter, number: int, segment: CallSegment, across: LinearScale, up: LinearScale
-    ) -> None:
-        if segment.fit is None:
+    @property
+    def _diagonal_pen(self) -> QPen:
+        """The pen of the line on which estimates are exact."""
+        return QPen(ink(self._theme.colours.quiet), 1.2, Qt.PenStyle.DotLine)
+
+    def _paint_diagonal(self, painter: QPainter, across: LinearScale, up: LinearScale) -> None:
+        end = min(across.high, up.high)
+        painter.setPen(self._diagonal_pen)
+        start = QPointF(across.pixel(0), up.pixel(0))
+        painter.drawLine(start, QPointF(across.pixel(end), up.pixel(end)))
+
+    def _paint_line(self, painter: QPainter, number: int, across: LinearScale, up: LinearScale) -> None:
+        """Paint the fitted line of a segment from its smallest to its largest sample."""
+        segment = self.segments[number]
+        fit = segment.fit
+        if fit is None:
             return
         sizes = [sample.estimated for sample in segment.samples]
-        painter.setPen(QPen(ink(segment_colour(self._theme.colours, number)), 1.4))
-        ends = [
-            QPointF(across.pixel(size), up.pixel(segment.fit.overhead + segment.fit.slope * size))
-            for size in (min(sizes), max(sizes))
-        ]
+        ends = list[QPointF]()
+        for size in (min(sizes), max(sizes)):
+            ends.append(QPointF(across.pixel(size), up.pixel(fit.overhead + fit.slope * size)))
+        painter.setPen(solid_pen(segment_colour(self._theme.colours, number), 1.4))
         painter.drawLine(*ends)
 
     def _paint_equations(self, painter: QPainter) -> None:
-        """Write above the plot what each line is, and what the dotted one is."""
-        metrics, colours = self.metrics, self._theme.colours
-        high, top = metrics.height() + 3, 2.0
-        bold = QFont(self.font_small)
-        bold.setWeight(QFont.Weight.DemiBold)
+        """Write above the plot the equation of each line, and the meaning of the dotted one."""
+        metrics, left, top = self.metrics, self.area.left(), 2.0
         for number in self._listed:
-            segment = self.segments[number]
-            foot = top + metrics.ascent()
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(ink(segment_colour(colours, number)))
-            paint_point(painter, QPointF(self.area.left() + 6, top + metrics.height() / 2), number, 3.4)
-            painter.setPen(ink(colours.quiet))
-            painter.setFont(self.font_small)
-            words = segment_words(segment, number)
-            if len({segment.model for segment in self.segments}) > 1:
-                words += f", {segment.model or 'unknown model'}"
-            painter.drawText(QPointF(self.area.left() + 18, foot), words)
-            painter.setFont(bold)
-            painter.setPen(ink(segment_colour(colours, number)))
-            left = self.area.left() + 18 + metrics.horizontalAdvance(words) + 12
-            painter.drawText(QPointF(left, foot), equation_words(segment))
-            top += high
+            self._paint_equation(painter, number, top)
+            top += metrics.height() + 3
         painter.setFont(self.font_small)
         middle = top + metrics.height() / 2
-        painter.setPen(QPen(ink(colours.quiet), 1.2, Qt.PenStyle.DotLine))
-        painter.drawLine(QPointF(self.area.left(), middle), QPointF(self.area.left() + 13, middle))
-        painter.setPen(ink(colours.quiet))
+        paint_horizontal(painter, middle, left, left + 13, self._diagonal_pen)
+        words = "reported = estimated"
         more = len(self.segments) - len(self._listed)
-        words = "reported = estimated" + (f"; {more:,} earlier segments without an equation here" if more else "")
-        painter.drawText(QPointF(self.area.left() + 18, top + metrics.ascent()), words)
+        if more:
+            words += f"; {more:,} earlier segments without an equation here"
+        painter.setPen(ink(self._theme.colours.quiet))
+        painter.drawText(QPointF(left + 18, top + metrics.ascent()), words)
+
+    def _paint_equation(self, painter: QPainter, number: int, top: float) -> None:
+        """Write the name of a segment and the equation of its line."""
+        metrics, left = self.metrics, self.area.left()
+        colour = segment_colour(self._theme.colours, number)
+        segment, baseline = self.segments[number], top + metrics.ascent()
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(ink(colour))
+        paint_point(painter, QPointF(left + 6, top + metrics.height() / 2), number, 3.4)
+        words = segment_words(segment, number)
+        models = {other.model for other in self.segments}
+        if len(models) > 1:
+            words += f", {segment.model or 'unknown model'}"
+        painter.setPen(ink(self._theme.colours.quiet))
+        painter.setFont(self.font_small)
+        painter.drawText(QPointF(left + 18, baseline), words)
+        painter.setFont(bold_font(self.font_small))
+        painter.setPen(ink(colour))
+        equation_left = left + 18 + metrics.horizontalAdvance(words) + 12
+        painter.drawText(QPointF(equation_left, baseline), equation_words(segment))
 
 
 class ResidualChart(SegmentChart):
-    """Reported tokens less those of the segment's line, over the requests, with a histogram at the right."""
+    """Reported tokens minus those of the segment's line, over the requests, with a histogram at the right."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Residuals of each segment's line")
@@ -258,7 +288,7 @@ class ResidualChart(SegmentChart):
 
     @property
     def area(self) -> QRectF:
-        """Where the points lie, left of the histogram."""
+        """The pixels of the points, left of the histogram."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("+100,000") + AXIS_GAP
         width = (self.width() - left - 16) * (1 - HISTOGRAM_SHARE) - 12
@@ -267,17 +297,16 @@ class ResidualChart(SegmentChart):
 
     @property
     def histogram_area(self) -> QRectF:
-        """Where the histogram lies."""
+        """The pixels of the histogram."""
         area = self.area
         left = area.right() + 14
         return QRectF(left, area.top(), max(1.0, self.width() - 16 - left), area.height())
 
     def make_scales(self) -> tuple[LinearScale, LinearScale]:
         area, last = self.area, max(self._samples, default=1)
-        return (
-            LinearScale(-0.5, last + 0.5, area.left(), area.right()),
-            LinearScale(-self._reach, self._reach, area.bottom(), area.top()),
-        )
+        across = LinearScale(-0.5, last + 0.5, area.left(), area.right())
+        up = LinearScale(-self._reach, self._reach, area.bottom(), area.top())
+        return across, up
 
     def place_of(self, sample: Sample, number: int) -> QPointF | None:
         residual = self.segments[number].residual(sample)
@@ -302,43 +331,52 @@ class ResidualChart(SegmentChart):
         """Count the residuals in each bin, from the lowest, by segment."""
         counts = [[0] * len(self.segments) for _ in range(BINS)]
         for _, residual, number in self.residuals:
-            place = int((residual + self._reach) / (2 * self._reach) * BINS)
-            counts[max(0, min(place, BINS - 1))][number] += 1
+            share = (residual + self._reach) / (2 * self._reach)
+            place = max(0, min(int(share * BINS), BINS - 1))
+            counts[place][number] += 1
         return counts
 
     def _paint_histogram(self, painter: QPainter, up: LinearScale) -> None:
-        room, colours, counts = self.histogram_area, self._theme.colours, self.bins()
-        most = max((sum(count) for count in counts), default=0) or 1
-        across = LinearScale(0, most, room.left(), room.right())
+        """Paint a horizontal bar for each bin, stacked by segment."""
+        room, bins = self.histogram_area, self.bins()
+        most = max((sum(counts) for counts in bins), default=0) or 1
+        per_request = room.width() / most
         edges = [-self._reach + 2 * self._reach * n / BINS for n in range(BINS + 1)]
         painter.setPen(Qt.PenStyle.NoPen)
-        for (low, high), count in zip(pairwise(edges), counts, strict=True):
-            left = room.left()
-            top, bottom = up.pixel(high) + 1, up.pixel(low)
-            for number, many in enumerate(count):
-                wide = many * across.per_value
-                painter.fillRect(QRectF(left, top, wide, bottom - top), ink(segment_colour(colours, number)))
-                left += wide
+        for (low, high), counts in zip(pairwise(edges), bins, strict=True):
+            left, top = room.left(), up.pixel(high) + 1
+            height = up.pixel(low) - top
+            for number, count in enumerate(counts):
+                colour = segment_colour(self._theme.colours, number)
+                width = count * per_request
+                painter.fillRect(QRectF(left, top, width, height), ink(colour))
+                left += width
+        self._paint_histogram_axis(painter, room, most)
+
+    def _paint_histogram_axis(self, painter: QPainter, room: QRectF, most: int) -> None:
+        """Write 0 and the largest number of requests below the histogram, and below them the title."""
+        metrics, colours = self.metrics, self._theme.colours
+        baseline = room.bottom() + 6 + metrics.ascent()
         painter.setPen(ink(colours.quiet))
-        metrics = self.metrics
-        foot = room.bottom() + 6 + metrics.ascent()
-        painter.drawText(QPointF(room.left(), foot), "0")
+        painter.drawText(QPointF(room.left(), baseline), "0")
         words = f"{most:,}"
-        painter.drawText(QPointF(room.right() - metrics.horizontalAdvance(words), foot), words)
+        right = room.right() - metrics.horizontalAdvance(words)
+        painter.drawText(QPointF(right, baseline), words)
         painter.setPen(ink(colours.text))
-        title = QRectF(room.left() - 20, room.bottom() + 8 + metrics.height(), room.width() + 36, metrics.height() + 2)
+        top = room.bottom() + 8 + metrics.height()
+        title = QRectF(room.left() - 20, top, room.width() + 36, metrics.height() + 2)
         painter.drawText(title, Qt.AlignmentFlag.AlignCenter, "Requests")
 
 
 class CoverageChart(Chart):
-    """For each band a bar: the share of the reports inside it, and a stroke where it should end."""
+    """A bar for each prediction band: the share of the reports inside it, and a mark at the expected share."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Coverage of the prediction bands")
         self.rows: Sequence[BandCoverage] = ()
 
     def show_coverage(self, rows: Sequence[BandCoverage]) -> None:
-        """Show these bands, and no others."""
+        """Replace the bands shown."""
         self.rows = rows
         words = [f"{_band_name(row)}: {_inside_words(row)}, expected {per_cent(row.expected)}" for row in rows]
         self.setAccessibleDescription("; ".join(words))
@@ -346,49 +384,49 @@ class CoverageChart(Chart):
 
     @property
     def area(self) -> QRectF:
-        """Where the bars lie."""
+        """The pixels of the bars."""
         metrics = self.metrics
-        left = max((metrics.horizontalAdvance(_band_name(row)) for row in self.rows), default=80.0) + 24
+        names = [metrics.horizontalAdvance(_band_name(row)) for row in self.rows]
+        left = max(names, default=80.0) + 24
         right = metrics.horizontalAdvance("100% inside, 10,000 of 10,000") + 20
         foot = 2 * metrics.height() + 12
         width = max(1.0, self.width() - left - right)
         return QRectF(left, 4, width, max(1.0, self.height() - 4 - foot))
 
     def paint_data(self, painter: QPainter) -> None:
-        area, colours, metrics = self.area, self._theme.colours, self.metrics
+        area, metrics = self.area, self.metrics
         across = LinearScale(0, 1, area.left(), area.right())
-        painter.setPen(QPen(ink(colours.faint), 1))
+        pen = solid_pen(self._theme.colours.faint)
         for share in (0, 0.25, 0.5, 0.75, 1):
-            x = across.pixel(share)
-            painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
+            paint_vertical(painter, across.pixel(share), area.top(), area.bottom(), pen)
         self.paint_bottom_numbers(painter, area, across, per_cent, least=0.25)
         self.paint_titles(painter, area, "Share of the reports inside the band", "")
-        step = area.height() / max(1, len(self.rows))
+        row_height = area.height() / max(1, len(self.rows))
         for n, row in enumerate(self.rows):
-            self._paint_row(painter, row, area.top() + (n + 0.5) * step, across, metrics)
+            middle = area.top() + (n + 0.5) * row_height
+            self._paint_row(painter, row, middle, across, metrics)
 
     def _paint_row(
         self, painter: QPainter, row: BandCoverage, middle: float, across: LinearScale, metrics: QFontMetricsF
     ) -> None:
-        colours, high = self._theme.colours, metrics.height()
+        """Paint the name of a band, its bar, the mark at the expected share, and the numbers."""
+        colours, height = self._theme.colours, metrics.height()
+        top = middle - height / 2
         painter.setPen(ink(colours.text))
-        name = QRectF(0, middle - high / 2, across.start - 10, high)
-        painter.drawText(name, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, _band_name(row))
+        name_room = QRectF(0, top, across.start - 10, height)
+        alignment = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(name_room, alignment, _band_name(row))
         bar = QRectF(across.start, middle - 5, row.share * across.per_value, 10)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(ink(colours.missing))
-        painter.drawRoundedRect(bar, 2, 2)
+        paint_rounded(painter, bar, colours.missing, 2)
         x = across.pixel(row.expected)
-        painter.setPen(QPen(ink(colours.window), 4))
-        painter.drawLine(QPointF(x, middle - 9), QPointF(x, middle + 9))
-        painter.setPen(QPen(ink(colours.text), 2))
-        painter.drawLine(QPointF(x, middle - 9), QPointF(x, middle + 9))
+        for pen in (solid_pen(colours.window, 4), solid_pen(colours.text, 2)):
+            paint_vertical(painter, x, middle - 9, middle + 9, pen)
         painter.setPen(ink(colours.text))
-        painter.drawText(QPointF(across.end + 14, middle - high / 2 + metrics.ascent()), _inside_words(row))
+        painter.drawText(QPointF(across.end + 14, top + metrics.ascent()), _inside_words(row))
 
 
 def _band_name(row: BandCoverage) -> str:
-    """Return `50% band, ±0.09%`; of the range on the gauge its name."""
+    """Return `50% band, ±0.09%`, or the name of the range on the gauge."""
     if row.width is None:
         return "Range on the gauge"
     return f"{per_cent(row.expected)} band, ±{per_cent(row.width, 2)}"

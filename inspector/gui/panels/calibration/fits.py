@@ -57,7 +57,7 @@ class EstimatorFit:
     predicted: Mapping[int, int]
     """Tokens that were shown of a request before it was reported, by its index."""
     segments: tuple[CallSegment, ...]
-    """Its samples, each stretch with a line of its own."""
+    """The samples in segments, each with its fitted line."""
     coverage: tuple[BandCoverage, ...]
     """How often the report lay inside the bands around the prediction."""
 

@@ -1,4 +1,4 @@
-"""How the segments of a calibration look: each has a colour and a shape of its own."""
+"""How the segments of a calibration look: each has its colour and shape."""
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter

@@ -1,5 +1,5 @@
-"""The bars above the comparison: which policies are compared; which settings of one are varied. Each has the button
-that runs what is missing."""
+"""The bars above the comparison, one to choose policies, one to choose the settings to vary. Each has a button that
+runs the policies or settings without a result."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,18 +18,19 @@ from inspector.workbench.compare import BASE, DEFAULT, NAMES
 
 _NONE = "no other"
 LONGEST_BUTTON, BESIDE_LINE = "Run 999 settings", 60
-"""What the button beside the settings says at most, and pixels of the bar for the button's edge and gaps."""
+"""The longest text of the button beside the settings, and the pixels of its edge and gaps."""
 VALUES, LEAST_VALUES, BESIDE_VALUES = 34, 12, 10
-"""Figures of room for the values of a setting, at most and at least, and for the word before them."""
+"""Most and least digits of room for the values of a setting, and digits of room for the word before them."""
 
 
 class ChoiceBar(QWidget):
-    """`changed`: something else is to be run; `run` and `cancel`: the button was pressed."""
+    """A bar with a button that runs what was chosen, or cancels the run."""
 
     changed = Signal()
+    """The choice has changed."""
     run = Signal()
     cancel = Signal()
-    ONE, MANY = "policy", "policies"
+    NOUN, PLURAL = "policy", "policies"
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,16 +38,21 @@ class ChoiceBar(QWidget):
         self.button = button("Run", lambda: (self.cancel if self._running else self.run).emit())
 
     def show_run(self, running: bool, missing: int, left: int) -> None:
-        """What the button does: cancel, or run what has no result yet; `left`: besides what happened."""
+        """Let the button cancel the run, or run what has no result yet.
+
+        Args:
+            missing: how many have no result yet.
+            left: the same without the recorded run.
+        """
         self._running = running
-        words = f"Run {plural(left, self.ONE, self.MANY)}" if left else "Run"
+        words = f"Run {plural(left, self.NOUN, self.PLURAL)}" if left else "Run"
         self.button.setText("Cancel" if running else words)
         self.button.setEnabled(running or missing > 0)
         mark(self.button, "role", "" if running or not missing else "primary")
 
 
 class CompareBar(ChoiceBar):
-    """A chip a policy."""
+    """A chip for each policy to compare."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -72,21 +78,22 @@ class CompareBar(ChoiceBar):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """Names of the policies."""
+        """Names of the policies to compare."""
         return tuple(name for name, chip in self.chips.items() if chip.isChecked())
 
     def name_chips(self, brief: bool) -> None:
-        """By their letters alone where there is little room, else by their titles too."""
+        """Write letters and titles on the chips; `brief`: only letters."""
         for name, chip in self.chips.items():
             letter, title = style_of(name).letter, NAMES[name].partition(" (")[0]
             chip.setText(letter if brief else f"{letter} {title}")
 
     def choose_own(self, name: str) -> None:
-        """Compare the policy of the session's own harness too, instead of that of the session before."""
+        """Add the policy of the session's own harness to the comparison, instead of that of the previous session."""
         with QSignalBlocker(self):
-            for other, on in ((self._own, False), (name, True)):
-                if other and other not in DEFAULT:
-                    self.chips[other].setChecked(on)
+            if self._own and self._own not in DEFAULT:
+                self.chips[self._own].setChecked(False)
+            if name and name not in DEFAULT:
+                self.chips[name].setChecked(True)
         self._own = name
 
     def restyle(self) -> None:
@@ -95,9 +102,9 @@ class CompareBar(ChoiceBar):
 
 
 class SweepBar(Guarded, ChoiceBar):
-    """A policy, and one or two of its settings with the values to try."""
+    """Chooses a policy, and one or two of its settings with the values to try."""
 
-    ONE, MANY = "setting", "settings"
+    NOUN, PLURAL = "setting", "settings"
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,33 +132,37 @@ class SweepBar(Guarded, ChoiceBar):
         self._fit_values()
 
     def _fit_values(self) -> None:
-        """Give the fields for values what their line leaves them, up to a width in which most lists of values fit."""
-        figure = self.fontMetrics().horizontalAdvance("0")
-        line = self.width() - self.fontMetrics().horizontalAdvance(LONGEST_BUTTON) - BESIDE_LINE
+        """Give the fields for values the rest of their line, up to a width in which most lists of values fit."""
+        metrics = self.fontMetrics()
+        digit = metrics.horizontalAdvance("0")
+        line = self.width() - metrics.horizontalAdvance(LONGEST_BUTTON) - BESIDE_LINE
         for key, values in zip(self.keys, self.values, strict=True):
-            room = line - key.sizeHint().width() - BESIDE_VALUES * figure
-            values.setFixedWidth(max(LEAST_VALUES * figure, min(room, VALUES * figure)))
+            room = line - key.sizeHint().width() - BESIDE_VALUES * digit
+            width = max(LEAST_VALUES * digit, min(room, VALUES * digit))
+            values.setFixedWidth(width)
 
     @property
     def policy(self) -> str:
-        """Its name."""
+        """Name of the policy whose settings are varied."""
         return str(self.policies.currentData())
 
     def choose_policy(self, name: str) -> None:
-        """Of the session's own harness, to begin with."""
+        """Select a policy without emitting `changed`; by default that of the session's own harness."""
         with QSignalBlocker(self):
             self.policies.setCurrentIndex(max(0, self.policies.findData(name)))
 
     @property
     def grid(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The settings with their values."""
-        pairs = ((key.currentText(), values.text()) for key, values in zip(self.keys, self.values, strict=True))
-        typed = {key: _split_values(text) for key, text in pairs}
-        swept = {key: values for key, values in typed.items() if values and key in self._offered}
+        """The settings to vary, each with its values."""
+        swept = dict[str, tuple[str, ...]]()
+        for key, values_field in zip(self.keys, self.values, strict=True):
+            values = _split_values(values_field.text())
+            if values and key.currentText() in self._offered:
+                swept[key.currentText()] = values
         return tuple(swept.items())
 
     def offer(self, settings: Mapping[str, Sequence[str]]) -> None:
-        """These can be varied; of others the values that were typed are gone."""
+        """Offer these settings with their suggested values; typed values of other settings are discarded."""
         if settings == self._offered:
             return
         self._offered = settings
@@ -164,8 +175,10 @@ class SweepBar(Guarded, ChoiceBar):
         self._fit_values()
 
     def _suggest(self, n: int) -> None:
-        self.values[n].setText(", ".join(self._offered.get(self.keys[n].currentText(), ())))
-        self.values[n].setVisible(self.keys[n].currentText() in self._offered)
+        """Fill in the suggested values of a setting."""
+        name, values = self.keys[n].currentText(), self.values[n]
+        values.setText(", ".join(self._offered.get(name, ())))
+        values.setVisible(name in self._offered)
 
 
 def _split_values(text: str) -> tuple[str, ...]:

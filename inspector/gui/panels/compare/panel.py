@@ -30,7 +30,7 @@ from inspector.gui.panels.compare.table import (
     CompareTable,
     PolicyRow,
     infeasible_words,
-    nothing_regretted,
+    no_regret_words,
     regret_words,
 )
 from inspector.gui.panels.compare.trade_off import TradeOffChart
@@ -314,23 +314,18 @@ class ComparePanel(PlotPanel):
         self._pick(name)
 
     def _use(self, row: int) -> None:
-        """Go on with the settings of that point of the sweep."""
-        run = next(
-            (
-                compared_run
-                for compared_run in self._wanted
-                if compared_run.number and compared_run.name == self.table.rows[row].name
-            ),
-            None,
-        )
-        if run is not None:
-            self.desk.workbench.stepping.choose(policy=run.policy, settings=run.point)
-            self.desk.show_panel("What if")
+        """Choose the settings of a point of the sweep for the next steps."""
+        name = self.table.rows[row].name
+        for run in self._wanted:
+            if run.number and run.name == name:
+                self.desk.workbench.stepping.choose(policy=run.policy, settings=run.point)
+                self.desk.show_panel("What if")
+                return
 
     def _show_picked(self) -> None:
         report = self._found.report(self._picked)
         regrets = report.losses.regrets if report else ()
-        self.regrets.empty = nothing_regretted(report) if report else ""
+        self.regrets.empty = no_regret_words(report) if report else ""
         if regrets is not self.regrets.rows:
             self.regrets.show_rows(regrets)
             self.regrets.scrollToTop()
@@ -386,7 +381,7 @@ class ComparePanel(PlotPanel):
         return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline.{time}"
 
     def _go(self, row: int, column: int) -> None:
-        """To the request that needed the fact, with the message that did; from the column that says so, to the loss."""
+        """Go to the request and message that needed a fact or, from the column of the loss, to the loss."""
         regret = self.regrets.rows[row]
         if column == LOST:
             stand_at(self.desk.workbench, regret.at.before_request)
@@ -407,19 +402,29 @@ class ComparePanel(PlotPanel):
         self.plot.overlay.show_playhead(self._state.at)
 
     def fit(self) -> None:
-        """Tall: the table above, curves and regrets below. Else beside each other, as many as have room."""
-        tall, wide = self.height() >= TALL, self.width() >= WIDE
-        self.bar.name_chips(brief=not tall or self.width() < NAMED * self.fontMetrics().horizontalAdvance("0"))
-        if tall != (self._split.orientation() == Qt.Orientation.Vertical) or not self._split.property("sized"):
-            self._split.setOrientation(Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal)
+        """Put the table above the plots in a tall panel, else beside them, with as many of the plots as have room."""
+        is_tall = self.height() >= TALL
+        digit = self.fontMetrics().horizontalAdvance("0")
+        self.bar.name_chips(brief=not is_tall or self.width() < NAMED * digit)
+        self._fit_split(Qt.Orientation.Vertical if is_tall else Qt.Orientation.Horizontal)
+        self._fit_plots(is_tall or self.width() >= WIDE)
+
+    def _fit_split(self, way: Qt.Orientation) -> None:
+        """Divide table and plots in this direction; size them again when the direction changes or the plot loads."""
+        if way != self._split.orientation() or not self._split.property("sized"):
+            self._split.setOrientation(way)
             self._split.setSizes([5_300, 4_700])
             self._below.setSizes([50, 50, 50])
             self._split.setProperty("sized", self.plot is not None)
-        room = tall or wide
-        self.regretted.setVisible(not room and bool(self._found.reports))
-        self.regrets.setVisible(room or self.regretted.isChecked())
-        shows_plots, shows_both = room or not self.regretted.isChecked(), room and self.width() >= BOTH
-        self.view.setVisible(shows_plots and not shows_both and bool(self._found.reports))
+
+    def _fit_plots(self, has_room: bool) -> None:
+        """Show both plots and the facts needed again if they have room, else those that the user switched to."""
+        has_reports = bool(self._found.reports)
+        self.regretted.setVisible(not has_room and has_reports)
+        self.regrets.setVisible(has_room or self.regretted.isChecked())
+        shows_plots = has_room or not self.regretted.isChecked()
+        shows_both = has_room and self.width() >= BOTH
+        self.view.setVisible(shows_plots and not shows_both and has_reports)
         self.trade_off.setVisible(shows_both or (shows_plots and self.view.word == TRADE_OFF))
         if self.plot is not None:
             self.plot.setVisible(shows_both or (shows_plots and self.view.word == CURVES))

@@ -1,11 +1,11 @@
-"""Tokens of every request under each policy, one curve over the other. Each is a pixel wide and differs from the others
-in its strokes and its letter; the chosen one is drawn last, the others fade."""
+"""Tokens of every request under each policy, one curve per policy. Curves differ in strokes and letters; the chosen one
+is drawn last, and the others fade."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
 from inspector.core.replay.report import ReplayReport
 from inspector.gui.look.colours import ink
@@ -13,18 +13,19 @@ from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.table import style_of
+from inspector.gui.widgets.chart import paint_horizontal, paint_triangle, solid_pen
 from inspector.gui.widgets.plot import Overlay, Plot, label_size, pg, set_height
 from inspector.workbench.compare import PLAIN
 
 FADED = 120
-"""Opacity of what is not chosen, of 255."""
+"""Opacity of the curves that are not chosen, of 255."""
 HEADROOM = 1.12
 MARGIN = 34
-"""Pixels beside the plot where the letters stand."""
+"""Pixels beside the plot, for the letters."""
 
 
 class ComparePlot(Plot):
-    """A curve a policy, by its name."""
+    """A curve for each policy, by its name."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Tokens of every request under each policy", (6, 4, MARGIN, 4))
@@ -36,14 +37,14 @@ class ComparePlot(Plot):
         self.restyle()
 
     def show_reports(self, reports: Sequence[ReplayReport], picked: str) -> None:
-        """These curves, that one in front."""
-        others = [report.policy for report in reports] != [report.policy for report in self._reports]
-        if others or any(a is not b for a, b in zip(reports, self._reports, strict=True)):
+        """Show the curves of these reports, that of the picked policy in front."""
+        if [*map(id, reports)] != [*map(id, self._reports)]:
             self._draw(reports)
         self._picked = picked
         self._set_pens()
         self._scale()
-        self.overlay.show_reports(reports, next((report for report in reports if report.policy == picked), None))
+        picked_report = next((report for report in reports if report.policy == picked), None)
+        self.overlay.show_reports(reports, picked_report)
 
     def _draw(self, reports: Sequence[ReplayReport]) -> None:
         count = len(reports[0].rows) if reports else 0
@@ -54,17 +55,17 @@ class ComparePlot(Plot):
         names = {report.policy for report in reports}
         for name in [name for name in self.curves if name not in names]:
             self.plot.removeItem(self.curves.pop(name))
+        requests = np.arange(count, dtype=float)
         for report in reports:
             if report.policy not in self.curves:
                 self.curves[report.policy] = self._add_curve(self.plot)
             tokens = np.array([row.tokens for row in report.rows], dtype=np.float64)
-            self.curves[report.policy].setData(np.arange(count, dtype=float), tokens, antialias=False)
+            self.curves[report.policy].setData(requests, tokens, antialias=False)
 
     def _scale(self) -> None:
-        """To the window and the curves. No compaction may leave at the top, unless it is the chosen one."""
-        heights = [report.peak for report in self._reports if report.policy != PLAIN or self._picked == PLAIN]
-        if not heights:
-            heights = [report.peak for report in self._reports]
+        """Fit the axis to the window and the curves; the curve without compaction may leave it unless it is picked."""
+        fitted = [report for report in self._reports if report.policy != PLAIN or self._picked == PLAIN]
+        heights = [report.peak for report in fitted or self._reports]
         window = self._reports[0].window if self._reports else None
         set_height(self.plot, max([*heights, 1]), window, HEADROOM)
 
@@ -72,11 +73,14 @@ class ComparePlot(Plot):
         words = [f"request {at}"]
         for report in self._reports:
             row = report.rows[at]
-            fired = f" ({', '.join(row.fired)})" if row.fired and report.policy == self._picked else ""
-            words.append(f"{style_of(report.policy).letter} {grouped(row.tokens)}{fired}")
+            text = f"{style_of(report.policy).letter} {grouped(row.tokens)}"
+            if row.fired and report.policy == self._picked:
+                text += f" ({', '.join(row.fired)})"
+            words.append(text)
         return " · ".join(words)
 
     def _set_pens(self) -> None:
+        is_point = self.count == 1  # a single request has no line
         for name, curve in self.curves.items():
             pen = style_of(name).pen(self._theme.colours)
             if self._picked and name != self._picked:
@@ -84,22 +88,22 @@ class ComparePlot(Plot):
                 faded.setAlpha(FADED)
                 pen.setColor(faded)
             curve.setPen(pen)
-            if self.count == 1:  # there is no line to draw
+            if is_point:
                 curve.setSymbolSize(6)
                 curve.setSymbolPen(None)
                 curve.setSymbolBrush(pen.color())
-            curve.setSymbol("o" if self.count == 1 else None)
+            curve.setSymbol("o" if is_point else None)
             curve.setZValue(10 if name == self._picked else 0)
 
 
 class CompareOverlay(Overlay):
-    """Window, steps, regrets, letters, the playhead last."""
+    """The window, letters, compactions, facts needed again, and on top the playhead."""
 
     _reports: Sequence[ReplayReport] = ()
     _picked: ReplayReport | None = None
 
     def show_reports(self, reports: Sequence[ReplayReport], picked: ReplayReport | None) -> None:
-        """Other curves, or another one in front."""
+        """Replace the reports, and the one that is picked."""
         self._reports, self._picked = reports, picked
         self.update()
 
@@ -111,91 +115,115 @@ class CompareOverlay(Overlay):
         self._paint_window(painter, area, self._reports[0].window)
         self._paint_clipped(painter, area)
         if self._picked is not None:
-            self._paint_steps(painter, area, self._picked)
+            self._paint_compactions(painter, area, self._picked)
             self._paint_regrets(painter, self._picked)
-        x = self._point(self._place(self._at, len(self._reports[0].rows)), 0).x()
-        self._paint_playhead(painter, x, area.bottom())
+        place = self._place(self._at, len(self._reports[0].rows))
+        self._paint_playhead(painter, self._point(place, 0).x(), area.bottom())
 
     def _paint_window(self, painter: QPainter, area: QRectF, window: int | None) -> None:
+        """Paint the window as a line, with its name above the line, or below it if there is no room."""
         if window is None:
             return
+        colour = self._theme.colours.quiet
         y = self._point(0, window).y()
-        painter.setPen(QPen(ink(self._theme.colours.quiet), 1))
-        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-        size = label_size(painter, words := f"window {grouped(window)}")
-        above = y - size.height() - 1
-        room = QRectF(QPointF(area.left() + 4, above if above >= area.top() else y + 1), size)
-        self._paint_on_ground(painter, room, words, self._theme.colours.quiet)
+        paint_horizontal(painter, y, area.left(), area.right(), solid_pen(colour))
+        words = f"window {grouped(window)}"
+        size = label_size(painter, words)
+        top = y - size.height() - 1
+        if top < area.top():
+            top = y + 1
+        room = QRectF(QPointF(area.left() + 4, top), size)
+        self._paint_on_ground(painter, room, words, colour)
 
     def _paint_clipped(self, painter: QPainter, area: QRectF) -> None:
-        """Say of each curve that leaves the plot at its top how far it goes."""
+        """Write the peak of each curve that leaves the plot at its top."""
         top = self._range.bottom()
         for report in self._reports:
             if report.peak <= top:
                 continue
             first = next(at for at, row in enumerate(report.rows) if row.tokens > top)
+            x = self._point(first, 0).x()
             words = f"↑ {report.title}, up to {grouped(report.peak)}"
-            size, x = label_size(painter, words), self._point(first, 0).x()
-            corners = [QPointF(left, area.top() + 1) for left in (x + 4, x - size.width() - 4)]
-            self._paint_label(painter, words, corners, style_of(report.policy).colour(self._theme.colours), slides=True)
+            width = label_size(painter, words).width()
+            corners = [QPointF(left, area.top() + 1) for left in (x + 4, x - width - 4)]
+            colour = style_of(report.policy).colour(self._theme.colours)
+            self._paint_label(painter, words, corners, colour, slides=True)
 
     def _paint_letters(self, painter: QPainter, area: QRectF) -> None:
-        """Beside the plot, each where its curve leaves it; those that would touch stand one below the other."""
-        metrics, last = QFontMetricsF(painter.font()), int(self._range.right())
-        bold = QFont(painter.font())
+        """Paint the letter of each policy beside the plot, at the end of its curve."""
+        plain, bold = ui_font(self._theme.small), QFont(painter.font())
         bold.setWeight(QFont.Weight.Bold)
-        places, high = [], metrics.height() - 3  # they have no descenders
-        lowest = area.bottom() - high / 2
-        for report in self._reports:
-            end = report.rows[max(0, min(last, len(report.rows) - 1))].tokens
-            places.append((min(max(self._point(0, end).y(), area.top() + 5), lowest), report.policy))
-        places = places[: int(area.height() / high)]  # of a large sweep
-        for y, name in spread(sorted(places), high, lowest):
-            picked = self._picked is not None and name == self._picked.policy
-            painter.setFont(bold if picked else ui_font(self._theme.small))
-            painter.setPen(ink(style_of(name).colour(self._theme.colours)))
-            room = QRectF(area.right() + 4, y - high / 2, MARGIN - 4, high)
-            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, style_of(name).letter)
+        height = QFontMetricsF(painter.font()).height() - 3  # the letters have no descenders
+        for y, name in self._letter_places(area, height):
+            style = style_of(name)
+            is_picked = self._picked is not None and name == self._picked.policy
+            painter.setFont(bold if is_picked else plain)
+            painter.setPen(ink(style.colour(self._theme.colours)))
+            room = QRectF(area.right() + 4, y - height / 2, MARGIN - 4, height)
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, style.letter)
 
-    def _paint_steps(self, painter: QPainter, area: QRectF, report: ReplayReport) -> None:
-        """A triangle over the curve where history went, a stroke at the foot where contents were cleared."""
-        colour = ink(style_of(report.policy).colour(self._theme.colours))
-        feet, heads = dict[int, float](), dict[int, QPointF]()
+    def _letter_places(self, area: QRectF, height: float) -> list[tuple[float, str]]:
+        """Return the pixel and the policy of each letter that has room, from the top."""
+        last_visible = int(self._range.right())
+        highest, lowest = area.top() + 5, area.bottom() - height / 2
+        places = list[tuple[float, str]]()
+        for report in self._reports:
+            last = max(0, min(last_visible, len(report.rows) - 1))
+            y = self._point(0, report.rows[last].tokens).y()
+            places.append((min(max(y, highest), lowest), report.policy))
+        most = int(area.height() / height)  # a large sweep has more
+        return spread_places(sorted(places[:most]), height, lowest)
+
+    def _paint_compactions(self, painter: QPainter, area: QRectF, report: ReplayReport) -> None:
+        """Paint a triangle over the curve for each compaction, and a stroke at the foot for each clearing of contents.
+
+        Of several at one pixel, one is painted.
+        """
+        colour = style_of(report.policy).colour(self._theme.colours)
+        strokes, triangles = dict[int, float](), dict[int, QPointF]()
         for step in report.compactions:
             at = step.at.before_request
-            point = self._point(at - 0.5, report.rows[max(0, min(at, len(report.rows)) - 1)].tokens)
+            former = max(0, min(at, len(report.rows)) - 1)
+            point = self._point(at - 0.5, report.rows[former].tokens)
             if step.kind == "micro":
-                feet[round(point.x())] = point.x()
+                strokes[round(point.x())] = point.x()
             else:
-                heads[round(point.x())] = point
-        painter.setPen(QPen(colour, 1))
-        painter.drawLines([QLineF(x, area.bottom() - 5, x, area.bottom()) for x in feet.values()])
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(colour)
-        for point in heads.values():
-            top = max(area.top() + 8, point.y() - 3)
-            painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
+                triangles[round(point.x())] = point
+        painter.setPen(solid_pen(colour))
+        foot = area.bottom()
+        painter.drawLines([QLineF(x, foot - 5, x, foot) for x in strokes.values()])
+        for point in triangles.values():
+            x, tip = point.x(), max(area.top() + 8, point.y() - 3)
+            paint_triangle(painter, ((x, tip), (x - 4, tip - 7), (x + 4, tip - 7)), colour)
 
     def _paint_regrets(self, painter: QPainter, report: ReplayReport) -> None:
-        """A cross on the curve at each request that needed a fact that was gone."""
+        """Paint a cross on the curve at each request that needed a lost fact; of several within 3 pixels, one."""
         crosses = dict[int, QPointF]()
+        last = len(report.rows) - 1
         for at in {regret.needed_by for regret in report.losses.regrets}:
-            point = self._point(at, report.rows[min(at, len(report.rows) - 1)].tokens)
+            point = self._point(at, report.rows[min(at, last)].tokens)
             crosses[round(point.x() / 3)] = point
-        painter.setPen(QPen(ink(self._theme.colours.high), 1.5))
-        painter.drawLines(
-            [QLineF(p.x() - 3, p.y() + way, p.x() + 3, p.y() - way) for p in crosses.values() for way in (-3, 3)]
-        )
+        painter.setPen(solid_pen(self._theme.colours.high, 1.5))
+        for point in crosses.values():
+            painter.drawLine(point + QPointF(-3, -3), point + QPointF(3, 3))
+            painter.drawLine(point + QPointF(-3, 3), point + QPointF(3, -3))
 
 
-def spread(places: Sequence[tuple[float, str]], apart: float, lowest: float) -> list[tuple[float, str]]:
-    """The same in their order from top to bottom, `apart` pixels from each other, none below `lowest`."""
-    labels: list[tuple[float, str]] = []
+def spread_places(places: Sequence[tuple[float, str]], apart: float, lowest: float) -> list[tuple[float, str]]:
+    """Return the places, sorted from the top, moved so that they are `apart` pixels from each other.
+
+    Args:
+        places: pixel and name of each.
+        lowest: no place is moved below this pixel.
+    """
+    spread = list[tuple[float, str]]()
     for y, name in places:
-        labels.append((max(y, labels[-1][0] + apart) if labels else y, name))
+        if spread:
+            y = max(y, spread[-1][0] + apart)
+        spread.append((y, name))
     limit = lowest
-    for n in range(len(labels) - 1, -1, -1):
-        y, name = labels[n]
-        labels[n] = (min(y, limit), name)
-        limit = labels[n][0] - apart
-    return labels
+    for n in range(len(spread) - 1, -1, -1):
+        y, name = spread[n]
+        spread[n] = (min(y, limit), name)
+        limit = spread[n][0] - apart
+    return spread

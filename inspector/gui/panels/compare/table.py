@@ -1,12 +1,12 @@
-"""The two lists of the comparison: a policy a row with its figures, beneath each its difference from what happened; and
-what was needed again of what one of them lost. How each policy is drawn stands first."""
+"""The two tables of the comparison: the policies with their figures and, below each, its difference from the recorded
+run; and the lost facts of one policy that were needed again. The style of each policy's curve is defined here, too."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QIcon, QPainter, QPen, QPixmap
 
 from inspector.core.replay.pins import pins_kept
@@ -20,6 +20,7 @@ from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, lifetime, signed
 from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.chart import bold_font, paint_horizontal
 from inspector.gui.widgets.painted import RIGHT, PaintedCell, paint_text
 from inspector.gui.widgets.table import Column, Index, Rows
 from inspector.workbench.compare import BASE, FIGURES, NAMES, PLAIN, Comparison, Figure, Number
@@ -27,19 +28,22 @@ from inspector.workbench.compare import BASE, FIGURES, NAMES, PLAIN, Comparison,
 
 @dataclass(frozen=True, slots=True)
 class PolicyStyle:
-    """`strokes`: lengths of stroke, gap, stroke ... in pixels; empty = solid. `#rrggbb` on dark and on light."""
+    """How the curve of a policy looks."""
 
     letter: str
     strokes: tuple[float, ...]
+    """Lengths of stroke, gap, stroke, ... in pixels; empty: solid."""
     dark: str = ""
+    """Its colour on a dark background."""
     light: str = ""
+    """Its colour on a light background."""
 
     def colour(self, colours: Colours) -> str:
-        """In one of the two palettes."""
+        """Return its colour in a palette."""
         return (self.dark if colours.dark else self.light) or colours.missing
 
     def pen(self, colours: Colours, width: float = 1.0) -> QPen:
-        """A cosmetic one."""
+        """Return a pen whose width does not scale with the plot."""
         pen = QPen(ink(self.colour(colours)), width)
         pen.setCosmetic(True)
         if self.strokes:
@@ -60,29 +64,35 @@ STYLES: Mapping[str, PolicyStyle] = {
     PLAIN: PolicyStyle("N", ()),
     BASE: PolicyStyle("S", (18, 3, 2, 3), "#ffffff", "#000000"),
 }
-"""Okabe and Ito's colours, made darker where they must stand on white."""
+"""Okabe and Ito's colours, darker on a light background."""
 
 
 def style_of(name: str) -> PolicyStyle:
-    """Of the policy of that name; any other one's initial, dotted."""
+    """Return the style of a policy; of an unknown one its initial and dots.
+
+    Args:
+        name: of a policy, or of a point of a sweep, which begins with its number.
+    """
     number = name.partition(" ")[0]
-    if number.isdecimal():  # a point of a sweep
-        like = list(STYLES.values())[(int(number) - 1) % (len(STYLES) - 2)]
-        return PolicyStyle(number, like.strokes, like.dark, like.light)
+    if number.isdecimal():
+        styles = list(STYLES.values())[:-2]
+        style = styles[(int(number) - 1) % len(styles)]
+        return PolicyStyle(number, style.strokes, style.dark, style.light)
     return STYLES.get(name) or PolicyStyle(name[:1].upper(), (2, 4))
 
 
 SAMPLE = QSize(22, 12)
+"""Pixels of a sample of a curve."""
 
 
 def paint_sample(painter: QPainter, room: QRectF, name: str, colours: Colours) -> None:
-    """A piece of its line across the middle of `room`."""
-    painter.setPen(style_of(name).pen(colours, 2))
-    painter.drawLine(QPointF(room.left(), room.center().y()), QPointF(room.right(), room.center().y()))
+    """Paint a sample of a policy's curve across the middle of `room`."""
+    pen = style_of(name).pen(colours, 2)
+    paint_horizontal(painter, room.center().y(), room.left(), room.right(), pen)
 
 
 def sample_icon(name: str, colours: Colours, scale: float) -> QIcon:
-    """For a chip."""
+    """Return a sample of a policy's curve for its chip."""
     picture = QPixmap(SAMPLE * scale)
     picture.setDevicePixelRatio(scale)
     picture.fill(Qt.GlobalColor.transparent)
@@ -93,26 +103,26 @@ def sample_icon(name: str, colours: Colours, scale: float) -> QIcon:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRow:
-    """A policy of the table."""
+    """A row of the comparison: the report of a policy."""
 
     report: ReplayReport
     comparison: Comparison
     in_front: bool = False
-    """No feasible policy beats it on both cost and what was needed again."""
+    """Is there no feasible policy that beats it on both cost and facts needed again?"""
 
     @property
     def name(self) -> str:
-        """As in `--policy`."""
+        """The policy's name, as given to `--policy`."""
         return self.report.policy
 
     @property
     def title(self) -> str:
-        """As people read it."""
+        """The policy's name on screen."""
         return NAMES.get(self.name, self.report.title)
 
     @property
     def too_large(self) -> int:
-        """How many requests the model would have refused; 0 for what happened, where the window is at fault."""
+        """Number of requests that the model would have refused; 0 for the recorded run, whose window is then wrong."""
         return 0 if self.name == BASE else self.report.over
 
     @property
@@ -123,98 +133,113 @@ class PolicyRow:
         return "not beaten on cost and needs" if self.in_front else ""
 
 
-def shown(figure: Figure, row: PolicyRow) -> str:
-    """A figure as people read it."""
-    if words := figure.words(row.report):
+def figure_text(figure: Figure, row: PolicyRow) -> str:
+    """Return a figure of a policy as it is shown."""
+    words = figure.words(row.report)
+    if words:
         return words
     value = figure.of(row.report)
     if value is None:
         return "no price"
+    count = grouped(int(value))
     if figure.name == "overflows" and row.report.over:
-        return f"{grouped(int(value))} ({grouped(row.report.over)} remain)"
+        return f"{count} ({grouped(row.report.over)} remain)"
     hourly = row.report.spent.cache_write_1h
     if figure.name == "cache written" and hourly:
         part = "" if hourly == value else f", {grouped(hourly)}"
-        return f"{grouped(int(value))}{part} for {lifetime(HOUR)}"
-    return dollars(Decimal(value)) if figure.unit == "money" else grouped(int(value))
+        return f"{count}{part} for {lifetime(HOUR)}"
+    return dollars(Decimal(value)) if figure.unit == "money" else count
 
 
-def differs(figure: Figure, row: PolicyRow) -> str:
-    """Its difference from what happened: a share where there is something to be a share of."""
+def difference_text(figure: Figure, row: PolicyRow) -> str:
+    """Return the difference of a figure from the recorded run, in percent if possible; empty if there is none."""
     gap = row.comparison.difference(figure, row.report)
     if gap is None or row.name == BASE:
         return ""
-    base = figure.of(row.report)
-    plain = (base or 0) - gap
     if not gap:
         return "0"
-    if figure.unit != "count" and plain:
-        return f"{'−' if gap < 0 else '+'}{per_cent(abs(float(gap / plain)), 1)}"
-    return f"{'+' if gap > 0 else ''}{dollars(Decimal(gap))}" if figure.unit == "money" else signed(int(gap))
+    recorded = (figure.of(row.report) or 0) - gap
+    if figure.unit != "count" and recorded:
+        sign = "−" if gap < 0 else "+"
+        return f"{sign}{per_cent(abs(float(gap / recorded)), 1)}"
+    if figure.unit == "money":
+        sign = "+" if gap > 0 else ""
+        return f"{sign}{dollars(Decimal(gap))}"
+    return signed(int(gap))
 
 
-def _cell(figure: Figure) -> Callable[[PolicyRow], str]:
+def _cell_text(figure: Figure) -> Callable[[PolicyRow], str]:
+    """Return a function that writes the figure of a row and, in a second line, its difference."""
+
     def text(row: PolicyRow) -> str:
-        gap = differs(figure, row)
-        return f"{shown(figure, row)}\n({gap})" if gap else shown(figure, row)
+        gap = difference_text(figure, row)
+        value = figure_text(figure, row)
+        return f"{value}\n({gap})" if gap else value
 
     return text
 
 
-def _named(row: PolicyRow) -> str:
+def _policy_text(row: PolicyRow) -> str:
     words = f"{style_of(row.name).letter} {row.title}"
     return f"{words}\n{row.mark}" if row.mark else words
 
 
 _APART = 6
-"""Pixels between a policy's letters, the sample of its line, and its name."""
+"""Pixels between a policy's letter, the sample of its curve, and its name."""
 _WIDTHS = {"compactions": 11, "fullest request": 8, "cache written": 17, "facts lost": 9, "cost": 8, "needed again": 7}
 
 COLUMNS: Sequence[Column[PolicyRow]] = (
-    Column("policy", _named, 27, least=21),
-    *(Column(figure.name, _cell(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
+    Column("policy", _policy_text, 27, least=21),
+    *(Column(figure.name, _cell_text(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
 )
 
 
-def ordered(comparison: Comparison, by: int, falling: bool) -> list[PolicyRow]:
-    """By a column; 0 = by name. Equal ones stay in the catalogue's order, what is unknown comes last. What happened
-    stays the first row: all others are compared with it."""
+def sort_policies(comparison: Comparison, by: int, falling: bool) -> list[PolicyRow]:
+    """Return the rows of the table, the recorded run always first, since all others are compared with it.
+
+    Args:
+        by: the column by which rows are sorted, 0: the policy's name; negative: leave them in the catalogue's order.
+        falling: sort in descending order; unknown figures come last in any case.
+    """
     front = {standing.policy for standing in rank_policies(comparison.reports) if standing.in_front}
-    rows = [
-        PolicyRow(report, comparison, report.policy in front and len(comparison.reports) > 1)
-        for report in comparison.reports
-    ]
+    has_front = len(comparison.reports) > 1
+    rows = [PolicyRow(report, comparison, has_front and report.policy in front) for report in comparison.reports]
     if by == 0:
         rows.sort(key=lambda row: row.report.title.lower(), reverse=falling)
     elif by > 0:
         figure = FIGURES[by - 1]
-
-        def key(row: PolicyRow) -> tuple[bool, Number]:
-            value = figure.of(row.report)
-            if value is None:
-                return True, Decimal(0)
-            return False, -value if falling else value
-
-        rows.sort(key=key)
+        rows.sort(key=lambda row: _sort_key(figure.of(row.report), falling))
     return sorted(rows, key=lambda row: row.name != BASE)
 
 
+def _sort_key(value: Number | None, falling: bool) -> tuple[bool, Number]:
+    if value is None:
+        return True, Decimal(0)
+    return False, -value if falling else value
+
+
 def as_table(rows: Sequence[PolicyRow]) -> str:
-    """For a spreadsheet: a line a policy, cells between tabs, known numbers plain, each with its difference."""
-    heads = ["policy", *(head for figure in FIGURES for head in (figure.name, f"{figure.name}, difference"))]
+    """Return the table for a spreadsheet: a policy per line, cells between tabs, each figure with its difference."""
+    heads = ["policy"]
+    for figure in FIGURES:
+        heads += [figure.name, f"{figure.name}, difference"]
     lines = [heads]
     for row in rows:
         cells = [row.name]
         for figure in FIGURES:
-            value, gap = figure.of(row.report), row.comparison.difference(figure, row.report)
-            plain = ["" if number is None else f"{number}" for number in (value, gap)]
-            cells += [figure.words(row.report) or plain[0], plain[1]]
+            value = figure.words(row.report) or _number_text(figure.of(row.report))
+            gap = row.comparison.difference(figure, row.report)
+            cells += [value, _number_text(gap)]
         lines.append(cells)
     return "\n".join("\t".join(cells) for cells in lines)
 
 
+def _number_text(number: Number | None) -> str:
+    return "" if number is None else f"{number}"
+
+
 class CompareTable(Rows[PolicyRow]):
-    """`picked` carries the name of the policy that was chosen."""
+    """The policies side by side. `picked` carries the name of the policy that was chosen."""
 
     LINES: ClassVar[float] = 2.1
     SPREADS: ClassVar[bool] = True
@@ -234,11 +259,11 @@ class CompareTable(Rows[PolicyRow]):
         self.chosen.connect(lambda row, _: self.picked.emit(self.rows[row].name))
 
     def show_comparison(self, comparison: Comparison, picked: str) -> None:
-        """These rows, that one selected."""
+        """Show the policies of a comparison, with the picked one selected."""
         self._comparison = comparison
         pins = next(n for n, figure in enumerate(FIGURES, 1) if figure.name == "pins kept")
         self.leave_out(pins, not any(pins_kept(report.pins)[1] for report in comparison.reports))
-        self.show_rows(ordered(comparison, self._by, self._falling))
+        self.show_rows(sort_policies(comparison, self._by, self._falling))
         place = next((n for n, row in enumerate(self.rows) if row.name == picked), -1)
         if place >= 0:
             self.setCurrentIndex(self.model().index(place, max(0, self.currentIndex().column())))
@@ -246,7 +271,7 @@ class CompareTable(Rows[PolicyRow]):
             self.clearSelection()
 
     def _sort(self, column: int) -> None:
-        """The largest first, by a second click the smallest, by a third as chosen."""
+        """Sort by a column: largest first, smallest first on a second click, unsorted on a third."""
         if column != self._by:
             self._by, self._falling = column, column > 0
         elif self._falling == (column > 0):
@@ -258,7 +283,7 @@ class CompareTable(Rows[PolicyRow]):
         self.show_comparison(self._comparison, self.rows[current_row].name if current_row >= 0 else "")
 
     def copied(self) -> str:
-        """All of it, for a spreadsheet."""
+        """Return the whole table for a spreadsheet."""
         return as_table(self.rows)
 
 
@@ -268,7 +293,8 @@ class _TwoLines(PaintedCell):
         self._table = table
 
     def paint_cell(self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours) -> None:
-        row, inner = self._table.rows[index.row()], rect.adjusted(9, 2, -9, -2)
+        row = self._table.rows[index.row()]
+        inner = rect.adjusted(9, 2, -9, -2)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(ink(c.line))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
@@ -278,28 +304,30 @@ class _TwoLines(PaintedCell):
             self._paint_figure(painter, inner, row, FIGURES[index.column() - 1], c)
 
     def _paint_name(self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool, c: Colours) -> None:
-        bold = QFont(painter.font())
-        bold.setWeight(QFont.Weight.DemiBold)
+        """Paint letter, sample and title of a policy and, below the title, whether it is infeasible or in the front."""
+        style = style_of(row.name)
+        bold = bold_font(painter.font())
         painter.setFont(bold)
-        paint_text(painter, room, style_of(row.name).letter, style_of(row.name).colour(c))
-        left = room.adjusted(painter.fontMetrics().horizontalAdvance("CC") + _APART, 0, 0, 0)
-        paint_sample(painter, QRectF(left.left(), left.top(), SAMPLE.width(), left.height()), row.name, c)
-        left = left.adjusted(SAMPLE.width() + _APART, 0, 0, 0)
+        paint_text(painter, room, style.letter, style.colour(c))
+        room = room.adjusted(painter.fontMetrics().horizontalAdvance("CC") + _APART, 0, 0, 0)
+        sample = QRectF(room.left(), room.top(), SAMPLE.width(), room.height())
+        paint_sample(painter, sample, row.name, c)
+        room = room.adjusted(SAMPLE.width() + _APART, 0, 0, 0)
         if not picked:
             bold.setWeight(QFont.Weight.Normal)
             painter.setFont(bold)
-        if row.mark:
-            half = left.height() // 2
-            title = c.quiet if row.too_large else c.text
-            paint_text(painter, left.adjusted(0, 0, 0, half - left.height()), row.title, title)
-            painter.setFont(ui_font(self._theme.small))
-            paint_text(painter, left.adjusted(0, half, 0, 0), row.mark, c.high if row.too_large else c.good)
-        else:
-            self._paint_title(painter, left, row.title, c)
+        if not row.mark:
+            self._paint_title(painter, room, row.title, c)
+            return
+        upper, lower = _split_room(room)
+        paint_text(painter, upper, row.title, c.quiet if row.too_large else c.text)
+        painter.setFont(ui_font(self._theme.small))
+        paint_text(painter, lower, row.mark, c.high if row.too_large else c.good)
 
     def _paint_title(self, painter: QPainter, room: QRect, title: str, c: Colours) -> None:
-        """On two lines if one is too short and two are enough."""
-        metrics, wraps = painter.fontMetrics(), Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextDontClip
+        """Paint a title, on two lines if it needs exactly two."""
+        metrics = painter.fontMetrics()
+        wraps = Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextDontClip
         whole = metrics.boundingRect(0, 0, room.width(), 0, wraps, title)
         if whole.width() <= room.width() and whole.height() == 2 * metrics.height():
             painter.setPen(ink(c.text))
@@ -308,24 +336,31 @@ class _TwoLines(PaintedCell):
             paint_text(painter, room, title, c.text)
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours) -> None:
-        gap = differs(figure, row)
-        is_cause = figure.name in ("fullest request", "overflows")
+        """Paint a figure and, below it, its difference; highlight the figures that make a policy infeasible."""
+        value, gap = figure_text(figure, row), difference_text(figure, row)
         colour = c.text
         if row.too_large:
+            is_cause = figure.name in ("fullest request", "overflows")
             colour = c.high if is_cause else c.quiet
         if not gap:
-            paint_text(painter, room, shown(figure, row), colour, RIGHT)
+            paint_text(painter, room, value, colour, RIGHT)
             return
-        half = room.height() // 2
-        paint_text(painter, room.adjusted(0, 0, 0, half - room.height()), shown(figure, row), colour, RIGHT)
+        upper, lower = _split_room(room)
+        paint_text(painter, upper, value, colour, RIGHT)
         small = QFont(painter.font())
         small.setPointSizeF(self._theme.small)
         painter.setFont(small)
-        paint_text(painter, room.adjusted(0, half, 0, 0), gap, c.quiet, RIGHT)
+        paint_text(painter, lower, gap, c.quiet, RIGHT)
+
+
+def _split_room(room: QRect) -> tuple[QRect, QRect]:
+    """Return the upper and the lower half of a cell."""
+    half = room.height() // 2
+    return room.adjusted(0, 0, 0, half - room.height()), room.adjusted(0, half, 0, 0)
 
 
 LOST = 1
-"""The column whose click leads to the loss, not to the need."""
+"""The column whose click leads to the loss instead of the request that needed the fact."""
 
 REGRETS: Sequence[Column[Regret]] = (
     Column("needed by", lambda regret: f"{regret.needed_by} ({regret.how})", 11, least=12),
@@ -339,8 +374,8 @@ REGRETS: Sequence[Column[Regret]] = (
 NEEDS_UNKNOWN = "A summary cannot be read here, so what was needed again is unknown."
 
 
-def nothing_regretted(report: ReplayReport) -> str:
-    """What stands instead of the list of regrets where it is empty."""
+def no_regret_words(report: ReplayReport) -> str:
+    """Return the sentence shown in an empty list of facts needed again."""
     return "No lost fact was needed again." if report.losses.needs_are_known else NEEDS_UNKNOWN
 
 

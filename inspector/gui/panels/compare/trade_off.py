@@ -1,10 +1,10 @@
-"""What each policy costs against what it makes the agent need again: a scatter with the front that no policy beats."""
+"""A scatter of what each policy costs against the facts that it makes the agent need again, with its front."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QMouseEvent, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPolygonF
 
 from inspector.core.replay.ranking import Standing, rank_policies
 from inspector.core.replay.report import ReplayReport
@@ -17,28 +17,33 @@ from inspector.gui.widgets.chart import (
     AXIS_GAP,
     NUMBERS_APART,
     LinearScale,
+    bold_font,
+    dashed_pen,
     paint_axis_numbers,
     paint_grid,
+    paint_horizontal,
+    paint_ring,
     round_values,
+    solid_pen,
 )
 from inspector.gui.widgets.chart_widget import Chart
 from inspector.gui.widgets.label_space import LabelSpace
 
 HEADROOM = 1.12
 BESIDE = 0.15
-"""Of the range of costs, left and right of the points."""
+"""Share of the range of costs left and right of the points."""
 FROM_ZERO = 0.4
-"""Of the highest cost: if all cost more than that, the axis does not begin at zero."""
+"""Share of the highest cost: if all policies cost more, the axis does not begin at zero."""
 RADIUS = 5.0
 """Pixels of a point."""
 NEAR = 10
-"""Pixels from a point within which it is under the mouse."""
+"""Pixels around a point in which the mouse is over it."""
 MOST_NAMED = 16
-"""Points that have their letters; of a larger sweep those of the front and the chosen one."""
+"""Most points that all have letters; in a larger sweep only those of the front and the chosen one have."""
 
 
 class TradeOffChart(Chart):
-    """Infeasible policies are grey, those of the front are filled; a click picks a policy."""
+    """A point for each policy: grey if infeasible, filled if in the front. A click picks a policy."""
 
     picked = Signal(str)
 
@@ -46,12 +51,12 @@ class TradeOffChart(Chart):
         super().__init__(theme, "Cost against facts needed again")
         self._reports: Sequence[ReplayReport] = ()
         self.standings: tuple[Standing, ...] = ()
-        """Of the policies that have a price."""
+        """Standings of the policies that have a price."""
         self._titles: dict[str, str] = {}
         self._chosen = ""
 
     def show_reports(self, reports: Sequence[ReplayReport], chosen: str) -> None:
-        """Show these policies; the chosen one has a ring."""
+        """Show the policies of these reports, with a ring around the chosen one."""
         if reports is not self._reports:
             self._reports = reports
             self.standings = tuple(standing for standing in rank_policies(reports) if standing.cost_usd is not None)
@@ -81,7 +86,7 @@ class TradeOffChart(Chart):
 
     @property
     def area(self) -> QRectF:
-        """Where the points lie."""
+        """The pixels of the points."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("0.00") + AXIS_GAP
         foot = 2 * metrics.height() + 12
@@ -89,22 +94,24 @@ class TradeOffChart(Chart):
         return QRectF(left, head, max(1.0, self.width() - left - 20), max(1.0, self.height() - head - foot))
 
     def _scales(self) -> tuple[LinearScale, LinearScale]:
+        """Return the horizontal scale in dollars and the vertical one in facts needed again."""
         area = self.area
         costs = [float(standing.cost_usd or 0) for standing in self.standings]
         needs = [standing.needed_per_1000 or 0.0 for standing in self.standings]
-        right, top = max(costs, default=0.0) or 1.0, max(needs, default=0.0) or 1.0
-        left = min(costs, default=0.0)
-        beside = (right - left) * BESIDE or right * BESIDE
-        low = left - beside if left > FROM_ZERO * right else 0.0
-        return (
-            LinearScale(low, right + beside, area.left(), area.right()),
-            LinearScale(0, top * HEADROOM, area.bottom(), area.top()),
-        )
+        lowest = min(costs, default=0.0)
+        highest = max(costs, default=0.0) or 1.0
+        margin = (highest - lowest) * BESIDE or highest * BESIDE
+        left = lowest - margin if lowest > FROM_ZERO * highest else 0.0
+        top = max(needs, default=0.0) or 1.0
+        across = LinearScale(left, highest + margin, area.left(), area.right())
+        up = LinearScale(0, top * HEADROOM, area.bottom(), area.top())
+        return across, up
 
     def place_of(self, standing: Standing) -> QPointF:
-        """Return where a policy is painted."""
+        """Return the pixel of a policy."""
         across, up = self._scales()
-        return QPointF(across.pixel(float(standing.cost_usd or 0)), up.pixel(standing.needed_per_1000 or 0.0))
+        x = across.pixel(float(standing.cost_usd or 0))
+        return QPointF(x, up.pixel(standing.needed_per_1000 or 0.0))
 
     # -- painting ------------------------------------------------------------------------------------------------------
 
@@ -116,23 +123,25 @@ class TradeOffChart(Chart):
         self.paint_bottom_numbers(painter, area, across, dollars_up_to(across.high))
         self.paint_titles(painter, area, "Cost (US dollars)", "Needed again for each 1,000 tokens freed")
         self._paint_key(painter)
-        self._paint_front(painter, area)
-        line = self._front_line(area)
-        labels = LabelSpace(area.adjusted(0, -12, 14, 4), lambda room: _crosses(line, room))
-        for standing in self.standings:
-            place = self.place_of(standing)
-            labels.take(QRectF(place.x() - RADIUS, place.y() - RADIUS, 2 * RADIUS, 2 * RADIUS))
+        front_line = self._front_line(area)
+        painter.setPen(dashed_pen(colours.good, 1.4))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawPolyline(QPolygonF(front_line))
         for standing in self.standings:
             self._paint_point(painter, standing)
-        for standing in self.standings:
-            if len(self.standings) <= MOST_NAMED or standing.in_front or standing.policy == self._chosen:
-                self._paint_letter(painter, standing, labels)
+        self._paint_letters(painter, area, front_line)
 
-    def _paint_front(self, painter: QPainter, area: QRectF) -> None:
-        """Paint the border of what is possible."""
-        painter.setPen(QPen(ink(self._theme.colours.good), 1.4, Qt.PenStyle.DashLine))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawPolyline(QPolygonF(self._front_line(area)))
+    def _paint_letters(self, painter: QPainter, area: QRectF, front_line: Sequence[QPointF]) -> None:
+        """Write the letters of the policies where they cover no point and, if possible, not the front."""
+        labels = LabelSpace(area.adjusted(0, -12, 14, 4), lambda room: _crosses(front_line, room))
+        for standing in self.standings:
+            point = QRectF(0, 0, 2 * RADIUS, 2 * RADIUS)
+            point.moveCenter(self.place_of(standing))
+            labels.take(point)
+        names_all = len(self.standings) <= MOST_NAMED
+        for standing in self.standings:
+            if names_all or standing.in_front or standing.policy == self._chosen:
+                self._paint_letter(painter, standing, labels)
 
     def _front_line(self, area: QRectF) -> list[QPointF]:
         """Return the corners of a line that leads in steps from one policy of the front to the next."""
@@ -150,60 +159,60 @@ class TradeOffChart(Chart):
 
     def _paint_point(self, painter: QPainter, standing: Standing) -> None:
         place, colours = self.place_of(standing), self._theme.colours
-        painter.setPen(QPen(ink(self._colour(standing)), 1.6))
-        painter.setBrush(ink(self._colour(standing)) if standing.in_front else ink(colours.window))
+        colour = self._colour(standing)
+        painter.setPen(solid_pen(colour, 1.6))
+        painter.setBrush(ink(colour if standing.in_front else colours.window))
         painter.drawEllipse(place, RADIUS - 1, RADIUS - 1)
         if standing.policy == self._chosen:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(ink(colours.playhead), 1.4))
-            painter.drawEllipse(place, RADIUS + 2.5, RADIUS + 2.5)
+            paint_ring(painter, place, RADIUS + 2.5, solid_pen(colours.playhead, 1.4))
 
     def _paint_letter(self, painter: QPainter, standing: Standing, labels: LabelSpace) -> None:
-        """Write the letter of a policy beside its point; not at all if there is no free place."""
-        bold = QFont(self.font_small)
-        bold.setWeight(QFont.Weight.DemiBold)
-        metrics, letter, place = QFontMetricsF(bold), style_of(standing.policy).letter, self.place_of(standing)
-        size = QSizeF(metrics.horizontalAdvance(letter), metrics.height())
-        away, half = RADIUS + 5, size.height() / 2
-        corners = [
-            QPointF(place.x() + away, place.y() - half),
-            QPointF(place.x() - away - size.width(), place.y() - half),
-            QPointF(place.x() - size.width() / 2, place.y() - away - size.height() + 3),
-            QPointF(place.x() + away, place.y() - half - 12),
-            QPointF(place.x() + away, place.y() - half + 12),
-        ]
-        room = labels.place(size, corners)
+        """Write the letter of a policy beside its point, unless there is no free place."""
+        bold = bold_font(self.font_small)
+        metrics = QFontMetricsF(bold)
+        letter = style_of(standing.policy).letter
+        width, height = metrics.horizontalAdvance(letter), metrics.height()
+        away = RADIUS + 5
+        offsets = (
+            (away, -height / 2),
+            (-away - width, -height / 2),
+            (-width / 2, -away - height + 3),
+            (away, -height / 2 - 12),
+            (away, -height / 2 + 12),
+        )
+        place = self.place_of(standing)
+        corners = [place + QPointF(dx, dy) for dx, dy in offsets]
+        room = labels.place(QSizeF(width, height), corners)
         if room is not None:
             painter.setFont(bold)
             painter.setPen(ink(self._colour(standing)))
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, letter)
 
     def _paint_key(self, painter: QPainter) -> None:
-        """Say above the plot what the line, the filling and grey mean."""
+        """Explain the line above the plot, and grey points if there are any and there is room."""
         metrics, colours = self.metrics, self._theme.colours
-        left, foot = self.area.left(), 4 + metrics.ascent()
+        left, baseline = self.area.left(), 4 + metrics.ascent()
         middle = 4 + metrics.height() / 2
-        painter.setPen(QPen(ink(colours.good), 1.4, Qt.PenStyle.DashLine))
-        painter.drawLine(QPointF(left, middle), QPointF(left + 20, middle))
+        paint_horizontal(painter, middle, left, left + 20, dashed_pen(colours.good, 1.4))
         painter.setPen(ink(colours.quiet))
         words = "front: no policy is both cheaper and needs less"
-        painter.drawText(QPointF(left + 26, foot), words)
-        if any(not standing.is_feasible for standing in self.standings):
-            left += 26 + metrics.horizontalAdvance(words) + 16
-            if left + 14 + metrics.horizontalAdvance("infeasible") < self.width():
-                painter.setPen(QPen(ink(colours.missing), 1.6))
-                painter.setBrush(ink(colours.window))
-                painter.drawEllipse(QPointF(left + 4, middle), RADIUS - 1, RADIUS - 1)
-                painter.setPen(ink(colours.quiet))
-                painter.drawText(QPointF(left + 14, foot), "infeasible")
+        painter.drawText(QPointF(left + 26, baseline), words)
+        left += 26 + metrics.horizontalAdvance(words) + 16
+        has_room = left + 14 + metrics.horizontalAdvance("infeasible") < self.width()
+        if has_room and any(not standing.is_feasible for standing in self.standings):
+            painter.setPen(solid_pen(colours.missing, 1.6))
+            painter.setBrush(ink(colours.window))
+            painter.drawEllipse(QPointF(left + 4, middle), RADIUS - 1, RADIUS - 1)
+            painter.setPen(ink(colours.quiet))
+            painter.drawText(QPointF(left + 14, baseline), "infeasible")
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def standing_at(self, place: QPointF) -> Standing | None:
-        """Return the policy whose point is at a place."""
-        near = [((self.place_of(standing) - place).manhattanLength(), n) for n, standing in enumerate(self.standings)]
-        away, number = min(near, default=(NEAR + 1.0, 0))
-        return self.standings[number] if away <= NEAR else None
+        """Return the policy whose point is nearest to a place, at most NEAR pixels away."""
+        distances = [(self.place_of(standing) - place).manhattanLength() for standing in self.standings]
+        nearest = min(distances, default=NEAR + 1.0)
+        return self.standings[distances.index(nearest)] if nearest <= NEAR else None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Pick the policy under the mouse."""
@@ -222,6 +231,6 @@ class TradeOffChart(Chart):
 
 
 def _crosses(line: Sequence[QPointF], room: QRectF) -> bool:
-    """Does a line of level and upright strokes pass through a room?"""
+    """Does a line of horizontal and vertical strokes cross a rectangle?"""
     strokes = (QRectF(start, end).normalized().adjusted(-1, -1, 1, 1) for start, end in pairwise(line))
     return any(stroke.intersects(room) for stroke in strokes)

@@ -1,5 +1,4 @@
-"""What the cost panel shows of a thread, worked out off the GUI thread: a long session has a bill for each of 100,000
-requests."""
+"""The figures and sentences of the cost panel, computed off the GUI thread: a long session has 100,000 bills."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ MOST_BARS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """A cache miss, a compaction, or the sum of a group of them, as people read it."""
+    """A row of the table: a cache miss, a compaction, or the sum of a group of cache misses."""
 
     request: int | None
     """None: the sum of the rows below it."""
@@ -89,34 +88,36 @@ def _compaction(compaction: Compacted) -> CostRow:
     sizes = f"{grouped(compaction.tokens_before)} → {grouped(compaction.tokens_after)}"
     return CostRow(
         compaction.at.before_request,
-        f"{compaction.at.tier} compaction: {_paid(compaction)}",
+        f"{compaction.at.tier} compaction: {_payback_verdict(compaction)}",
         sizes,
         _dollars(money.cost_usd),
         each,
-        _told(compaction),
+        _payback_sentences(compaction),
     )
 
 
-def _paid(compaction: Compacted) -> str:
+def _payback_verdict(compaction: Compacted) -> str:
     words: dict[bool | None, str] = {None: "no price", True: "paid", False: "did not pay"}
     return words[compaction.economics.paid]
 
 
-def _told(compaction: Compacted) -> str:
+def _payback_sentences(compaction: Compacted) -> str:
+    """Say what a compaction cost, and after how many requests it had paid for itself."""
     money = compaction.economics
     if money.cost_usd is None:
         return "A model has no price."
-    summary = (
-        f"the summary{' (estimated)' if compaction.is_estimated else ''} and " if compaction.kind == "summary" else ""
-    )
-    what = f"Cost: {summary}the cache that was written again."
+    summary = ""
+    if compaction.kind == "summary":
+        summary = "the summary (estimated) and " if compaction.is_estimated else "the summary and "
+    cost = f"Cost: {summary}the cache that was written again."
+    saving = f"{plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}"
     if money.paid_after_requests is None:
-        return f"{what} It never paid: {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
+        return f"{cost} It never paid: {saving}."
     when = f"after {plural(money.paid_after_requests, 'request')}" if money.paid_after_requests else "at once"
-    return f"{what} Paid {when}; {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
+    return f"{cost} Paid {when}; {saving}."
 
 
-def _dollars_known(subtotal: Subtotal) -> str:
+def _subtotal_words(subtotal: Subtotal) -> str:
     return subtotal_words(subtotal.usd, subtotal.unpriced)
 
 
@@ -126,34 +127,39 @@ def _dollars(amount: Decimal | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CostFigures:
-    """Of one thread."""
+    """The cost figures of one thread."""
 
-    found: ThreadCost
+    cost: ThreadCost
     rows: list[CostRow]
     says: str
-    """The sums in words."""
+    """The sums in sentences."""
     kinds: frozenset[str]
-    """Kinds of tokens that any request paid for."""
+    """Kinds of tokens that were paid for."""
     edges: list[float]
-    """Of the bars."""
+    """Edges of the bars, in requests."""
     tops: list[list[float]]
-    """Heights of the sums by kind, each with the kinds below it."""
+    """Upper ends of the bars in dollars, by kind of token."""
     running: list[float]
-    """Dollars of each request and all before it."""
+    """Dollars of all requests up to each."""
     advice: tuple[Advice, ...] = ()
 
 
 def cost_figures(whole: SessionCost, cost: ThreadCost, advice: tuple[Advice, ...] = ()) -> CostFigures:
-    """O(requests of the session)."""
+    """Return the figures of a thread. O(requests of the session)."""
     bills = [bill or Bill() for bill in cost.bills]
     kinds = frozenset(kind for bill in bills for kind in BILL_KINDS if getattr(bill, kind))
     words = ". ".join(cost_words(whole, cost)) + "."
     running = list(accumulate(float(bill.total) for bill in bills))
-    return CostFigures(cost, cost_rows(cost), words, kinds, *stacked(bills), running, advice)
+    return CostFigures(cost, cost_rows(cost), words, kinds, *stack_bars(bills), running, advice)
 
 
-def stacked(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
-    """(edges of the bars, heights of the sums by kind, each with the kinds below it)."""
+def stack_bars(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
+    """Return the bars of a thread, at most about MOST_BARS.
+
+    Returns:
+        The edges of the bars in requests, and for each kind of token the upper ends in dollars, stacked on the kinds
+        before it.
+    """
     group = len(bills) // MOST_BARS + 1
     chosen = [max(bills[n : n + group], key=lambda bill: bill.total) for n in range(0, len(bills), group)]
     sums = [_sum_kinds(bill) for bill in chosen]
@@ -167,44 +173,61 @@ def _sum_kinds(bill: Bill) -> list[float]:
     return list(accumulate(float(getattr(bill, kind)) for kind in BILL_KINDS))
 
 
-def cost_words(whole: SessionCost, thread_cost: ThreadCost) -> Iterator[str]:
-    """The sums, sentence by sentence, without full stops."""
-    bill = thread_cost.bill
-    part, everything = (
-        subtotal_words(cost.subtotal.usd, cost.subtotal.unpriced, output_is_final=cost.output_is_final)
-        for cost in (thread_cost, whole)
-    )
-    others = len(whole.threads) > 1 or whole.nobodys is not None
-    yield f"This thread {part} of {everything} for the whole session" if others else part[0].upper() + part[1:]
-    by_model = [f"{model or 'unknown model'} {_dollars_known(subtotal)}" for model, subtotal in whole.by_model.items()]
+def cost_words(whole: SessionCost, cost: ThreadCost) -> Iterator[str]:
+    """Yield the sums of a thread, sentence by sentence, without full stops."""
+    yield _total_words(whole, cost)
+    by_model = [f"{model or 'unknown model'} {_subtotal_words(part)}" for model, part in whole.by_model.items()]
     if len(by_model) > 1:
         yield f"By model: {', '.join(by_model)}"
-    if thread_cost.estimated:
-        yield f"About {dollars(thread_cost.estimated)} more (estimated) for calls whose usage the file does not hold"
-    if bill is not None and thread_cost.compared is not None and dollars(thread_cost.compared) != dollars(bill.total):
-        estimate = " with that estimate" if thread_cost.estimated else ""
-        shown = dollars(thread_cost.compared)
-        yield f"Compare shows {shown}: requests and summaries{estimate}, without titles and the like"
-    if thread_cost.breaks:
-        again, saved = (
-            _dollars(sum_prices(miss.usd for miss in thread_cost.breaks)),
-            _dollars(avoidable(thread_cost.breaks)),
-        )
-        tokens = grouped(sum(miss.tokens for miss in thread_cost.breaks))
-        money = f" for {again}, {saved} avoidable" if bill is not None else ""
-        by_compactions = sum(miss.cause == "compaction" for miss in thread_cost.breaks)
-        by = f", {by_compactions:,} of them after compactions" if 0 < by_compactions < len(thread_cost.breaks) else ""
-        misses = plural(len(thread_cost.breaks), "cache miss", "cache misses")
-        yield f"{misses} of this thread{by}: {tokens} tokens re-sent{money}"
-    if thread_cost.compactions:
-        judged = [
-            compaction.economics.paid for compaction in thread_cost.compactions if compaction.economics.paid is not None
-        ]
-        if judged:
-            themselves = "itself" if len(judged) == 1 else "themselves"
-            yield f"{sum(judged)} of {plural(len(judged), 'compaction')} of this thread paid for {themselves}"
-    for run in thread_cost.thrash:
+    if cost.estimated:
+        yield f"About {dollars(cost.estimated)} more (estimated) for calls whose usage the file does not hold"
+    yield from _compared_words(cost)
+    if cost.breaks:
+        yield _misses_words(cost)
+    yield from _payback_words(cost)
+    for run in cost.thrash:
         yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
     for what_if in whole.what_ifs:
         if what_if.saved_usd > 0:
             yield f"{what_if.name} would have saved {dollars(what_if.saved_usd)} in the session"
+
+
+def _total_words(whole: SessionCost, cost: ThreadCost) -> str:
+    """Return what the thread cost and, if it is not the whole session, what the session cost."""
+    part = subtotal_words(cost.subtotal.usd, cost.subtotal.unpriced, output_is_final=cost.output_is_final)
+    if len(whole.threads) <= 1 and whole.nobodys is None:
+        return part[0].upper() + part[1:]
+    session = subtotal_words(whole.subtotal.usd, whole.subtotal.unpriced, output_is_final=whole.output_is_final)
+    return f"This thread {part} of {session} for the whole session"
+
+
+def _compared_words(cost: ThreadCost) -> Iterator[str]:
+    """Explain the amount that Compare shows, if it differs from that of the bill."""
+    if cost.bill is None or cost.compared is None:
+        return
+    compared = dollars(cost.compared)
+    if compared != dollars(cost.bill.total):
+        estimate = " with that estimate" if cost.estimated else ""
+        yield f"Compare shows {compared}: requests and summaries{estimate}, without titles and the like"
+
+
+def _misses_words(cost: ThreadCost) -> str:
+    """Return the number of cache misses, their tokens and, if there are prices, their dollars."""
+    misses = cost.breaks
+    count = plural(len(misses), "cache miss", "cache misses")
+    after_compactions = sum(miss.cause == "compaction" for miss in misses)
+    part = f", {after_compactions:,} of them after compactions" if 0 < after_compactions < len(misses) else ""
+    words = f"{count} of this thread{part}: {grouped(sum(miss.tokens for miss in misses))} tokens re-sent"
+    if cost.bill is None:
+        return words
+    usd = _dollars(sum_prices(miss.usd for miss in misses))
+    return f"{words} for {usd}, {_dollars(avoidable(misses))} avoidable"
+
+
+def _payback_words(cost: ThreadCost) -> Iterator[str]:
+    """Say how many of the compactions with a known price paid for themselves."""
+    verdicts = [compaction.economics.paid for compaction in cost.compactions]
+    judged = [paid for paid in verdicts if paid is not None]
+    if judged:
+        themselves = "itself" if len(judged) == 1 else "themselves"
+        yield f"{sum(judged)} of {plural(len(judged), 'compaction')} of this thread paid for {themselves}"

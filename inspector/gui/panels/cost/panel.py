@@ -1,5 +1,5 @@
-"""The cost of the chosen thread, as `context-inspector cost` works it out: what it comes to, dollars along its
-requests, a row a cache break and a compaction."""
+"""The cost of the chosen thread, as printed by `context-inspector cost`: the sums, the dollars of each request, and a
+table of its cache misses and compactions."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -24,11 +24,11 @@ from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.state import State
 
 TALL = 420
-"""Pixels from which on the plot lies above the table, and not beside it; what a row says in full has room only then."""
+"""Height in pixels from which the plot is above the table instead of beside it, and the text about a row is shown."""
 _MORE_SHARE, _LEAST_LINES = 0.12, 1
-"""Share of the height that the words about a row take, and lines that they have in any case."""
+"""Share of the height that the text about a row may take, and its least number of lines."""
 _ADVICE_LINES = 34
-"""Lines of text below which advice has no room: the command `info` gives it, too."""
+"""Height in lines below which advice is hidden; the command `info` prints it, too."""
 BESIDE = [330, 670]
 """Shares of plot and table beside each other."""
 NOTHING = "Open a transcript to see what it cost."
@@ -47,7 +47,7 @@ COLUMNS: Sequence[Column[CostRow]] = (
 
 
 class CostPanel(PlotPanel):
-    """A line of sums, the plot, the table, and what a chosen row says in full."""
+    """The sums, the advice, the plot, the table, and the full text of the selected row."""
 
     TITLE: ClassVar[str] = "Cost"
 
@@ -56,9 +56,9 @@ class CostPanel(PlotPanel):
         self._state = State()
         self._job = PacedJob(desk.bridge, self)
         self._whole: tuple[Session, SessionCost] | None = None
-        """A session, and what is worked out of it."""
+        """The last session and its cost."""
         self.figures: CostFigures | None = None
-        """Of the chosen thread, as far as they are worked out."""
+        """The figures of the chosen thread; None until they are computed."""
         self.says = label(role="quiet", wrap=True)
         self.more = label(role="quiet", wrap=True)
         self.advice = AdviceList(self._follow)
@@ -77,28 +77,31 @@ class CostPanel(PlotPanel):
         self._stack = pages(self, self._empty, holding(whole))
 
     def show_state(self, state: State) -> None:
-        """The chosen thread; worked out where the session is another."""
-        moved, self._state = state.at != self._state.at, state
+        """Show the cost of the chosen thread, and select the row of the current request."""
+        has_moved, self._state = state.at != self._state.at, state
         session, thread = state.session, state.thread
-        new = self.is_new("figures", session, thread)
+        is_new = self.is_new("figures", session, thread)
         if session is None or thread is None or not any(request.usage for request in thread.requests):
-            self._job.cancel()
-            self._whole = self.figures = None
-            self._empty.setText(NOTHING if thread is None else NO_USAGE)
-            self._stack.setCurrentIndex(0)
-            self.table.show_rows(())
-            self._draw()
+            self._show_nothing(NOTHING if thread is None else NO_USAGE)
             return
         self.load_plot()
-        if new:
+        if is_new:
             self._work_out(session, thread)
-        if moved:
-            self._stand()
+        if has_moved:
+            self._select_request()
         if self.plot is not None:
             self.plot.overlay.show_playhead(state.at)
 
-    def _stand(self) -> None:
-        """The row of the request where the playhead stands is the chosen one, where there is one."""
+    def _show_nothing(self, reason: str) -> None:
+        self._job.cancel()
+        self._whole = self.figures = None
+        self._empty.setText(reason)
+        self._stack.setCurrentIndex(0)
+        self.table.show_rows(())
+        self._draw()
+
+    def _select_request(self) -> None:
+        """Select the first row of the request at the playhead, or nothing if it has no row."""
         places = [n for n, row in enumerate(self.table.rows) if row.request == self._state.at]
         if places and self.table.currentIndex().row() not in places:
             self.table.selectRow(places[0])
@@ -109,22 +112,23 @@ class CostPanel(PlotPanel):
             self._explain(-1)
 
     def _work_out(self, session: Session, thread: Thread) -> None:
-        """Of a fuller one of the same thread what is known stands until then."""
+        """Compute the figures of a thread; while it grows, its former figures stay until then."""
         cached = self._whole[1] if self._whole is not None and self._whole[0] is session else None
         if self.is_new("thread", session.path, thread.id):
             self.figures = None
-
         window = self.desk.workbench.find_window(self._state, None).tokens
 
         def job(task: Task) -> tuple[SessionCost, CostFigures | None]:
             whole = cached or session_cost(session)
-            thread_cost = next((candidate for candidate in whole.threads if candidate.thread.id == thread.id), None)
-            if thread_cost is None:
-                return whole, None
-            return whole, cost_figures(whole, thread_cost, session_advice(session, thread, whole, window))
+            for cost in whole.threads:
+                if cost.thread.id == thread.id:
+                    advice = session_advice(session, thread, whole, window)
+                    return whole, cost_figures(whole, cost, advice)
+            return whole, None
 
         def done(result: tuple[SessionCost, CostFigures | None]) -> None:
-            self._whole, self.figures = (session, result[0]), result[1]
+            whole, self.figures = result
+            self._whole = session, whole
             self._show()
 
         self._job.run(session, (thread.id,), job, done)
@@ -141,29 +145,31 @@ class CostPanel(PlotPanel):
         self.table.show_rows(figures.rows)
         self.advice.show_advice(figures.advice)
         self.fit()
-        self._stand()
-        self._plot_side.setVisible(any(figures.found.bills))  # bars of no price would be none
+        self._select_request()
+        self._plot_side.setVisible(any(figures.cost.bills))
         self._explain(self.table.currentIndex().row())
         self._draw()
 
     def _explain(self, place: int, _column: int = -1) -> None:
+        """Show the evidence of a row; without a row, how the prompt of the selected request changed."""
         rows = self.table.rows
         if not 0 <= place < len(rows):
             self.table.empty = "" if rows else "No cache miss and no compaction."
-            self._show_lines((*self._describe_change(), *((HINT,) if rows else ())))
+            hint = (HINT,) if rows else ()
+            self._show_lines((*self._describe_change(), *hint))
             return
         row = rows[place]
         change = self._describe_change() if row.request == self._state.at and not row.diff else ()
         self._show_lines((row.evidence, *row.diff, *change))
 
     def _show_lines(self, lines: Sequence[str]) -> None:
-        """Show as many of these lines as a share of the height has room for; the tooltip has all of them."""
+        """Show the lines that fit into a share of the height; the tooltip has all of them."""
         most = max(_LEAST_LINES, int(_MORE_SHARE * self.height() / self.fontMetrics().lineSpacing()))
         self.more.setText("\n".join(lines[:most]))
         self.more.setToolTip(tip("\n".join(lines)) if len(lines) > most else "")
 
     def _describe_change(self) -> tuple[str, ...]:
-        """Say where the prompt of the selected request first differs from the one before it, with the changed lines."""
+        """Say where the prompt of the selected request first differs from the previous one, with the changed lines."""
         thread, at = self._state.thread, self._state.at
         if thread is None or at is None or not 0 < at < len(thread.requests):
             return ()
@@ -199,17 +205,17 @@ class CostPanel(PlotPanel):
             self.plot.overlay.show_playhead(self._state.at)
 
     def say(self, words: str) -> None:
-        """What is under the mouse, else the sums."""
+        """Show a text about what is under the mouse; empty: the sums again."""
         if self.figures is not None:
             self.says.setText(words or self.figures.says)
 
     def fit(self) -> None:
-        """In a low dock the plot stands beside the table, on a page above it."""
-        tall = self.height() >= TALL
-        way = Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal
-        self.more.setVisible(tall)
+        """Put the plot above the table in a tall panel, else beside it."""
+        is_tall = self.height() >= TALL
+        way = Qt.Orientation.Vertical if is_tall else Qt.Orientation.Horizontal
+        self.more.setVisible(is_tall)
         has_room = self.height() >= _ADVICE_LINES * self.fontMetrics().lineSpacing()
-        self.advice.setVisible(tall and has_room and bool(self.advice.pieces))
+        self.advice.setVisible(is_tall and has_room and bool(self.advice.pieces))
         if way != self._split.orientation():
             self._split.setOrientation(way)
-            self._split.setSizes([1_000, 1_000] if tall else BESIDE)
+            self._split.setSizes([1_000, 1_000] if is_tall else BESIDE)

@@ -72,7 +72,7 @@ class DiffModel(PaintedModel):
 
     @property
     def comparison(self) -> Diff | None:
-        """What is shown."""
+        """The comparison shown; None: none yet."""
         return self.listing.comparison if self.listing else None
 
     def show(self, listing: Listing | None) -> None:
@@ -158,7 +158,7 @@ def _left_out(comparison: Diff, rows: Sequence[DiffRow]) -> str:
 
 
 class DiffDelegate(PaintedRow):
-    """One row of the diff."""
+    """Paints a row of the comparison."""
 
     tool = LEAST
     """Figures of room for the name of a tool."""

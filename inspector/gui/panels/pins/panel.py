@@ -42,7 +42,7 @@ class PinLine:
 
     @property
     def found(self) -> str:
-        """Whose idea it was."""
+        """Who pinned the text: the user or a rule; empty except in the recorded run."""
         names = {"given": "pinned", "constraint": "constraint", "instruction": "instruction"}
         return names[self.history.pin.found] if self.policy == BASE else ""
 

@@ -98,7 +98,7 @@ def _can_be_named(row: StepRow) -> bool:
 
 
 def words(row: StepRow, is_current: bool) -> str:
-    """A row as it is read out."""
+    """Return the text of a row for screen readers."""
     place = " You are here." if is_current else ""
     if row.before is None:
         return f"{row.name}, {grouped(row.tokens)} tokens.{place}"
@@ -107,7 +107,7 @@ def words(row: StepRow, is_current: bool) -> str:
 
 
 class StepsDelegate(PaintedRow):
-    """One step."""
+    """Paints a step of the list."""
 
     def __init__(self, theme: Theme, model: StepsModel) -> None:
         super().__init__(theme)
@@ -247,7 +247,7 @@ class StepsView(PaintedList):
             self.menu_of(at).popup(self.viewport().mapToGlobal(QPoint(event.pos())))
 
     def menu_of(self, at: int) -> QMenu:
-        """Go, compare, rename."""
+        """Return the menu of a step: go to, compare, rename."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         index = self._steps.index(self._steps.place_of(at), 0)

@@ -217,7 +217,7 @@ class BreakerBlock(QWidget):
 
 
 class SettingsForm(Panel):
-    """One row a setting."""
+    """A row for each setting of the policy."""
 
     TITLE: ClassVar[str] = "What if"
 

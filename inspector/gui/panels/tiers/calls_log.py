@@ -33,7 +33,7 @@ class CallRow:
 
     @property
     def size(self) -> str:
-        """Length of the answer."""
+        """Length of the answer in characters."""
         reply = self.answered.reply
         return "" if isinstance(reply, Failure) else plural(len(reply_text(reply)), "character")
 

@@ -32,9 +32,10 @@ from inspector.gui.panels.tiers.need_text import (
     instructions_of,
     text_of,
 )
+from inspector.gui.widgets.editable_text import EditableText
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.small import Elided
-from inspector.gui.widgets.text import NeedText, PlainText
+from inspector.gui.widgets.text import PlainText
 from inspector.workbench.state import PendingNeed, State
 from inspector.workbench.stepping import HAND
 from inspector.workbench.steps import Step
@@ -74,8 +75,8 @@ class NeedPanel(Panel):
         self.says = label(role="strong", wrap=True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.note = label(role="small")
-        self.text = NeedText(desk.theme, "Text of the call, to be edited")
-        self.instructions = NeedText(desk.theme, "Instructions of the call, to be edited")
+        self.text = EditableText(desk.theme, "Text of the call, to be edited")
+        self.instructions = EditableText(desk.theme, "Instructions of the call, to be edited")
         self.messages = PlainText(desk.theme, desk.bridge)
         self.messages.setAccessibleName("Messages of the call")
         self.answer = AnswerText(self._use)

@@ -1,4 +1,4 @@
-"""The plot of the timeline under the mouse and the keys: the playhead, the view, watermarks, selected requests."""
+"""Mouse and keys of the timeline's plot: they move the playhead, the view and watermarks, and select requests."""
 
 from collections.abc import Callable
 
@@ -13,31 +13,32 @@ from inspector.gui.panels.timeline.plot_picture import PlotPicture
 from inspector.workbench.pressure.scale import GaugeLine
 
 DRAG = 4
-"""Pixels from which on a press becomes a drag."""
+"""Pixels after which a press becomes a drag."""
 _KEYS = {Qt.Key.Key_W: "in", Qt.Key.Key_S: "out", Qt.Key.Key_A: "left", Qt.Key.Key_D: "right"}
 
 
 class PlotCanvas(PlotPicture):
-    """A click moves the playhead, a drag the view (or the playhead while the whole session is shown), Shift and a drag
-    select. Keys W, A, S and D zoom and move the view while the canvas has the focus."""
+    """A click moves the playhead. A drag moves the view (the playhead while the whole session is shown), and with Shift
+    it selects requests. The keys W, A, S and D zoom and move the view while the plot has the focus."""
 
     offered = Signal(int, object)
-    """A right click at a request, and where on the screen."""
+    """A right click: the request and the place on the screen."""
     all_wanted = Signal()
     chose = Signal(object)
-    """The user selected this `range` of requests; None: no longer any."""
+    """The `range` of requests that the user selected; None: nothing is selected any more."""
 
     def __init__(self, frame: TimelineFrame, drag: LineDrag) -> None:
         super().__init__(frame)
         self._line_drag = drag
         self.about: Callable[[int], str] = lambda at: ""
-        """What a hover says of a request."""
+        """Returns the tooltip of a request."""
         self._mode = ""
-        """What the mouse drags: line, playhead, view, selection; `press` before it is known."""
+        """What the mouse drags: line, playhead, view, selection; `press` until it moves; empty: no button is down."""
         self._pressed = QPointF()
-        self._began = (0.0, 0.0)
-        self._before: int | None = None
-        """Where the playhead was before the last click."""
+        self._former_first = 0.0
+        """First visible request when the button was pressed."""
+        self._former_at: int | None = None
+        """Request of the playhead before the last click."""
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
@@ -45,12 +46,13 @@ class PlotCanvas(PlotPicture):
 
     def line_at(self, place: QPointF) -> GaugeLine | None:
         """Return the watermark within reach of a place."""
-        area, up = self.area, self.up
-        if not area.left() - 2 * REACH <= place.x() <= area.right() or not area.top() <= place.y() <= area.bottom():
+        reachable = self.area.adjusted(-2 * REACH, 0, 0, 0)
+        if not reachable.contains(place):
             return None
-        near = [(abs(up.pixel(line.tokens) - place.y()), line) for line in self.lines.watermarks]
-        near = [pair for pair in near if pair[0] <= REACH]
-        return min(near, key=lambda pair: pair[0])[1] if near else None
+        distances = [abs(self.up.pixel(line.tokens) - place.y()) for line in self.lines.watermarks]
+        if not distances or min(distances) > REACH:
+            return None
+        return self.lines.watermarks[distances.index(min(distances))]
 
     def request_at(self, place: QPointF) -> int | None:
         """Return the request at a place; None if there is none."""
@@ -70,7 +72,7 @@ class PlotCanvas(PlotPicture):
         if event.button() != Qt.MouseButton.LeftButton:
             return
         self._pressed, self._mode = event.position(), "press"
-        self._began = self._frame.range.first, self._frame.range.last
+        self._former_first = self._frame.range.first
         line = self.line_at(event.position())
         if line is not None:
             self._mode = "line"
@@ -92,7 +94,7 @@ class PlotCanvas(PlotPicture):
             self._hover(place)
 
     def _drag_mode(self, event: QMouseEvent) -> str:
-        """Return what this drag moves: of a session that is shown whole the playhead, as there is no view to move."""
+        """Return what a drag moves; it moves the playhead if the whole session is shown, as the view cannot move."""
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             return "selection"
         if self._is_on_ruler(self._pressed) or self._frame.range.is_whole:
@@ -101,8 +103,8 @@ class PlotCanvas(PlotPicture):
         return "view"
 
     def _drag_view(self, place: QPointF) -> None:
-        moved = (self._pressed.x() - place.x()) / (self.across.per_value or 1)
-        self._frame.range.move(self._began[0] + moved - self._frame.range.first)
+        shift = (self._pressed.x() - place.x()) / (self.across.per_value or 1)
+        self._frame.range.move(self._former_first + shift - self._frame.range.first)
 
     def _select_to(self, place: QPointF) -> None:
         first, last = sorted((self.request_at(self._pressed) or 0, self.request_at(place) or 0))
@@ -112,7 +114,7 @@ class PlotCanvas(PlotPicture):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         mode, self._mode = self._mode, ""
         if mode == "press":
-            self._before = self._frame.at
+            self._former_at = self._frame.at
             at = self.request_at(self._pressed)
             if at is not None:
                 self._frame.moved.emit(at)
@@ -123,56 +125,67 @@ class PlotCanvas(PlotPicture):
         self._hover(event.position())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Show the whole session; the playhead goes back to where it was before the first click. On a watermark: put it
-        back where the policy has it."""
+        """Show the whole session and move the playhead back to where it was before the first click. On a watermark: put
+        it back to the policy's own value."""
         line = self.line_at(event.position())
         if line is not None:
             self._line_drag.give_back(line)
             return
         if event.button() == Qt.MouseButton.LeftButton and self._frame.range.count:
-            self._frame.moved.emit(self._before)
+            self._frame.moved.emit(self._former_at)
             self.all_wanted.emit()
 
     def _hover(self, place: QPointF) -> None:
-        is_line = self.line_at(place) is not None
-        shape = Qt.CursorShape.SplitVCursor if is_line else Qt.CursorShape.ArrowCursor
-        if not is_line and self.area.contains(place) and not self._frame.range.is_whole:
+        shape = Qt.CursorShape.ArrowCursor
+        if self.line_at(place) is not None:
+            shape = Qt.CursorShape.SplitVCursor
+        elif self.area.contains(place) and not self._frame.range.is_whole:
             shape = Qt.CursorShape.OpenHandCursor
         self.setCursor(shape)
-        is_data = self.area.left() <= place.x() <= self.area.right()
-        self._frame.hovered.emit(self.request_at(place) if is_data else None)
+        self._frame.hovered.emit(self.request_at(place) if self._is_over_data(place) else None)
+
+    def _is_over_data(self, place: QPointF) -> bool:
+        return self.area.left() <= place.x() <= self.area.right()
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self._frame.hovered.emit(None)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom at the mouse; with Shift, or sideways, move."""
+        """Zoom at the mouse; move with Shift or a horizontal wheel."""
         self._frame.turn_wheel(event, self.width())
 
     # -- keys ----------------------------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         visible, act = self._frame.range, self._act_of(event)
-        if act == "in" or act == "out":
-            current = self._frame.place(self._frame.at)
-            is_visible = visible.first <= current <= visible.last
-            middle = current if is_visible else (visible.first + visible.last) / 2
-            visible.zoom(1 / ZOOM if act == "in" else ZOOM, middle)
+        if act == "in":
+            visible.zoom(1 / ZOOM, self._zoom_middle())
+        elif act == "out":
+            visible.zoom(ZOOM, self._zoom_middle())
         elif act:
-            visible.move(STEP * visible.width * (1 if act == "right" else -1))
+            direction = 1 if act == "right" else -1
+            visible.move(STEP * visible.width * direction)
         elif event.key() == Qt.Key.Key_Escape and self._frame.chosen is not None:
             self.chose.emit(None)
         else:
             super().keyPressEvent(event)
 
+    def _zoom_middle(self) -> float:
+        """Return the place that a zoom by key keeps: the playhead if it is visible, else the middle."""
+        visible, playhead = self._frame.range, self._frame.place(self._frame.at)
+        if visible.first <= playhead <= visible.last:
+            return playhead
+        return (visible.first + visible.last) / 2
+
     @staticmethod
     def _act_of(event: QKeyEvent) -> str:
+        """Return what a key does to the view: in, out, left or right; empty: nothing."""
         is_plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
         return _KEYS.get(Qt.Key(event.key()), "") if is_plain else ""
 
     def event(self, event: QEvent) -> bool:
-        """Keep W, A, S and D from the window's own keys."""
+        """Claim W, A, S and D, which the window uses as shortcuts; show the tooltip."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._act_of(event):
             event.accept()
             return True
@@ -182,8 +195,9 @@ class PlotCanvas(PlotPicture):
         return super().event(event)
 
     def words_at(self, place: QPointF) -> str:
-        """Return what a hover says at a place: of a label, else of the request there."""
-        label = self.gutter.about(place)
+        """Return the tooltip at a place: of a label, else of the request there."""
+        about_label = self.gutter.about(place)
         at = self.request_at(place)
-        is_data = self.area.left() <= place.x() <= self.area.right()
-        return label or (self.about(at) if is_data and at is not None else "")
+        if about_label or at is None or not self._is_over_data(place):
+            return about_label
+        return self.about(at)

@@ -1,7 +1,6 @@
 """What the parts of the timeline share: the visible requests, the playhead, and the gutters left and right of the data.
 
-No label lies on the data: names and numbers of the axis stand in the left gutter, labels of lines and counts in the
-right one.
+No label covers the data: the left gutter holds names and axis numbers, the right one labels of lines and counts.
 """
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -36,7 +35,7 @@ ROW_HEIGHT, OVERVIEW_HEIGHT = 18, 30
 
 
 class TimelineFrame(QObject):
-    """One for all parts of a timeline."""
+    """The state shared by all parts of a timeline."""
 
     moved = Signal(object)
     """The user pointed at this request; None: the buffer after the last record."""
@@ -62,7 +61,7 @@ class TimelineFrame(QObject):
 
     @property
     def metrics(self) -> QFontMetricsF:
-        """Measures of `font`."""
+        """Text measures of `font`."""
         return QFontMetricsF(self.font)
 
     def fit_gutters(self, width: int, labels_width: float) -> None:

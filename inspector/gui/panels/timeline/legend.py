@@ -1,7 +1,7 @@
-"""The legend below the tank: every part of the buffer with its colour, its name and its tokens."""
+"""The legend below the tank: each part of the buffer with its colour, its name and its tokens."""
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.gui.guard import Guarded
@@ -10,18 +10,19 @@ from inspector.gui.look.glossary import explain
 from inspector.gui.look.labels import NOT_RECORDED, part_title, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.chart import bold_font, paint_rounded
 from inspector.workbench.pressure.gauge import GaugeReading
 
 _SWATCH, _NAME_LEFT = 9, 18
-"""Pixels of a colour, and from the left edge to the name."""
+"""Pixels of a swatch, and from the left edge to the name."""
 _APART = 8
-"""Pixels between a name and its number, at least; a name without room is cut, its hover has all of it."""
+"""Least pixels between a name and its number. A name that does not fit is cut; the tooltip has all of it."""
 
 
 class Legend(Guarded, QWidget):
-    """The parts in the order of the tank, top down. Hover explains a part.
+    """The parts in the order of the tank, from the top. A tooltip explains a part.
 
-    A click, or Enter on the row that the arrows walked to, picks it.
+    A click picks a part, as does Enter on the row chosen by the arrow keys.
     """
 
     picked = Signal(str)
@@ -43,26 +44,30 @@ class Legend(Guarded, QWidget):
         self.setAccessibleName("What fills the buffer")
 
     def show_reading(self, reading: GaugeReading | None) -> None:
-        """Show this one from now on."""
+        """Show the parts of a reading; None: an empty legend."""
         self._reading = reading
         count = len(self._rows)
-        self._rows, self._parts = (), ()
-        if reading is not None:
-            colours = self._theme.colours
-            parts = [(str(name), colours.categories[name], tokens) for name, tokens in reversed(reading.parts)]
-            if reading.unseen:
-                parts.append(("unseen", colours.missing, reading.unseen))
-            self._parts = tuple(name for name, _, _ in parts)
-            self._rows = tuple((colour, part_title(name), grouped(tokens)) for name, colour, tokens in parts)
+        parts = self._parts_of(reading) if reading is not None else []
+        self._parts = tuple(name for name, _, _ in parts)
+        self._rows = tuple((colour, part_title(name), grouped(tokens)) for name, colour, tokens in parts)
         self.setAccessibleDescription(", ".join(f"{name} {number}" for _, name, number in self._rows))
         if len(self._rows) != count:
             self.updateGeometry()
         self.update()
 
+    def _parts_of(self, reading: GaugeReading) -> list[tuple[str, str, int]]:
+        """Return (name, colour, tokens) of each part, the highest in the tank first."""
+        colours = self._theme.colours
+        parts = [(str(name), colours.categories[name], tokens) for name, tokens in reversed(reading.parts)]
+        if reading.unseen:
+            parts.append(("unseen", colours.missing, reading.unseen))
+        return parts
+
     def restyle(self) -> None:
         self.show_reading(self._reading)
 
     def _pick(self, at: int) -> None:
+        """Pick the part of a row, if there is such a row."""
         if 0 <= at < len(self._rows):
             self._at = at
             self.picked.emit(self._parts[at])
@@ -92,13 +97,15 @@ class Legend(Guarded, QWidget):
         return super().event(event)
 
     def about(self, y: float) -> str:
-        """Explain the part at that height; empty where there is none."""
+        """Explain the part at a pixel; empty if there is none."""
         at, reading = self._row_at(y), self._reading
         if reading is None or not 0 <= at < len(self._rows):
             return ""
+        if self._parts[at] == "difference":
+            return explain("difference")
         name = self._rows[at][1]
         likely = f"Most likely: {reading.not_recorded}." if name == NOT_RECORDED else ""
-        return explain("difference" if self._parts[at] == "difference" else name, likely)
+        return explain(name, likely)
 
     def _height(self) -> int:
         return self.fontMetrics().height() + 5
@@ -110,26 +117,26 @@ class Legend(Guarded, QWidget):
         return QSize(40, self._height() * len(self._rows))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours, high = self._theme.colours, self._height()
-        bold = QFont(self.font())
-        bold.setWeight(QFont.Weight.DemiBold)
-        middle = Qt.AlignmentFlag.AlignVCenter
+        high = self._height()
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             for at, (colour, name, number) in enumerate(self._rows):
                 room = QRectF(0, at * high, self.width(), high)
                 if at == self._at and self.hasFocus():
-                    painter.fillRect(room, ink(colours.hover))
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(ink(colour))
-                painter.drawRoundedRect(QRectF(0, room.top() + (high - _SWATCH) / 2, _SWATCH, _SWATCH), 2, 2)
+                    painter.fillRect(room, ink(self._theme.colours.hover))
+                swatch = QRectF(0, room.top() + (high - _SWATCH) / 2, _SWATCH, _SWATCH)
+                paint_rounded(painter, swatch, colour, 2)
                 room.setLeft(_NAME_LEFT)
-                painter.setPen(ink(colours.text))
-                painter.setFont(self.font())
-                number_width = QFontMetricsF(bold).horizontalAdvance(number) + _APART
-                words = self.fontMetrics().elidedText(
-                    name, Qt.TextElideMode.ElideRight, int(room.width() - number_width)
-                )
-                painter.drawText(room, middle, words)
-                painter.setFont(bold)
-                painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, number)
+                self._paint_words(painter, room, name, number)
+
+    def _paint_words(self, painter: QPainter, room: QRectF, name: str, number: str) -> None:
+        """Paint the name of a part, cut to the room beside its number, and the number."""
+        bold = bold_font(self.font())
+        middle = Qt.AlignmentFlag.AlignVCenter
+        number_width = QFontMetricsF(bold).horizontalAdvance(number) + _APART
+        name_width = int(room.width() - number_width)
+        painter.setPen(ink(self._theme.colours.text))
+        painter.setFont(self.font())
+        painter.drawText(room, middle, self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, name_width))
+        painter.setFont(bold)
+        painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, number)

@@ -128,12 +128,12 @@ class LabelGutter:
         painter.drawText(place, label.about)
 
     def about(self, place: QPointF) -> str:
-        """Return what a hover says of the label at a place; empty if there is none."""
+        """Return the tooltip of the label at a place; empty if there is none."""
         return next((label.explanation for room, label in self.rooms if room.contains(place)), "")
 
 
 def is_roomy(width: int) -> bool:
-    """Is a timeline of so many pixels wide enough for tokens beside the names of lines?"""
+    """Is a timeline of `width` pixels wide enough for tokens beside the names of lines?"""
     return width >= ROOMY
 
 

@@ -76,7 +76,7 @@ class Fold:
 
     @property
     def words(self) -> str:
-        """A line for each mark."""
+        """The marks as text, one per line."""
         lines = [f"Request {grouped(mark.at)}: {line(mark.label, 110)}" for mark in self.marks[:MOST_NAMED]]
         more = len(self.marks) - MOST_NAMED
         if more > 0:
@@ -123,7 +123,7 @@ class _MarkRow:
 
 
 class MarkRows(Guarded, QWidget):
-    """Shows marks and bands."""
+    """Rows of marks and bands below the timeline."""
 
     picked = Signal(object)
     """The request of a mark that was clicked."""
@@ -184,7 +184,7 @@ class MarkRows(Guarded, QWidget):
         self.restyle()
 
     def restyle(self) -> None:
-        """Paint everything again."""
+        """Discard the cached picture and repaint."""
         self._picture = None
         self.update()
 
@@ -212,7 +212,7 @@ class MarkRows(Guarded, QWidget):
 
     @property
     def row_height(self) -> int:
-        """Pixels of a row."""
+        """Height of a row in pixels."""
         return measure_row(self._frame.metrics)
 
     def sizeHint(self) -> QSize:
@@ -365,7 +365,6 @@ class MarkRows(Guarded, QWidget):
         self.named.emit("")
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom as the plot does."""
         self._frame.turn_wheel(event, self.width())
 
     def event(self, event: QEvent) -> bool:

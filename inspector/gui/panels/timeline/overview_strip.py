@@ -1,27 +1,36 @@
-"""The strip below the timeline: the whole session in small, with a brush over the part that the plot shows."""
+"""The strip below the timeline: the whole session, with a brush over the part that the plot shows."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink, mixed
 from inspector.gui.panels.timeline.frame import GUTTER_INSET, SPACE, TimelineFrame, measure_overview
-from inspector.gui.widgets.chart import LinearScale
+from inspector.gui.widgets.chart import LinearScale, paint_rounded, paint_vertical, solid_pen
 from inspector.gui.widgets.request_range import LEAST
 from inspector.gui.widgets.stacked_areas import Frame, StackedAreas
 
 REACH = 6
-"""Pixels from an edge of the brush at which it can be taken."""
+"""Pixels from an edge of the brush within which it can be dragged."""
 CLICK = 3
-"""Pixels within which a press and a release are a click."""
+"""Most pixels between press and release of a click."""
 _HANDLE = (5, 12)
+"""Width and height of the handles of the brush in pixels."""
+_CURSORS = {
+    "first": Qt.CursorShape.SizeHorCursor,
+    "last": Qt.CursorShape.SizeHorCursor,
+    "whole": Qt.CursorShape.OpenHandCursor,
+    "new": Qt.CursorShape.CrossCursor,
+}
+"""The mouse cursor by what a drag would change."""
 
 
 class OverviewStrip(Guarded, QWidget):
-    """Drag an edge of the brush to show more or less, its middle to move it; drag beside it to draw another one."""
+    """Dragging an edge of the brush shows more or less, dragging its middle moves it, and dragging beside it draws
+    another brush."""
 
     all_wanted = Signal()
 
@@ -32,11 +41,12 @@ class OverviewStrip(Guarded, QWidget):
         self._top = 1.0
         self._picture: QPixmap | None = None
         self._grip = ""
-        """What is dragged: first, last, whole, new; empty for nothing."""
-        self._from = 0.0
-        """The place where the drag began, in requests."""
-        self._start = QPointF()
-        self._began = (0.0, 0.0)
+        """What is dragged: first, last, whole, new; empty: nothing."""
+        self._pressed_place = 0.0
+        """Where the drag began, in requests."""
+        self._pressed = QPointF()
+        self._former_range = (0.0, 0.0)
+        """The visible range when the drag began."""
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Overview of the whole session")
@@ -50,7 +60,7 @@ class OverviewStrip(Guarded, QWidget):
         self.restyle()
 
     def restyle(self) -> None:
-        """Draw everything again."""
+        """Discard the cached picture and repaint."""
         self._picture = None
         self.update()
 
@@ -62,20 +72,20 @@ class OverviewStrip(Guarded, QWidget):
 
     @property
     def across(self) -> LinearScale:
-        """The scale of all requests."""
+        """The horizontal scale of the whole session."""
         first, last = self._frame.range.whole
         part = self._frame.across(self.width())
         return LinearScale(first, last, part.start, part.end)
 
     @property
     def room(self) -> QRectF:
-        """Where the session is drawn."""
+        """The pixels of the session."""
         across = self.across
         return QRectF(across.start, SPACE, across.end - across.start, self.height() - 2 * SPACE)
 
     @property
     def brush(self) -> QRectF:
-        """Where the visible part lies."""
+        """The pixels of the part that the plot shows."""
         across, room = self.across, self.room
         left, right = across.pixel(self._frame.range.first), across.pixel(self._frame.range.last)
         return QRectF(left, room.top(), max(2.0, right - left), room.height())
@@ -87,7 +97,7 @@ class OverviewStrip(Guarded, QWidget):
         self._picture = None
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        frame, colours = self._frame, self._frame.theme.colours
+        frame, room = self._frame, self.room
         if self._picture is None:
             self._picture = self._draw()
         with QPainter(self) as painter:
@@ -96,16 +106,20 @@ class OverviewStrip(Guarded, QWidget):
             painter.drawPixmap(0, 0, self._picture)
             self._paint_brush(painter)
             x = self.across.pixel(frame.place(frame.at))
-            painter.setPen(QPen(ink(colours.playhead), 1.5))
-            painter.drawLine(QPointF(x, self.room.top()), QPointF(x, self.room.bottom()))
-            if frame.left <= 2 * GUTTER_INSET:
-                return
-            painter.setPen(ink(colours.quiet))
-            middle = Qt.AlignmentFlag.AlignVCenter
-            name = QRectF(0, 0, frame.left - GUTTER_INSET + 2, self.height())
-            painter.drawText(name, middle | Qt.AlignmentFlag.AlignRight, "Whole session")
-            beside = QRectF(self.room.right() + GUTTER_INSET, 0, frame.right - GUTTER_INSET, self.height())
-            painter.drawText(beside, middle, self.words)
+            pen = solid_pen(frame.theme.colours.playhead, 1.5)
+            paint_vertical(painter, x, room.top(), room.bottom(), pen)
+            if frame.left > 2 * GUTTER_INSET:
+                self._paint_words(painter)
+
+    def _paint_words(self, painter: QPainter) -> None:
+        """Paint the name of the strip left of it, and how much is shown right of it."""
+        painter.setPen(ink(self._frame.theme.colours.quiet))
+        middle = Qt.AlignmentFlag.AlignVCenter
+        before = QRectF(0, 0, self._frame.left - GUTTER_INSET + 2, self.height())
+        painter.drawText(before, middle | Qt.AlignmentFlag.AlignRight, "Whole session")
+        left = self.room.right() + GUTTER_INSET
+        behind = QRectF(left, 0, self._frame.right - GUTTER_INSET, self.height())
+        painter.drawText(behind, middle, self.words)
 
     @property
     def words(self) -> str:
@@ -117,35 +131,44 @@ class OverviewStrip(Guarded, QWidget):
         return f"{last - first + 1:,} of {visible.count:,} shown"
 
     def _draw(self) -> QPixmap:
-        """Return the session without the brush."""
-        ratio, room, colours = self.devicePixelRatioF(), self.room, self._frame.theme.colours
+        """Return a picture of the session without the brush."""
+        ratio, colours = self.devicePixelRatioF(), self._frame.theme.colours
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)
         picture.fill(ink(colours.window))
         with QPainter(picture) as painter:
-            painter.fillRect(room, ink(colours.raised))
-            width, height = round(room.width() * ratio), round((room.height() - 2) * ratio)
-            if self._areas is not None and width > 0 and height > 0:
-                first, last = self._frame.range.whole
-                frame = Frame(first, last, self._top, width, height, ratio)
-                image = self._areas.image(frame, [mixed(colours.window, colours.missing, 0.6).name()])
-                painter.drawImage(QPointF(room.left(), room.top() + 2), image)
+            painter.fillRect(self.room, ink(colours.raised))
+            if self._areas is not None:
+                self._paint_areas(painter, self._areas, ratio)
         return picture
 
+    def _paint_areas(self, painter: QPainter, areas: StackedAreas, ratio: float) -> None:
+        room, colours = self.room, self._frame.theme.colours
+        width, height = round(room.width() * ratio), round((room.height() - 2) * ratio)
+        if min(width, height) < 1:
+            return
+        first, last = self._frame.range.whole
+        frame = Frame(first, last, self._top, width, height, ratio)
+        colour = mixed(colours.window, colours.missing, 0.6).name()
+        painter.drawImage(QPointF(room.left(), room.top() + 2), areas.image(frame, [colour]))
+
     def _paint_brush(self, painter: QPainter) -> None:
+        """Paint the frame of the visible part with a handle at each edge, and a veil over the rest."""
         colours, room, brush = self._frame.theme.colours, self.room, self.brush
         veil = ink(colours.window).toRgb()
         veil.setAlpha(150)
-        painter.fillRect(QRectF(room.left(), room.top(), brush.left() - room.left(), room.height()), veil)
-        painter.fillRect(QRectF(brush.right(), room.top(), room.right() - brush.right(), room.height()), veil)
-        painter.setPen(QPen(ink(colours.accent), 1.5))
+        before, behind = QRectF(room), QRectF(room)
+        before.setRight(brush.left())
+        behind.setLeft(brush.right())
+        painter.fillRect(before, veil)
+        painter.fillRect(behind, veil)
+        painter.setPen(solid_pen(colours.accent, 1.5))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(brush, 3, 3)
-        wide, high = _HANDLE
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(ink(colours.accent))
+        handle = QRectF(0, 0, *_HANDLE)
         for x in (brush.left(), brush.right()):
-            painter.drawRoundedRect(QRectF(x - wide / 2, brush.center().y() - high / 2, wide, high), 2, 2)
+            handle.moveCenter(QPointF(x, brush.center().y()))
+            paint_rounded(painter, handle, colours.accent, 2)
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
@@ -161,41 +184,44 @@ class OverviewStrip(Guarded, QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
             self._grip = self._grip_at(event.position())
-            self._start = event.position()
-            self._from = self.across.value(event.position().x())
-            self._began = self._frame.range.first, self._frame.range.last
+            self._pressed = event.position()
+            self._pressed_place = self.across.value(event.position().x())
+            self._former_range = self._frame.range.first, self._frame.range.last
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        visible, (first, last) = self._frame.range, self._began
+        if self._grip:
+            self._drag_to(event.position())
+        else:
+            self.setCursor(_CURSORS[self._grip_at(event.position())])
+
+    def _drag_to(self, position: QPointF) -> None:
+        """Change the visible range by what is dragged."""
+        visible, (first, last) = self._frame.range, self._former_range
         lowest, highest = visible.whole
-        place = max(lowest, min(self.across.value(event.position().x()), highest))
-        if not self._grip:
-            cursors = {"first": Qt.CursorShape.SizeHorCursor, "last": Qt.CursorShape.SizeHorCursor}
-            cursors |= {"whole": Qt.CursorShape.OpenHandCursor, "new": Qt.CursorShape.CrossCursor}
-            self.setCursor(cursors[self._grip_at(event.position())])
-        elif self._grip == "first":
+        place = max(lowest, min(self.across.value(position.x()), highest))
+        if self._grip == "first":
             visible.show(min(place, last - LEAST), last)
         elif self._grip == "last":
             visible.show(first, max(place, first + LEAST))
         elif self._grip == "whole":
-            moved = max(lowest - first, min(place - self._from, highest - last))
-            visible.show(first + moved, last + moved)
-        elif abs(event.position().x() - self._start.x()) > CLICK:
-            visible.show(*sorted((self._from, place)))
+            shift = max(lowest - first, min(place - self._pressed_place, highest - last))
+            visible.show(first + shift, last + shift)
+        elif not self._is_click(position):
+            visible.show(*sorted((self._pressed_place, place)))
+
+    def _is_click(self, position: QPointF) -> bool:
+        return abs(position.x() - self._pressed.x()) <= CLICK
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """A click beside the brush moves it there."""
-        is_click = abs(event.position().x() - self._start.x()) <= CLICK
-        if self._grip == "new" and is_click and not self._frame.range.is_whole:
-            half = self._frame.range.width / 2
-            self._frame.range.move(self._from - self._frame.range.first - half)
+        """Move the brush to a click beside it."""
+        visible = self._frame.range
+        if self._grip == "new" and self._is_click(event.position()) and not visible.is_whole:
+            visible.move(self._pressed_place - visible.first - visible.width / 2)
         self._grip = ""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom as the plot does."""
         self._frame.turn_wheel(event, self.width())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Show the whole session."""
         self._grip = ""
         self.all_wanted.emit()

@@ -189,7 +189,7 @@ class Timeline(PlotPanel):
         return full + more_rows * measure_row(metrics)
 
     def fit(self) -> None:
-        """Put the legend beside the heading if there is room for both, else into rows of its own."""
+        """Put the legend beside the heading if there is room for both, else below it."""
         beside = self.way.sizeHint().width() + self.fit_button.sizeHint().width() + WORDS_WIDTH + 80
         self._widest_legend = max(self._widest_legend, self.legend.full_width)
         has_room = self._widest_legend + beside <= self.width()

@@ -92,7 +92,7 @@ class TimelinePlot(Guarded, QWidget):
 
     @property
     def count(self) -> int:
-        """Requests of the thread."""
+        """Number of requests of the thread."""
         return self.frame.range.count
 
     def show_curves(self, curves: Curves, thread: Thread | None) -> None:
@@ -132,7 +132,7 @@ class TimelinePlot(Guarded, QWidget):
             self.canvas.redraw()
 
     def show_lines(self, lines: TimelineLines) -> None:
-        """Show the window, the watermarks, and where the client compacts by itself."""
+        """Show the window, the watermarks, and the sizes at which the client compacts automatically."""
         top = self.canvas.top
         self.canvas.show_lines(lines)
         self._fit_gutters()
@@ -140,7 +140,7 @@ class TimelinePlot(Guarded, QWidget):
             self._show_overview()
 
     def show_firings(self, firings: tuple[Firing, ...]) -> None:
-        """Show the requests above each line: those of the scale in one row, each other line in a row of its own."""
+        """Show the requests above each line: one row for the lines of the scale, a separate row for each other line."""
         self.firings = firings
         colours = line_colours(self._theme.colours, [firing.line for firing in firings])
         pairs = list(zip(firings, colours, strict=True))
@@ -164,7 +164,7 @@ class TimelinePlot(Guarded, QWidget):
         self.canvas.redraw()
 
     def show_all(self) -> None:
-        """Show every request."""
+        """Show every request of the session."""
         self.frame.range.show_all()
 
     @property

@@ -24,7 +24,7 @@ LONGEST = 24
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """A colour and its name."""
+    """An entry of the legend: a colour and its name."""
 
     name: str
     """By which it is hidden."""
@@ -87,11 +87,11 @@ class PlotLegend(Guarded, QWidget):
 
     @property
     def row_height(self) -> int:
-        """Pixels of a row."""
+        """Height of a row in pixels."""
         return max(ROW_HEIGHT, round(QFontMetricsF(self._font).height()) + 4)
 
     def rooms(self, width: int) -> list[QRectF]:
-        """Return where each entry lies in a legend of that width."""
+        """Return the rectangle of each entry in a legend of `width` pixels."""
         rooms, x, y = list[QRectF](), 0.0, 0
         for entry in self.entries:
             wide = self._width_of(entry)

@@ -1,14 +1,13 @@
-"""The picture of the timeline's plot: what fills the buffer at every request, or the curves of its size; over it window
-and watermarks, our steps and the playhead; below it the ruler.
+"""The picture of the timeline's plot: the parts of the buffer at every request, or the curves of its size; over it the
+window, the watermarks, the steps taken and the playhead; below it the ruler.
 
-Everything but the playhead is painted into a picture, which is kept until something else changes: that keeps a move of
-the playhead quick.
+Everything but the playhead is painted into a cached picture, so that the playhead moves quickly.
 """
 
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen, QPixmap, QResizeEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.gui.guard import Guarded
@@ -19,34 +18,39 @@ from inspector.gui.panels.timeline.frame import SMALLEST_GUTTER, SPACE_ABOVE, Ti
 from inspector.gui.panels.timeline.line_drag import line_colours
 from inspector.gui.panels.timeline.line_labels import LabelGutter, LineLabel, TimelineLines, is_roomy, label_lines
 from inspector.gui.panels.timeline.ruler import Ruler
-from inspector.gui.panels.timeline.tank import paint_handle
+from inspector.gui.panels.timeline.tank import paint_handle, paint_notch
 from inspector.gui.widgets.chart import (
     NUMBERS_APART,
     LinearScale,
+    dashed_pen,
     paint_axis_numbers,
     paint_curve,
     paint_grid,
+    paint_horizontal,
+    paint_triangle,
+    paint_vertical,
     round_values,
+    solid_pen,
 )
 from inspector.gui.widgets.stacked_areas import Frame, StackedAreas
 from inspector.workbench.pressure.timeline import StepEffect
 
 ABOVE_WINDOW, ABOVE_TOP = 1.04, 1.08
-"""The axis ends so far above the window, and above the highest value."""
+"""The axis ends these factors above the window and above the highest value."""
 LEAST_PLOT = 60
 """Least pixels of the plot itself."""
 ARROW = 5
 """Pixels of the arrow on top of the playhead."""
-NOTCH = 6
-"""Pixels of the client's notch."""
 APART = 7
-"""Pixels from the mark of one step to that of the next one at the same request."""
+"""Pixels between the marks of two steps at the same request."""
 DIMMED = 0.45
-"""How much of its colour a request outside the selection keeps."""
+"""Share of its colour that a request outside the selection keeps."""
+EDGE = 3.5
+"""Pixels of the light edge of a line, which keeps it visible over every category."""
 
 
 class PlotPicture(Guarded, QWidget):
-    """Paints curves or areas; `PlotCanvas` adds mouse and keys."""
+    """Paints curves or areas. `PlotCanvas` adds mouse and keys."""
 
     def __init__(self, frame: TimelineFrame) -> None:
         super().__init__()
@@ -70,28 +74,37 @@ class PlotPicture(Guarded, QWidget):
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def redraw(self) -> None:
-        """Paint everything again."""
+        """Discard the cached picture and repaint."""
         self._picture = None
         self.update()
 
     def show_curves(self, curves: Curves) -> None:
-        """Show other curves."""
+        """Replace the curves shown."""
         self.curves = curves
         self.redraw()
 
     def show_areas(self, areas: StackedAreas | None, colours: Sequence[str]) -> None:
-        """Show areas in these colours, lowest first, instead of the curves; None: the curves."""
+        """Show stacked areas instead of the curves.
+
+        Args:
+            areas: None: show the curves again.
+            colours: of each area, lowest first.
+        """
         self.areas, self._colours = areas, colours
         self.redraw()
 
     def show_lines(self, lines: TimelineLines) -> None:
-        """Show another window, other watermarks, another notch."""
+        """Show the window, the watermarks and the trigger of the client."""
         if lines != self.lines:
             self.lines = lines
             self.redraw()
 
     def show_effects(self, effects: tuple[StepEffect, ...], is_shown: bool) -> None:
-        """Show what our steps did."""
+        """Show the sizes before and after each step taken.
+
+        Args:
+            is_shown: False: hide them.
+        """
         if (effects, is_shown) != (self.effects, self.shows_effects):
             self.effects, self.shows_effects = effects, is_shown
             self.redraw()
@@ -103,19 +116,19 @@ class PlotPicture(Guarded, QWidget):
 
     @property
     def area(self) -> QRectF:
-        """Where the data lies."""
+        """The pixels in which data is painted."""
         across = self._frame.across(self.width())
         height = max(1.0, self.height() - SPACE_ABOVE - self.ruler.height)
         return QRectF(across.start, SPACE_ABOVE, across.end - across.start, height)
 
     @property
     def across(self) -> LinearScale:
-        """The scale of the requests."""
+        """The horizontal scale, in requests."""
         return self._frame.across(self.width())
 
     @property
     def up(self) -> LinearScale:
-        """The scale of the tokens."""
+        """The vertical scale, in tokens."""
         return LinearScale(0, self.top, self.area.bottom(), self.area.top())
 
     def sizeHint(self) -> QSize:
@@ -139,38 +152,46 @@ class PlotPicture(Guarded, QWidget):
             painter.setFont(self._frame.font)
             self._paint_ruler(painter)
             if self.hasFocus():
-                painter.setPen(QPen(ink(self._frame.theme.colours.accent), 1))
+                painter.setPen(solid_pen(self._frame.theme.colours.accent))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRect(self.area.adjusted(-0.5, -0.5, 0.5, 0.5))
 
     def _draw(self) -> QPixmap:
-        """Return everything but the playhead."""
-        ratio, colours = self.devicePixelRatioF(), self._frame.theme.colours
+        """Return a picture of everything but the playhead."""
+        ratio = self.devicePixelRatioF()
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)
-        picture.fill(ink(colours.window))
-        area, up = self.area, self.up
+        picture.fill(ink(self._frame.theme.colours.window))
         with QPainter(picture) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(self._frame.font)
-            has_numbers = self.curves.top > 1
-            values = round_values(up, NUMBERS_APART * self._frame.metrics.height(), least=1) if has_numbers else []
-            paint_grid(painter, area, up, values, colours.faint)
-            self._paint_selection_ground(painter, area)
-            painter.setClipRect(area)
-            self._paint_data(painter, area)
-            painter.setClipping(False)
-            self._paint_selection_edges(painter, area)
-            self._paint_lines(painter, area, up)
-            painter.setClipRect(area)
-            self._paint_effects(painter)
-            painter.setClipping(False)
-            if self._frame.left > SMALLEST_GUTTER:
-                paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: grouped(round(value)))
-                whole = QRectF(0, 0, self.width(), area.bottom())  # below it lies the flag of the playhead
-                self.gutter.paint(painter, area, up, self.labels, whole)
-            self._paint_handles(painter, area, up)
+            self._paint(painter, self.area, self.up)
         return picture
+
+    def _paint(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
+        colours = self._frame.theme.colours
+        values = self._axis_values(up)
+        paint_grid(painter, area, up, values, colours.faint)
+        self._paint_selection_ground(painter, area)
+        painter.setClipRect(area)
+        self._paint_data(painter, area)
+        painter.setClipping(False)
+        self._paint_selection_edges(painter, area)
+        self._paint_lines(painter, area, up)
+        painter.setClipRect(area)
+        self._paint_effects(painter)
+        painter.setClipping(False)
+        if self._frame.left > SMALLEST_GUTTER:
+            paint_axis_numbers(painter, area, up, values, colours.quiet, lambda value: grouped(round(value)))
+            above_flag = QRectF(0, 0, self.width(), area.bottom())
+            self.gutter.paint(painter, area, up, self.labels, above_flag)
+        self._paint_handles(painter, area, up)
+
+    def _axis_values(self, up: LinearScale) -> list[float]:
+        """Return the numbers of the axis; empty without data."""
+        if self.curves.top <= 1:
+            return []
+        return round_values(up, NUMBERS_APART * self._frame.metrics.height(), least=1)
 
     @property
     def labels(self) -> list[LineLabel]:
@@ -189,59 +210,68 @@ class PlotPicture(Guarded, QWidget):
                 paint_curve(painter, self.curves.lines[name].pieces(across, up), pens[name])
 
     def _paint_areas(self, painter: QPainter, area: QRectF, areas: StackedAreas, colours: Sequence[str]) -> None:
-        ratio, visible, ground = self.devicePixelRatioF(), self._frame.range, self._frame.theme.colours.window
-        size = round(area.width() * ratio), round(area.height() * ratio)
-        if min(size) < 1 or not areas.count or not colours:
+        ratio = self.devicePixelRatioF()
+        visible = self._frame.range
+        width = round(area.width() * ratio)
+        height = round(area.height() * ratio)
+        if min(width, height) < 1 or not areas.count or not colours:
             return
-        rest = [mixed(ground, colour, DIMMED).name() for colour in colours]
-        part = Frame(visible.first, visible.last, self.top, *size, ratio)
-        painter.drawImage(area.topLeft(), areas.image(part, colours, rest, self._frame.chosen))
+        background = self._frame.theme.colours.window
+        dimmed = [mixed(background, colour, DIMMED).name() for colour in colours]
+        frame = Frame(visible.first, visible.last, self.top, width, height, ratio)
+        image = areas.image(frame, colours, dimmed, self._frame.chosen)
+        painter.drawImage(area.topLeft(), image)
 
     def _pens(self) -> Mapping[str, QPen]:
         colours = self._frame.theme.colours
-        dashes = QPen(ink(colours.accent), 1.6)
+        dashes = solid_pen(colours.accent, 1.6)
         dashes.setDashPattern([4, 3])
         return {
-            "reported": QPen(ink(colours.accent), 1.6),
+            "reported": solid_pen(colours.accent, 1.6),
             "unreported": dashes,
-            "believed": QPen(ink(colours.missing), 1),
+            "believed": solid_pen(colours.missing),
         }
 
     def _chosen_edges(self) -> tuple[float, float] | None:
-        """Return the pixels between which the selected requests lie; None without a selection."""
+        """Return the left and the right edge of the selected requests in pixels; None without a selection."""
         chosen, across = self._frame.chosen, self.across
         if chosen is None:
             return None
-        left, right = across.pixel(chosen.start - 0.5), across.pixel(chosen.stop - 0.5)
+        left = across.pixel(chosen.start - 0.5)
+        right = across.pixel(chosen.stop - 0.5)
         if right < across.start or left > across.end:
             return None
         return max(left, across.start), min(right, across.end)
 
     def _paint_selection_ground(self, painter: QPainter, area: QRectF) -> None:
-        if (edges := self._chosen_edges()) is not None:
-            ground = mixed(self._frame.theme.colours.window, self._frame.theme.colours.accent, 0.16)
-            painter.fillRect(QRectF(edges[0], area.top(), edges[1] - edges[0], area.height()), ground)
+        edges = self._chosen_edges()
+        if edges is not None:
+            left, right = edges
+            colours = self._frame.theme.colours
+            ground = mixed(colours.window, colours.accent, 0.16)
+            painter.fillRect(QRectF(left, area.top(), right - left, area.height()), ground)
 
     def _paint_selection_edges(self, painter: QPainter, area: QRectF) -> None:
-        if (edges := self._chosen_edges()) is not None:
-            painter.setPen(QPen(ink(self._frame.theme.colours.accent), 1.5))
-            for x in edges:
-                painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
+        pen = solid_pen(self._frame.theme.colours.accent, 1.5)
+        for x in self._chosen_edges() or ():
+            paint_vertical(painter, x, area.top(), area.bottom(), pen)
 
     def _paint_lines(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
-        """Paint each line with an edge in the colour of the ground, so that it is seen over every category."""
+        """Paint the window and the watermarks, those with a light edge."""
         colours, lines = self._frame.theme.colours, self.lines
         if lines.window:
-            style = Qt.PenStyle.DotLine if lines.is_assumed else Qt.PenStyle.SolidLine
-            _paint_across(painter, area, up.pixel(lines.window), QPen(ink(colours.quiet), 1, style))
+            pen = solid_pen(colours.quiet)
+            if lines.is_assumed:
+                pen.setStyle(Qt.PenStyle.DotLine)
+            _paint_across(painter, area, up.pixel(lines.window), pen)
         for line, colour in zip(lines.watermarks, line_colours(colours, lines.watermarks), strict=True):
             y = up.pixel(line.tokens)
-            _paint_across(painter, area, y, QPen(ink(colours.window), 3.5))
-            style = Qt.PenStyle.SolidLine if line.is_scale else Qt.PenStyle.DashLine
-            _paint_across(painter, area, y, QPen(ink(colour), 1.5, style))
+            _paint_across(painter, area, y, solid_pen(colours.window, EDGE))
+            pen = solid_pen(colour, 1.5) if line.is_scale else dashed_pen(colour, 1.5)
+            _paint_across(painter, area, y, pen)
 
     def _paint_handles(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
-        """Paint what a line is dragged by, left of the plot; and the client's notch right of it."""
+        """Paint the handles of the lines, left of the plot, and the notches of the client's trigger, right of it."""
         colours, lines = self._frame.theme.colours, self.lines
         for line, colour in zip(lines.watermarks, line_colours(colours, lines.watermarks), strict=True):
             y = up.pixel(line.tokens)
@@ -250,31 +280,33 @@ class PlotPicture(Guarded, QWidget):
         sizes = lines.trigger.notches if lines.trigger is not None else ()
         for y in {round(up.pixel(tokens)) for tokens in sizes}:
             if area.top() <= y <= area.bottom():
-                notch = QPainterPath(QPointF(area.right() + 2, y))
-                notch.lineTo(area.right() + 2 + NOTCH, y - NOTCH / 2 - 1)
-                notch.lineTo(area.right() + 2 + NOTCH, y + NOTCH / 2 + 1)
-                notch.closeSubpath()
-                painter.fillPath(notch, ink(colours.good))
+                paint_notch(painter, area.right() + 2, y, colours.good)
 
     def _paint_effects(self, painter: QPainter) -> None:
-        """Paint a dashed line from the size before each step of ours to that after it."""
-        colours, across, up, place = self._frame.theme.colours, self.across, self.up, 0
-        for n, effect in enumerate(self.effects if self.shows_effects else ()):
+        """Paint a dashed line from the size before each step taken to the size after it."""
+        if not self.shows_effects:
+            return
+        colours, up = self._frame.theme.colours, self.up
+        place = 0
+        for n, effect in enumerate(self.effects):
             place = place + 1 if n and self.effects[n - 1].at == effect.at else 0
-            x = across.pixel(self._frame.place(effect.at))
-            shift = APART * (place + 1)
-            x = x + shift if x + shift + APART < across.end else x - shift
-            before, after = QPointF(x, up.pixel(effect.before)), QPointF(x, up.pixel(effect.after))
-            painter.setPen(QPen(ink(colours.window), 3.5))
-            painter.drawLine(before, after)
-            painter.setPen(QPen(ink(colours.accent), 1.4, Qt.PenStyle.DashLine))
-            painter.drawLine(before, after)
-            painter.setPen(QPen(ink(colours.accent), 1.4))
+            x = self._effect_pixel(effect, place)
+            before, after = up.pixel(effect.before), up.pixel(effect.after)
+            paint_vertical(painter, x, before, after, solid_pen(colours.window, EDGE))
+            paint_vertical(painter, x, before, after, dashed_pen(colours.accent, 1.4))
+            painter.setPen(solid_pen(colours.accent, 1.4))
             painter.setBrush(ink(colours.window))
-            painter.drawEllipse(after, 3.5, 3.5)
+            painter.drawEllipse(QPointF(x, after), 3.5, 3.5)
+
+    def _effect_pixel(self, effect: StepEffect, place: int) -> float:
+        """Return the pixel of the `place`-th step at its request: right of the request, or left if there is no room."""
+        x = self.across.pixel(self._frame.place(effect.at))
+        shift = APART * (place + 1)
+        has_room = x + shift + APART < self.across.end
+        return x + shift if has_room else x - shift
 
     def _paint_ruler(self, painter: QPainter) -> None:
-        """Paint the ruler and, if it is in sight, the playhead with its flag; no number lies under the flag."""
+        """Paint the ruler and, if it is visible, the playhead with its flag, which covers no number."""
         foot, across = self.area.bottom(), self.across
         x = across.pixel(self._frame.place(self._frame.at))
         is_visible = bool(self.curves.heights) and across.start - 1 <= x <= across.end + 1
@@ -285,23 +317,20 @@ class PlotPicture(Guarded, QWidget):
 
     def _paint_playhead(self, painter: QPainter, x: float) -> None:
         area, colours = self.area, self._frame.theme.colours
-        painter.setPen(QPen(ink(colours.window), 3.5))
-        painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
-        painter.setPen(QPen(ink(colours.playhead), 1.5))
-        painter.drawLine(QPointF(x, area.top()), QPointF(x, self.height()))
-        arrow = QPainterPath(QPointF(x - ARROW, area.top() - ARROW))
-        arrow.lineTo(x + ARROW, area.top() - ARROW)
-        arrow.lineTo(x, area.top() + 1)
-        arrow.closeSubpath()
-        painter.fillPath(arrow, ink(colours.playhead))
-        if self.areas is None and (height := self._height_here()) is not None:
-            painter.setPen(QPen(ink(colours.window), 1.5))
+        paint_vertical(painter, x, area.top(), area.bottom(), solid_pen(colours.window, EDGE))
+        paint_vertical(painter, x, area.top(), self.height(), solid_pen(colours.playhead, 1.5))
+        arrow_top = area.top() - ARROW
+        arrow = ((x - ARROW, arrow_top), (x + ARROW, arrow_top), (x, area.top() + 1))
+        paint_triangle(painter, arrow, colours.playhead)
+        tokens = self._tokens_at_playhead()
+        if self.areas is None and tokens is not None:
+            painter.setPen(solid_pen(colours.window, 1.5))
             painter.setBrush(ink(colours.accent))
-            painter.drawEllipse(QPointF(x, self.up.pixel(height)), 4.5, 4.5)
+            painter.drawEllipse(QPointF(x, self.up.pixel(tokens)), 4.5, 4.5)
         self.ruler.paint_flag(painter, area.bottom(), x, self.width())
 
-    def _height_here(self) -> int | None:
-        """Return the tokens at the playhead."""
+    def _tokens_at_playhead(self) -> int | None:
+        """Return the tokens of the buffer at the playhead."""
         at, heights = self._frame.at, self.curves.heights
         if at is None:
             return self.curves.series.end
@@ -309,7 +338,6 @@ class PlotPicture(Guarded, QWidget):
 
 
 def _paint_across(painter: QPainter, area: QRectF, y: float, pen: QPen) -> None:
+    """Paint a line across the area, in the middle of a row of pixels so that it is not blurred."""
     if area.top() <= y <= area.bottom():
-        y = round(y) + 0.5  # in the middle of a row of pixels, so that it is not blurred
-        painter.setPen(pen)
-        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+        paint_horizontal(painter, round(y) + 0.5, area.left(), area.right(), pen)

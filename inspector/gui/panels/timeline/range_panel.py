@@ -16,19 +16,20 @@ from inspector.gui.look.number_formats import dollars, grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.panels.timeline.ruler import range_words
+from inspector.gui.widgets.chart import paint_rounded
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.pressure.range_summary import LargestGrowth, RangeSummary
 
 WIDTH = 300
 """Pixels of the panel."""
 MOST_PARTS = 5
-"""Categories that are listed; the others become one row."""
+"""Most categories that are listed; the others are summed in one row."""
 NAME_WIDTH = 104
 SWATCH = 9
 
 
 class PartBars(Guarded, QWidget):
-    """What came in: a colour, a name, a bar and the tokens for each category."""
+    """The tokens added, by category: a swatch, a name, a bar and the tokens of each."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -38,7 +39,7 @@ class PartBars(Guarded, QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def show_parts(self, parts: Sequence[tuple[str, int, str]]) -> None:
-        """Show these parts, and no others."""
+        """Replace the parts: (name, tokens, colour) each."""
         self.parts = tuple(parts)
         self.setAccessibleName(", ".join(f"{name} {grouped(tokens)} tokens" for name, tokens, _ in self.parts))
         self.updateGeometry()
@@ -55,29 +56,38 @@ class PartBars(Guarded, QWidget):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours, high, middle = self._theme.colours, self._row_height, Qt.AlignmentFlag.AlignVCenter
-        metrics = QFontMetricsF(self.font())
-        numbers = max((metrics.horizontalAdvance(grouped(tokens)) for _, tokens, _ in self.parts), default=0.0)
-        most = max((tokens for _, tokens, _ in self.parts), default=1)
-        names = max(NAME_WIDTH, round(max((metrics.horizontalAdvance(name) for name, _, _ in self.parts), default=0)))
-        left = SWATCH + 8 + names + 8
-        whole = max(0.0, self.width() - left - numbers - 10)
+        high = self._row_height
+        bars = self._bars_room()
+        most = max((tokens for _, tokens, _ in self.parts), default=0) or 1
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             for n, (name, tokens, colour) in enumerate(self.parts):
-                room = QRectF(0, n * high, self.width(), high)
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(ink(colour))
-                painter.drawRoundedRect(QRectF(0, room.center().y() - SWATCH / 2, SWATCH, SWATCH), 2, 2)
-                bar = QRectF(left, room.center().y() - 3, whole * tokens / (most or 1), 6)
+                row_room = QRectF(0, n * high, self.width(), high)
+                middle = row_room.center().y()
+                paint_rounded(painter, QRectF(0, middle - SWATCH / 2, SWATCH, SWATCH), colour, 2)
+                bar = QRectF(bars.left(), middle - 3, bars.width() * tokens / most, 6)
                 painter.drawRoundedRect(bar, min(3.0, bar.width() / 2), 3)
-                painter.setPen(ink(colours.text))
-                painter.drawText(room.adjusted(SWATCH + 8, 0, 0, 0), middle, name)
-                painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, grouped(tokens))
+                self._paint_words(painter, row_room, name, grouped(tokens))
+
+    def _bars_room(self) -> QRectF:
+        """Return the pixels between the names and the numbers, of which only the horizontal ones count."""
+        metrics = QFontMetricsF(self.font())
+        number_widths = [metrics.horizontalAdvance(grouped(tokens)) for _, tokens, _ in self.parts]
+        name_widths = [metrics.horizontalAdvance(name) for name, _, _ in self.parts]
+        names = max(NAME_WIDTH, round(max(name_widths, default=0)))
+        left = SWATCH + 8 + names + 8
+        width = self.width() - left - max(number_widths, default=0.0) - 10
+        return QRectF(left, 0, max(0.0, width), self.height())
+
+    def _paint_words(self, painter: QPainter, row_room: QRectF, name: str, number: str) -> None:
+        middle = Qt.AlignmentFlag.AlignVCenter
+        painter.setPen(ink(self._theme.colours.text))
+        painter.drawText(row_room.adjusted(SWATCH + 8, 0, 0, 0), middle, name)
+        painter.drawText(row_room, middle | Qt.AlignmentFlag.AlignRight, number)
 
 
 class RangePanel(QWidget):
-    """Shows one RangeSummary, or that it is being worked out."""
+    """Shows a RangeSummary, or an ellipsis for each sum until it is worked out."""
 
     cleared = Signal()
     zoomed = Signal()
@@ -91,29 +101,26 @@ class RangePanel(QWidget):
         self._names = ("Growth", "Cost", "Cache misses", "Output")
         self.values = {name: label(role="strong") for name in self._names}
         self.parts = PartBars(theme)
-        self._came = label("WHAT CAME IN", role="caption")
+        self._parts_title = label("WHAT CAME IN", role="caption")
         self._largest = label(role="quiet", wrap=True)
         self._subject = Elided()
         self._zoom = button("Zoom to range", self.zoomed.emit, role="primary")
         self._messages = button("Show messages", self.messages_wanted.emit)
         self.setFixedWidth(WIDTH)
         self.setAccessibleName("Selected range")
-        rows = [row(label(name, role="quiet"), ..., self.values[name]) for name in self._names]
+        caption = row(label("SELECTED RANGE", role="caption"), ..., self._clear)
+        head = (caption, self._title, self._times)
+        sums = [row(label(name, role="quiet"), ..., self.values[name]) for name in self._names]
+        parts = (self._parts_title, 2, self.parts, 4, self._largest, self._subject)
+        buttons = row(self._zoom, 8, self._messages, ...)
         inner = column(
-            row(label("SELECTED RANGE", role="caption"), ..., self._clear),
-            self._title,
-            self._times,
+            *head,
             6,
-            *rows,
+            *sums,
             6,
-            self._came,
-            2,
-            self.parts,
-            4,
-            self._largest,
-            self._subject,
+            *parts,
             6,
-            row(self._zoom, 8, self._messages, ...),
+            buttons,
             ...,
             margins=(16, 4, 16, 8),
             gap=2,
@@ -123,17 +130,18 @@ class RangePanel(QWidget):
         outer.addWidget(scrolled(holding(inner)))
 
     def show_range(self, requests: range, times: Sequence[str]) -> None:
-        """Show which requests are summed, while their sums are worked out."""
-        words, _, clock = range_words(requests.start, requests.stop - 1, times, is_whole=True).partition(", ")
+        """Show which requests are selected, before their sums are worked out."""
+        first, last = requests.start, requests.stop - 1
+        words, _, clock = range_words(first, last, times, is_whole=True).partition(", ")
         self._title.setText(words)
-        many = plural(len(requests), "request")
-        say(self._times, f"{many}, {clock}" if clock else many)
+        count = plural(len(requests), "request")
+        say(self._times, f"{count}, {clock}" if clock else count)
         for name in self._names:
             self.values[name].setText("…")
         self._show_parts(None)
 
     def show_summary(self, summary: RangeSummary) -> None:
-        """Show the sums."""
+        """Show the sums of the selected requests."""
         for name, words in zip(self._names, summary_words(summary), strict=True):
             self.values[name].setText(words)
         self._show_parts(summary)
@@ -145,13 +153,18 @@ class RangePanel(QWidget):
         if len(came_in) > MOST_PARTS:
             parts.append(("others", sum(tokens for _, tokens in came_in[MOST_PARTS:]), colours.missing))
         self.parts.show_parts(parts)
-        self._came.setVisible(bool(parts))
-        largest = summary.largest if summary is not None else None
-        say(self._largest, largest_words(largest) if largest is not None else "")
-        subject = line(f"{largest.tool} {largest.subject}".strip(), 200) if largest is not None else ""
+        self._parts_title.setVisible(bool(parts))
+        self._show_largest(summary.largest if summary is not None else None)
+        self._messages.setEnabled(summary is not None and bool(summary.first_message))
+
+    def _show_largest(self, largest: LargestGrowth | None) -> None:
+        words = subject = ""
+        if largest is not None:
+            words = largest_words(largest)
+            subject = line(f"{largest.tool} {largest.subject}".strip(), 200)
+        say(self._largest, words)
         self._subject.show_text(subject)
         self._subject.setVisible(bool(subject))
-        self._messages.setEnabled(summary is not None and bool(summary.first_message))
 
 
 def summary_words(summary: RangeSummary) -> tuple[str, str, str, str]:

@@ -1,22 +1,29 @@
-"""The ruler below the plot: requests and, below them, the time of day; and the flag of the playhead on it."""
+"""The ruler below the plot: request numbers and, below them, the time of day; and the flag of the playhead on it."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QFontMetricsF, QPainter
 
 from inspector.gui.look.colours import ink
 from inspector.gui.panels.timeline.frame import GUTTER_INSET, SMALLEST_GUTTER, TICK, TimelineFrame, measure_ruler
-from inspector.gui.widgets.chart import LinearScale, round_step
+from inspector.gui.widgets.chart import (
+    LinearScale,
+    bold_font,
+    paint_rounded,
+    paint_vertical,
+    round_step,
+    solid_pen,
+)
 
 APART = 22
-"""Pixels between two numbers."""
+"""Least pixels between two numbers."""
 FLAG_INSET = 7
-"""Pixels beside the words of the flag."""
+"""Pixels beside the text of the flag."""
 
 
 def clock_time(moment: str) -> str:
-    """Return `14:02` of an ISO time; empty if there is none."""
+    """Return the `14:02` of an ISO time; empty if there is none."""
     return moment[11:16]
 
 
@@ -50,7 +57,7 @@ class Ruler:
         self.times: Sequence[str] = ()
         """Of each request, in ISO format."""
         self.numbers: list[tuple[QRectF, str]] = []
-        """The requests that were written last."""
+        """The numbers as last painted."""
 
     @property
     def height(self) -> int:
@@ -58,81 +65,108 @@ class Ruler:
         return measure_ruler(self._frame.metrics)
 
     def paint(self, painter: QPainter, top: float, across: LinearScale, flag: QRectF) -> None:
-        """Paint ticks, requests and times, without those that `flag` would hide."""
-        frame, metrics, colours = self._frame, self._frame.metrics, self._frame.theme.colours
-        widest = max(metrics.horizontalAdvance(f"{frame.range.count:,}"), metrics.horizontalAdvance("00:00"))
-        step = int(max(1, round_step((widest + APART) / across.per_value)))
+        """Paint ticks, numbers and times.
+
+        Args:
+            top: upper edge of the ruler in pixels.
+            across: the horizontal scale, in requests.
+            flag: the pixels of the flag, which covers no number; empty without a flag.
+        """
+        step = self._number_step(across)
         self._paint_ticks(painter, top, across, step)
         self.numbers = []
-        high = metrics.height()
-        first, last = frame.range.requests
-        for at in range(-(-first // step) * step, last + 1, step):
-            self._paint_tick(painter, top, across.pixel(at), at, flag)
-        if frame.left <= SMALLEST_GUTTER:
-            return
-        painter.setPen(ink(colours.quiet))
-        flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        names = ("Request", "Time") if any(self.times) else ("Request",)
-        for n, name in enumerate(names):
-            beside = max(2 * GUTTER_INSET, widest / 2 + GUTTER_INSET)  # the first time reaches into the gutter
-            room = QRectF(0, top + TICK + n * high, frame.left - beside, high)
-            painter.drawText(room, flags, name)
+        for at in self._multiples_in_sight(step):
+            self._paint_number(painter, top, across.pixel(at), at, flag)
+        if self._frame.left > SMALLEST_GUTTER:
+            self._paint_names(painter, top)
+
+    @property
+    def _widest(self) -> float:
+        """Pixels of the widest number or time."""
+        metrics = self._frame.metrics
+        largest_number = f"{self._frame.range.count:,}"
+        return max(metrics.horizontalAdvance(largest_number), metrics.horizontalAdvance("00:00"))
+
+    def _number_step(self, across: LinearScale) -> int:
+        """Return the requests from one number to the next, so that they do not touch."""
+        least = (self._widest + APART) / across.per_value
+        return int(max(1, round_step(least)))
+
+    def _multiples_in_sight(self, step: int) -> range:
+        """Return the visible requests that are multiples of `step`."""
+        first, last = self._frame.range.requests
+        first_multiple = -(-first // step) * step
+        return range(first_multiple, last + 1, step)
+
+    def _paint_names(self, painter: QPainter, top: float) -> None:
+        """Paint the names of the two rows in the left gutter, into which half of the first time reaches."""
+        painter.setPen(ink(self._frame.theme.colours.quiet))
+        alignment = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        beside = max(2 * GUTTER_INSET, self._widest / 2 + GUTTER_INSET)
+        height = self._frame.metrics.height()
+        room = QRectF(0, top + TICK, self._frame.left - beside, height)
+        painter.drawText(room, alignment, "Request")
+        if any(self.times):
+            painter.drawText(room.translated(0, height), alignment, "Time")
 
     def _paint_ticks(self, painter: QPainter, top: float, across: LinearScale, step: int) -> None:
-        """Paint a stroke at every number, and shorter ones between them."""
-        painter.setPen(QPen(ink(self._frame.theme.colours.quiet), 1))
-        between = next((step // parts for parts in (5, 2) if step % parts == 0), step)
-        first, last = self._frame.range.requests
-        for at in range(-(-first // between) * between, last + 1, between):
-            x, long = across.pixel(at), TICK if at % step == 0 else TICK / 2
-            painter.drawLine(QPointF(x, top), QPointF(x, top + long))
+        """Paint a tick at every number, and shorter ones between them."""
+        pen = solid_pen(self._frame.theme.colours.quiet)
+        parts = next((parts for parts in (5, 2) if step % parts == 0), 1)
+        for at in self._multiples_in_sight(step // parts):
+            length = TICK if at % step == 0 else TICK / 2
+            paint_vertical(painter, across.pixel(at), top, top + length, pen)
 
-    def _paint_tick(self, painter: QPainter, top: float, x: float, at: int, flag: QRectF) -> None:
+    def _paint_number(self, painter: QPainter, top: float, x: float, at: int, flag: QRectF) -> None:
+        """Paint a request and its time, unless the flag would cover them."""
         colours, metrics = self._frame.theme.colours, self._frame.metrics
-        time = clock_time(self.times[at]) if at < len(self.times) else ""
-        words = f"{at:,}"
-        wide = max(metrics.horizontalAdvance(words), metrics.horizontalAdvance(time))
-        if flag.left() < x + wide / 2 and x - wide / 2 < flag.right():
+        words, time = f"{at:,}", self._time_of(at)
+        width, time_width = metrics.horizontalAdvance(words), metrics.horizontalAdvance(time)
+        half = max(width, time_width) / 2
+        if flag.left() < x + half and x - half < flag.right():
             return
-        wide, high = metrics.horizontalAdvance(words), metrics.height()
-        room = QRectF(x - wide / 2, top + TICK, wide, high)
+        room = QRectF(x - width / 2, top + TICK, width, metrics.height())
         self.numbers.append((room, words))
         painter.setPen(ink(colours.text))
         painter.drawText(QPointF(room.left(), room.top() + metrics.ascent()), words)
         painter.setPen(ink(colours.quiet))
-        left = x - metrics.horizontalAdvance(time) / 2
-        painter.drawText(QPointF(left, room.bottom() + metrics.ascent()), time)
+        painter.drawText(QPointF(x - time_width / 2, room.bottom() + metrics.ascent()), time)
+
+    def _time_of(self, at: int) -> str:
+        return clock_time(self.times[at]) if at < len(self.times) else ""
 
     def flag_room(self, top: float, x: float, width: int) -> QRectF:
-        """Return where the flag of the playhead lies; it never leaves the widget."""
-        metrics = QFontMetricsF(self._bold)
-        wide = max(metrics.horizontalAdvance(words) for words in self._flag_words) + 2 * FLAG_INSET
-        left = max(0.0, min(x - wide / 2, width - wide))
-        return QRectF(left, top + 1, wide, self.height - 2)
+        """Return the pixels of the flag of the playhead, which never leaves the widget.
 
-    @property
-    def _bold(self) -> QFont:
-        bold = QFont(self._frame.font)
-        bold.setWeight(QFont.Weight.DemiBold)
-        return bold
+        Args:
+            top: upper edge of the ruler in pixels.
+            x: pixel of the playhead.
+            width: pixels of the widget.
+        """
+        metrics = QFontMetricsF(bold_font(self._frame.font))
+        widest = max(metrics.horizontalAdvance(words) for words in self._flag_words)
+        flag_width = widest + 2 * FLAG_INSET
+        left = max(0.0, min(x - flag_width / 2, width - flag_width))
+        return QRectF(left, top + 1, flag_width, self.height - 2)
 
     @property
     def _flag_words(self) -> tuple[str, str]:
+        """The request of the playhead and its time."""
         at = self._frame.at
         if at is None:
             return "end", clock_time(self.times[-1]) if self.times else ""
-        return f"{at:,}", clock_time(self.times[at]) if at < len(self.times) else ""
+        return f"{at:,}", self._time_of(at)
 
     def paint_flag(self, painter: QPainter, top: float, x: float, width: int) -> None:
-        """Paint where the playhead is: its request and the time, inverted."""
-        colours, room = self._frame.theme.colours, self.flag_room(top, x, width)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(ink(colours.playhead))
-        painter.drawRoundedRect(room, 3, 3)
+        """Paint the request of the playhead and its time on a dark flag. The arguments are those of `flag_room`."""
+        colours = self._frame.theme.colours
+        room = self.flag_room(top, x, width)
+        paint_rounded(painter, room, colours.playhead, 3)
         painter.setPen(ink(colours.window))
         number, time = self._flag_words
-        half = QRectF(room.left(), room.top() + TICK / 2, room.width(), (room.height() - TICK) / 2)
-        painter.setFont(self._bold)
-        painter.drawText(half, Qt.AlignmentFlag.AlignCenter, number)
+        half_height = (room.height() - TICK) / 2
+        upper = QRectF(room.left(), room.top() + TICK / 2, room.width(), half_height)
+        painter.setFont(bold_font(self._frame.font))
+        painter.drawText(upper, Qt.AlignmentFlag.AlignCenter, number)
         painter.setFont(self._frame.font)
-        painter.drawText(half.translated(0, half.height()), Qt.AlignmentFlag.AlignCenter, time)
+        painter.drawText(upper.translated(0, half_height), Qt.AlignmentFlag.AlignCenter, time)

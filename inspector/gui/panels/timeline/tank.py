@@ -1,10 +1,11 @@
-"""The tank of the gauge: filled by category, with its lines and the client's notch, the reserve hatched."""
+"""The tank of the gauge: filled by category, with its lines, the notches of the client's trigger, and the hatched
+answer reserve."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.findings.triggers import ClientTrigger
@@ -17,16 +18,24 @@ from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colours
 from inspector.gui.panels.timeline.readings import describe_line, headroom, spoken_tank
+from inspector.gui.widgets.chart import (
+    bold_font,
+    dashed_pen,
+    paint_horizontal,
+    paint_rounded,
+    paint_triangle,
+    solid_pen,
+)
 from inspector.gui.widgets.label_space import elide_name, stack_labels
 from inspector.workbench.pressure.gauge import GaugeReading
 from inspector.workbench.pressure.scale import GaugeLine
 
 LEFT, TANK, BESIDE = 8, 80, 10
-"""Pixels: left of the tank, where the lines have their handles; of the tank; between the tank and its labels."""
+"""Pixels left of the tank, for the handles of the lines; of the tank; between the tank and its labels."""
 FOLDED_TANK = 24
-"""Pixels of the tank when the gauge is folded: its labels are then the shares alone."""
+"""Pixels of the tank when the gauge is folded and its labels are only percentages."""
 NOTCH = 6
-"""Pixels of the client's notch."""
+"""Pixels of a notch of the client's trigger."""
 _HANDLE = (5, 10)
 """Pixels of a line's handle: width and height."""
 
@@ -40,26 +49,26 @@ class Layer:
     high: int
     colour: str
     tokens: int
-    """What it stands for: more than is drawn where the provider counts less than is recorded."""
+    """Tokens of the part: more than are drawn if the provider counts less than is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class TankLabel:
-    """Words beside the tank: the first in a heavier weight, the second quietly below it."""
+    """A label beside the tank: its name in a heavier weight, a second line below it in second-rank colour."""
 
     tokens: int
-    """Where it belongs."""
+    """The level that it labels."""
     name: str
     about: str
     colour: str
     explanation: str
-    """What a hover says."""
+    """Its tooltip."""
     rank: int = 0
-    """Of several that have no room, those of the highest rank go first."""
+    """If there is no room for all labels, those of the highest rank are dropped first."""
 
 
 class Tank(Guarded, QWidget):
-    """Shows a GaugeReading. Hover explains what is under the mouse; lines can be dragged."""
+    """Shows a GaugeReading. A tooltip explains what is under the mouse; lines can be dragged."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
@@ -69,9 +78,9 @@ class Tank(Guarded, QWidget):
         self._layers: tuple[Layer, ...] = ()
         self._folded = False
         self._rooms: list[tuple[QRectF, TankLabel]] = []
-        """Where the labels were painted last."""
+        """The labels as last painted."""
         self._full = 1
-        """Tokens at the rim: the window, or more where the buffer overflows it."""
+        """Tokens at the rim: the window, or more if the buffer exceeds it."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(150)
         self.setAccessibleName("Pressure")
@@ -83,7 +92,7 @@ class Tank(Guarded, QWidget):
         return QSize(FOLDED_TANK, 150)
 
     def show_reading(self, reading: GaugeReading | None) -> None:
-        """Paint this one from now on."""
+        """Show a reading; None: an empty tank."""
         self._reading = reading
         self._layers = layers(reading, self._theme.colours) if reading else ()
         if reading is not None:
@@ -93,7 +102,7 @@ class Tank(Guarded, QWidget):
         self.update()
 
     def fold(self, folded: bool) -> None:
-        """Show a narrow tank with short labels, or all of it again."""
+        """Show a narrow tank with short labels, or the whole tank again."""
         self._folded = folded
         self.update()
 
@@ -101,7 +110,7 @@ class Tank(Guarded, QWidget):
         self.show_reading(self._reading)
 
     def y_of(self, tokens: float) -> float:
-        """Return the height at which so many tokens stand."""
+        """Return the pixel of a number of tokens."""
         body = self._body()
         return body.bottom() - body.height() * tokens / self._full
 
@@ -116,7 +125,8 @@ class Tank(Guarded, QWidget):
 
     def _paint(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        body, reading = self._body(), self._reading
+        body = self._body()
+        reading = self._reading
         shape = QPainterPath()
         shape.addRoundedRect(body, 3, 3)
         painter.fillPath(shape, ink(self._theme.colours.faint))
@@ -134,57 +144,54 @@ class Tank(Guarded, QWidget):
         self._paint_labels(painter, reading)
 
     def _paint_layers(self, painter: QPainter, body: QRectF) -> None:
+        """Fill the tank, with a hairline between two layers."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         for layer in self._layers:
-            top, bottom = self.y_of(layer.high), self.y_of(layer.low)
-            painter.fillRect(QRectF(body.left(), top, body.width(), bottom - top), ink(layer.colour))
-        painter.setPen(QPen(ink(self._theme.colours.window), 1))
+            room = self._span(body, layer.low, layer.high)
+            painter.fillRect(room, ink(layer.colour))
+        hairline = solid_pen(self._theme.colours.window)
         for layer in self._layers[1:]:
-            y = self.y_of(layer.low)
-            painter.drawLine(QPointF(body.left(), y), QPointF(body.right(), y))
+            paint_horizontal(painter, self.y_of(layer.low), body.left(), body.right(), hairline)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
+    def _span(self, body: QRectF, low: float, high: float) -> QRectF:
+        """Return the part of the tank between two numbers of tokens."""
+        top, bottom = self.y_of(high), self.y_of(low)
+        return QRectF(body.left(), top, body.width(), bottom - top)
+
     def _paint_reserve(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
-        window, room = reading.window.tokens, reading.reserve
-        if window and room:
-            top = self.y_of(window)
+        window, reserve = reading.window.tokens, reading.reserve
+        if window and reserve:
             hatch = QBrush(ink(self._theme.colours.missing), Qt.BrushStyle.BDiagPattern)
-            painter.fillRect(QRectF(body.left(), top, body.width(), self.y_of(window - room) - top), hatch)
+            painter.fillRect(self._span(body, window - reserve, window), hatch)
 
     def _paint_levels(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
-        """After a step the level of the recorded buffer; else what the tier that is looked at would leave."""
+        """Paint the level before the step taken, or else the level that the previewed tier would leave."""
         colours = self._theme.colours
         if reading.before is not None:
             y = self.y_of(reading.before)
-            painter.setPen(QPen(ink(colours.accent), 1.2, Qt.PenStyle.DashLine))
-            painter.drawLine(QPointF(body.left(), y), QPointF(body.right(), y))
+            paint_horizontal(painter, y, body.left(), body.right(), dashed_pen(colours.accent, 1.2))
         elif reading.preview is not None:
             top = self.y_of(reading.preview.tokens)
-            left = QRectF(body.left(), top, body.width(), body.bottom() - top).adjusted(1, 0, -1, -1)
+            remaining = QRectF(body)
+            remaining.setTop(top)
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(ink(colours.playhead), 1.4, Qt.PenStyle.DashLine))
-            painter.drawRect(left)
+            painter.setPen(dashed_pen(colours.playhead, 1.4))
+            painter.drawRect(remaining.adjusted(1, 0, -1, -1))
 
     def _paint_notches(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
-        """Triangles right of the tank, one a pixel."""
+        """Paint the notches of the client's trigger, at most one per pixel."""
         sizes = reading.trigger.notches if reading.trigger is not None else ()
         for y in {round(self.y_of(tokens)) for tokens in sizes}:
-            notch = QPainterPath(QPointF(body.right() + 1, y))
-            notch.lineTo(body.right() + 1 + NOTCH, y - NOTCH / 2 - 1)
-            notch.lineTo(body.right() + 1 + NOTCH, y + NOTCH / 2 + 1)
-            notch.closeSubpath()
-            painter.fillPath(notch, ink(self._theme.colours.good))
+            paint_notch(painter, body.right() + 1, y, self._theme.colours.good)
 
     def _paint_line(self, painter: QPainter, body: QRectF, line: GaugeLine, colour: str) -> None:
-        """With an edge in the colour of the ground, so that it is seen on every category; at its left the handle."""
-        y = self.y_of(line.tokens)
-        ends = QPointF(body.left() - 3, y), QPointF(body.right() + 5, y)
-        painter.setPen(QPen(ink(self._theme.colours.window), 4))
-        painter.drawLine(*ends)
-        style = Qt.PenStyle.SolidLine if line.is_scale else Qt.PenStyle.DashLine
-        painter.setPen(QPen(ink(colour), 2, style))
-        painter.drawLine(*ends)
-        paint_handle(painter, QPointF(body.left() - 3, y), colour)
+        """Paint a line with its handle, and with a light edge that keeps it visible over every category."""
+        y, left, right = self.y_of(line.tokens), body.left() - 3, body.right() + 5
+        paint_horizontal(painter, y, left, right, solid_pen(self._theme.colours.window, 4))
+        pen = solid_pen(colour, 2) if line.is_scale else dashed_pen(colour, 2)
+        paint_horizontal(painter, y, left, right, pen)
+        paint_handle(painter, QPointF(left, y), colour)
 
     def _coloured(self, lines: Sequence[GaugeLine]) -> Iterator[tuple[GaugeLine, str]]:
         yield from zip(lines, line_colours(self._theme.colours, lines), strict=True)
@@ -193,51 +200,55 @@ class Tank(Guarded, QWidget):
 
     def _labels(self, reading: GaugeReading) -> list[TankLabel]:
         """Return the labels, the highest first."""
-        colours, window = self._theme.colours, reading.window.tokens
-        labels = [self._line_label(reading, line, colour) for line, colour in self._coloured(reading.lines)]
-        if self._folded:
-            labels = [label for label, line in zip(labels, reading.lines, strict=True) if line.is_scale]
-            return sorted(labels, key=lambda label: -label.tokens)
-        if window and reading.reserve:
-            labels.append(TankLabel(window, "", "answer reserve", colours.quiet, _reserve_words(reading), 4))
-        if (trigger := reading.trigger) is not None:
-            words = trigger_words(trigger)
-            labels.append(TankLabel(trigger.tokens[-1], trigger.label, trigger.basis, colours.good, words, 1))
-        if (preview := reading.preview) is not None and reading.before is None:
-            name, about = f"after {preview.tier}", f"about {grouped(preview.tokens)}"
-            labels.append(TankLabel(preview.tokens, name, about, colours.text, explain("preview"), 3))
+        labels = list[TankLabel]()
+        for line, colour in self._coloured(reading.lines):
+            if line.is_scale or not self._folded:
+                labels.append(self._line_label(reading, line, colour))
+        if not self._folded:
+            labels += self._other_labels(reading)
         return sorted(labels, key=lambda label: -label.tokens)
 
+    def _other_labels(self, reading: GaugeReading) -> Iterator[TankLabel]:
+        """Yield the labels of answer reserve, trigger and preview."""
+        colours, window = self._theme.colours, reading.window.tokens
+        if window and reading.reserve:
+            yield TankLabel(window, "", "answer reserve", colours.quiet, _reserve_words(reading), 4)
+        trigger = reading.trigger
+        if trigger is not None:
+            words = trigger_words(trigger)
+            yield TankLabel(trigger.tokens[-1], trigger.label, trigger.basis, colours.good, words, 1)
+        preview = reading.preview
+        if preview is not None and reading.before is None:
+            name, about = f"after {preview.tier}", f"about {grouped(preview.tokens)}"
+            yield TankLabel(preview.tokens, name, about, colours.text, explain("preview"), 3)
+
     def _line_label(self, reading: GaugeReading, line: GaugeLine, colour: str) -> TankLabel:
-        rank, words = 0 if line.is_scale else 2, describe_line(reading, line)
+        """Return the label of a line; in a folded gauge only its percentage."""
+        rank = 0 if line.is_scale else 2
+        name, about = line.label, headroom(reading, line)
         if self._folded:
-            return TankLabel(line.tokens, line.label.split(" ")[0], "", colour, words, rank)
-        return TankLabel(line.tokens, line.label, headroom(reading, line), colour, words, rank)
+            name, about = name.split(" ")[0], ""
+        return TankLabel(line.tokens, name, about, colour, describe_line(reading, line), rank)
 
     def _paint_labels(self, painter: QPainter, reading: GaugeReading) -> None:
-        metrics, left = painter.fontMetrics(), self._body().right() + (3 if self._folded else BESIDE)
-        high = metrics.height()
-        room = int(self.width() - left)
-        bold = QFont(painter.font())
-        bold.setWeight(QFont.Weight.DemiBold)
-        plain = QFont(painter.font())
+        """Paint the labels of a reading, and remember their places for the tooltips."""
+        left = self._body().right() + (3 if self._folded else BESIDE)
+        width = int(self.width() - left)
+        high = painter.fontMetrics().height()
+        bold, plain = bold_font(painter.font()), QFont(painter.font())
         self._rooms = []
         for label, top in self._placed(self._labels(reading), high):
-            self._rooms.append((QRectF(left, top, room, _rows(label) * high), label))
-            rows = [(label.name, bold, label.colour), (label.about, plain, self._theme.colours.quiet)]
-            for words, font, colour in rows:
-                if not words:
-                    continue
-                painter.setFont(font)
-                painter.setPen(ink(colour))
-                words = elide_name(words, painter.fontMetrics(), room)
-                painter.drawText(QPointF(left, top + metrics.ascent()), words)
+            self._rooms.append((QRectF(left, top, width, _row_count(label) * high), label))
+            if label.name:
+                _paint_row(painter, QPointF(left, top), label.name, bold, label.colour, width)
                 top += high
+            if label.about:
+                _paint_row(painter, QPointF(left, top), label.about, plain, self._theme.colours.quiet, width)
 
     def _placed(self, labels: list[TankLabel], high: int) -> list[tuple[TankLabel, float]]:
-        """Return where each label begins. Where there is no room for all, those of the highest rank have none."""
+        """Return the labels that have room, each with its top; those of the highest rank are dropped first."""
         while labels:
-            heights = [high * _rows(label) + 2.0 for label in labels]
+            heights = [high * _row_count(label) + 2.0 for label in labels]
             above = high / 2 if self._folded else -2
             tops = [self.y_of(label.tokens) - above for label in labels]
             places = stack_labels(tops, heights, self.height())
@@ -250,8 +261,11 @@ class Tank(Guarded, QWidget):
 
     def _line_at(self, y: float) -> GaugeLine | None:
         lines = self._reading.lines if self._reading else ()
-        near = [line for line in lines if abs(self.y_of(line.tokens) - y) <= REACH]
-        return min(near, key=lambda line: abs(self.y_of(line.tokens) - y), default=None)
+        near = [line for line in lines if self._distance(line.tokens, y) <= REACH]
+        return min(near, key=lambda line: self._distance(line.tokens, y), default=None)
+
+    def _distance(self, tokens: int, y: float) -> float:
+        return abs(self.y_of(tokens) - y)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         line = self._line_at(event.position().y())
@@ -263,66 +277,83 @@ class Tank(Guarded, QWidget):
         if self._drag.held is not None and self._reading is not None:
             body = self._body()
             self._drag.move((body.bottom() - y) / body.height() * self._full)
-        self.setCursor(
-            Qt.CursorShape.SplitVCursor
-            if self._drag.held is not None or self._line_at(y) is not None
-            else Qt.CursorShape.ArrowCursor
-        )
+        is_line = self._drag.held is not None or self._line_at(y) is not None
+        self.setCursor(Qt.CursorShape.SplitVCursor if is_line else Qt.CursorShape.ArrowCursor)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._drag.drop()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """It goes back to the policy's own value."""
+        """Put a line back to the policy's own value."""
         line = self._line_at(event.position().y())
         if line is not None:
             self._drag.give_back(line)
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and self._reading is not None:
-            QToolTip.showText(
-                event.globalPos(), tip(self.about_label(QPointF(event.pos())) or self.about(event.pos().y())), self
-            )
+            text = self.about_label(QPointF(event.pos())) or self.about(event.pos().y())
+            QToolTip.showText(event.globalPos(), tip(text), self)
             return True
         return super().event(event)
 
     def about_label(self, place: QPointF) -> str:
-        """Return what is said of the label there; empty where there is none."""
+        """Return the tooltip of the label at a place; empty if there is none."""
         return next((label.explanation for room, label in self._rooms if room.contains(place)), "")
 
     def about(self, y: float) -> str:
-        """Return what is said of that height: of the line or notch that is nearest, else of what fills the tank."""
+        """Return the tooltip of a pixel of the tank: of the nearest line or notch, else of the layer there."""
         reading = self._reading
         if reading is None:
             return ""
-        line, trigger, window = self._line_at(y), reading.trigger, reading.window.tokens
-        to_line = abs(self.y_of(line.tokens) - y) if line is not None else REACH
-        if trigger is not None and any(abs(self.y_of(tokens) - y) < to_line for tokens in trigger.notches):
+        line, trigger = self._line_at(y), reading.trigger
+        to_line = self._distance(line.tokens, y) if line is not None else REACH
+        notches = trigger.notches if trigger is not None else ()
+        if trigger is not None and any(self._distance(tokens, y) < to_line for tokens in notches):
             return trigger_words(trigger)
         if line is not None:
             return describe_line(reading, line)
+        return self._about_level(y, reading)
+
+    def _about_level(self, y: float, reading: GaugeReading) -> str:
+        """Return the tooltip of a layer, of the answer reserve or of the free part."""
         for layer in self._layers:
             if self.y_of(layer.high) <= y <= self.y_of(layer.low):
                 return _layer_words(layer, reading)
-        if window and y < self.y_of(window - reading.reserve):
+        window = reading.window.tokens
+        if not window:
+            return ""
+        if y < self.y_of(window - reading.reserve):
             return _reserve_words(reading)
-        return f"{grouped(window - (reading.pressure.tokens or 0))} tokens are free." if window else ""
+        return f"{grouped(window - (reading.pressure.tokens or 0))} tokens are free."
 
 
 def paint_handle(painter: QPainter, right: QPointF, colour: str) -> None:
-    """Paint what a line is dragged by, left of that point."""
+    """Paint the handle of a line; `right` is the middle of its right edge."""
     wide, high = _HANDLE
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(ink(colour))
-    painter.drawRoundedRect(QRectF(right.x() - wide, right.y() - high / 2, wide, high), 1.5, 1.5)
+    room = QRectF(right.x() - wide, right.y() - high / 2, wide, high)
+    paint_rounded(painter, room, colour, 1.5)
 
 
-def _rows(label: TankLabel) -> int:
+def paint_notch(painter: QPainter, x: float, y: float, colour: str) -> None:
+    """Paint a notch of the client's trigger, a triangle whose tip is at this point."""
+    half, right = NOTCH / 2 + 1, x + NOTCH
+    paint_triangle(painter, ((x, y), (right, y - half), (right, y + half)), colour)
+
+
+def _paint_row(painter: QPainter, place: QPointF, words: str, font: QFont, colour: str, width: int) -> None:
+    """Paint a row of a label, cut to a width; `place` is its top left corner."""
+    ascent = painter.fontMetrics().ascent()
+    painter.setFont(font)
+    painter.setPen(ink(colour))
+    painter.drawText(place + QPointF(0, ascent), elide_name(words, painter.fontMetrics(), width))
+
+
+def _row_count(label: TankLabel) -> int:
     return bool(label.name) + bool(label.about)
 
 
 def trigger_words(trigger: ClientTrigger) -> str:
-    """Return what a hover says of the client's notch."""
+    """Return the tooltip of the client's trigger."""
     return explain("client trigger", f"{trigger.words}.")
 
 
@@ -338,7 +369,7 @@ def _layer_words(layer: Layer, reading: GaugeReading) -> str:
 
 
 def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
-    """Return what fills the tank, from the bottom: what the file lacks, then the categories."""
+    """Return the layers of the tank from the bottom: the tokens not in the file, then the categories."""
     parts = [(NOT_RECORDED, reading.unseen, colours.missing)]
     parts += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
     stack: list[Layer] = []
