@@ -15,7 +15,7 @@ from inspector.core.usage import Usage
 from inspector.core.words import dollars
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import dollars_up_to
-from inspector.gui.panels.cost.figures import CAUSE_NAMES, cost_rows
+from inspector.gui.panels.cost.figures import CAUSE_NAMES, cost_rows, stack_bars
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
