@@ -84,9 +84,12 @@ def desk(application: QApplication, qtbot: QtBot, tmp_path: Path, asked: Asked) 
 
 @pytest.fixture(autouse=True)
 def as_before(application: QApplication) -> Iterator[None]:
-    """What a test zoomed is as it was; what it made is gone, or the next test's style would be laid over it, too."""
-    font = application.font()
+    """Restore the font and delete the windows that a test left: every later test would restyle them."""
+    font, former = application.font(), set(application.topLevelWidgets())
     yield
+    for left in set(application.topLevelWidgets()) - former:
+        left.close()
+        left.deleteLater()
     application.setFont(font)
     application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 

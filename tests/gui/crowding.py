@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QAbstractItemModel, QRect, Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
@@ -56,6 +56,12 @@ def crowded(window: QWidget) -> list[str]:
     for one in seen:
         found += (f"{_path(one, window)}: {what}" for what in (*_cut(one), *_overlapping(one), *_half_hidden(one)))
     return [*found, *_covered(seen, window)]
+
+
+def layout_of(window: QWidget) -> list[tuple[int, QRect, str]]:
+    """Return the visible widgets of a window with their places and texts."""
+    seen = [one for one in window.findChildren(QWidget) if one.isVisible()]
+    return [(id(one), one.geometry(), one.text() if isinstance(one, QLabel | QAbstractButton) else "") for one in seen]
 
 
 def _in_sight(one: QWidget) -> bool:
@@ -165,11 +171,13 @@ def _words_of_cells(view: QTableView) -> Iterator[str]:
     if not isinstance(model, TableModel):
         return
     for column in range(model.columnCount()):
-        words = {str(model.index(row, column).data()) for row in range(min(model.rowCount(), 200))}
+        if view.isColumnHidden(column):
+            continue
+        words = {model.columns[column].text(row) for row in model.rows[:200]}
         short = [text for text in words if text.isalpha() and len(text) <= WORD]
         longest = max(short, key=metrics.horizontalAdvance, default="")
         room = view.columnWidth(column) - CELL_PADDING
-        if not view.isColumnHidden(column) and room + SLACK < metrics.horizontalAdvance(longest):
+        if room + SLACK < metrics.horizontalAdvance(longest):
             yield f"word {longest!r} in {room}"
 
 
@@ -229,22 +237,26 @@ def _header(one: QHeaderView) -> Iterator[str]:
 def _figures(view: QTableView) -> Iterator[str]:
     """Numbers, which stand to the right, are never elided."""
     model, metrics, columns = view.model(), view.fontMetrics(), view.horizontalHeader()
-    for column in range(columns.count() if columns.isVisible() else 0):
-        for row in range(min(model.rowCount(), 200)):
-            index = model.index(row, column)
-            side = index.data(Qt.ItemDataRole.TextAlignmentRole)
-            text = index.data()
-            right = side is not None and int(side) & _RIGHT
-            if isinstance(model, TableModel):
-                right = model.columns[column].figures
-            if not right or not isinstance(text, str):
-                continue
-            if isinstance(model, TableModel):  # which may have several lines in a cell
-                text = max(model.columns[column].text(model.rows[row]).split("\n"), key=metrics.horizontalAdvance)
-            if view.isColumnHidden(column) or view.columnWidth(column) + SLACK < metrics.horizontalAdvance(text) + 12:
-                if not view.isColumnHidden(column):
-                    yield f"number {text!r} {view.columnWidth(column)} < {metrics.horizontalAdvance(text) + 12}"
-                break
+    for column in range(model.columnCount() if columns.isVisible() else 0):
+        if view.isColumnHidden(column):
+            continue
+        longest = max(_figures_of_column(model, column), key=metrics.horizontalAdvance, default="")
+        needed = metrics.horizontalAdvance(longest) + 12
+        if longest and view.columnWidth(column) + SLACK < needed:
+            yield f"number {longest!r} {view.columnWidth(column)} < {needed}"
+
+
+def _figures_of_column(model: QAbstractItemModel, column: int) -> set[str]:
+    """Return the lines of the first cells of a column; none if its cells are not numbers."""
+    rows = range(min(model.rowCount(), 200))
+    if isinstance(model, TableModel):  # which may have several lines in a cell
+        if not model.columns[column].figures:
+            return set()
+        cells = (model.columns[column].text(model.rows[row]) for row in rows)
+        return {line for cell in cells for line in cell.split("\n")}
+    indexes = (model.index(row, column) for row in rows)
+    figures = (one.data() for one in indexes if int(one.data(Qt.ItemDataRole.TextAlignmentRole) or 0) & _RIGHT)
+    return {text for text in figures if isinstance(text, str)}
 
 
 def _overlapping(parent: QWidget) -> Iterator[str]:

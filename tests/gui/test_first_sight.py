@@ -218,6 +218,7 @@ def test_height_that_the_user_drags_stays_for_its_workspaces_and_for_the_next_st
                 heights["next start"] = dock.height()
         finally:
             window.close()
+            window.deleteLater()
     assert heights["dragged"] == pytest.approx(heights["before"] + 40, abs=3)
     assert heights["compact"] < heights["before"] - 100
     assert heights["again"] == heights["next start"] == heights["dragged"]
