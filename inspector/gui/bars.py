@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QMargins, QSize
+from PySide6.QtCore import QMargins, QSignalBlocker, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QTabBar, QToolButton
 
@@ -194,6 +194,13 @@ class WorkspaceTabs(Guarded, QTabBar):
         for n, name in enumerate(WORKSPACES):
             self.setTabToolTip(self.addTab(name), f"Ctrl+{n + 1}")
         self.currentChanged.connect(lambda at: choose(WORKSPACES[at]))
+        self._choose = choose
+        self.tabBarClicked.connect(self._choose_shown)
+
+    def _choose_shown(self, at: int) -> None:
+        """Lead back from a page to the workspace that it belongs to."""
+        if at == self.currentIndex():
+            self._choose(WORKSPACES[at])
 
     def sizeHint(self) -> QSize:
         """All of them, whichever is the bold one."""
@@ -205,7 +212,8 @@ class WorkspaceTabs(Guarded, QTabBar):
 
     def show_name(self, name: str) -> None:
         """Show the name of a workspace as the current one."""
-        self.setCurrentIndex(WORKSPACES.index(name))
+        with QSignalBlocker(self):  # a page belongs to a workspace that is not shown
+            self.setCurrentIndex(WORKSPACES.index(name))
 
     def show_waiting(self, waits: bool) -> None:
         """Does something wait for the person in Live?"""
@@ -310,7 +318,7 @@ class StatusStrip(Guarded, QFrame):
         self.problems = button("", show_problems, role="flat")
         self.keys = label(KEYS)
         row(self.words, self.problems, ..., self.keys, of=self, margins=(12, 1, 12, 1))
-        self._shown: tuple[Session | None, Following, int] = (None, "", 0)
+        self._shown: tuple[Session | None, Thread | None, Following, int] = (None, None, "", 0)
         self._state = State()
         self._late = delayed(self, LATE_MS, self._show)
         self.problems.hide()
@@ -326,8 +334,8 @@ class StatusStrip(Guarded, QFrame):
         self.keys.setVisible(self.width() > needed)
 
     def show_state(self, state: State) -> None:
-        """Counts of the whole session."""
-        was_behind, self._state = self._shown[2] > 0 or self._late.isActive(), state
+        """Counts of the thread that is shown."""
+        was_behind, self._state = self._shown[3] > 0 or self._late.isActive(), state
         if not state.behind:
             self._late.stop()
         elif not was_behind:
@@ -336,17 +344,20 @@ class StatusStrip(Guarded, QFrame):
 
     def _show(self) -> None:
         """How far the window is behind is said when that has lasted for a while."""
-        session, following = self._state.session, self._state.following
+        session, thread, following = self._state.session, self._state.thread, self._state.following
         behind = 0 if self._late.isActive() else self._state.behind
-        if session is self._shown[0] and (following, behind) == self._shown[1:]:
+        is_same = session is self._shown[0]
+        is_same = is_same and thread is self._shown[1]
+        is_same = is_same and (following, behind) == self._shown[2:]
+        if is_same:
             return
-        self._shown = (session, following, behind)
+        self._shown = (session, thread, following, behind)
         self.problems.setVisible(bool(session and session.problems))
         if session is None:
             self.words.setText("Nothing open")
             return
         late = f"{plural(behind, 'request')} behind · " if behind else ""
-        self.words.setText(f"{_FOLLOWING[following]}{late}{session_counts(session)}")
+        self.words.setText(f"{_FOLLOWING[following]}{late}{session_counts(session, thread)}")
         self.words.setToolTip(tip(BEGINS_LATE if session.begins_late else ""))
         self.problems.setText(plural(len(session.problems), "problem"))
         self._fit()
@@ -369,18 +380,21 @@ def _drop_down(text: str, name: str, fill: Callable[[QMenu], None]) -> QToolButt
     return menu_button(text, fill, name=name, role="", anew=True)
 
 
-def session_counts(session: Session) -> str:
-    """What the status bar says of a session."""
-    main = session.main
+def session_counts(session: Session, thread: Thread | None = None) -> str:
+    """Return what the status bar says of a session and of the thread that is shown, else of the main one."""
+    thread = thread or session.main
     words = [
         session.client or session.format,
-        plural(len(main.messages), "message"),
-        plural(len(main.requests), "request"),
-        plural(compaction_count(main), "compaction"),
+        plural(len(thread.messages), "message"),
+        plural(len(thread.requests), "request"),
+        plural(compaction_count(thread), "compaction"),
     ]
     words += ["begins in the middle"] if session.begins_late else []
     if len(session.threads) > 1:
-        words[1] = f"main thread: {words[1]}"
+        name = "main thread"
+        if thread.id != session.main.id:
+            name = f"thread {_cut(_name(thread), 40)}"
+        words[1] = f"{name}: {words[1]}"
     agents = sum(1 for thread in session.threads[1:] if thread.parent)
     others = len(session.threads[1:]) - agents
     words += [plural(agents, "sub-agent")] if agents else []

@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.cli.follow import RequestPrinter
 from inspector.core.jsontext import loads
+from inspector.gui.panels.proxy.bar import ProxyBar
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.panel import EACH, OFF, WATERMARK, ProxyPanel
 from inspector.gui.proxies.dialog import ADDRESS, COPIED, ConnectDialog, ProxyDialog
@@ -196,6 +197,9 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     stage.until(lambda: not box.visibleRegion().isEmpty())
     assert "5 messages" in box.size_.text()
     assert "Forwarded unchanged in" in box.left.text()
+    bar = cast(ProxyBar, stage.window.proxy_bar)
+    assert bar.chip.text() == "‖ 1 request held"
+    assert "waits for you, forwarded unchanged in " in bar.says.whole
     assert not box.stepped.isEnabled()
     first = stage.bench.state.buffer().messages
     stage.edit(lambda: stage.bench.editing.drop([message.id for message in first[:3]]))
@@ -213,6 +217,9 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     assert call.result()
     stage.until(lambda: not stage.panel.boxes)
     assert stage.arrived() == ["three, and briefly"]
+    stage.until(lambda: "was forwarded with its cut. Promised about " in stage.panel.outcome.text())
+    assert ", reported " in stage.panel.outcome.text()
+    assert bar.chip.text() == "● listening"
     click(stage.panel.rule.kind.buttons[OFF])
     more = [*TOLD, {"role": "assistant", "content": "so"}, {"role": "user", "content": "four"}]
     assert stage.ask(more).result()

@@ -13,6 +13,7 @@ from inspector.agent.status import Permission
 from inspector.agent.tools.common import Question
 from inspector.core.message import ToolCall
 from inspector.gui.desk import Desk
+from inspector.gui.panels.run.bar import RunBar
 from inspector.gui.panels.run.panel import QuestionBox
 from inspector.gui.runs.desk import JOURNAL
 from inspector.gui.runs.dialog import ADDRESS, ResumeDialog, RunDialog
@@ -192,6 +193,11 @@ def test_the_demo_needs_nothing_but_a_click(stage: Stage, monkeypatch: pytest.Mo
     assert bench.state.run is not None
     fired = {tier for report in bench.state.run.reports for tier in report.fired}
     assert fired == {"L0", "L1", "L2", "L3a", "L3b", "L4"}
+    last = bench.state.run.reports[-1].reported
+    assert isinstance(stage.window.run_bar, RunBar)
+    assert stage.window.run_bar.says.whole.endswith(f"the last prompt had {last:,} tokens"), (
+        "it ends on the gauge's number"
+    )
 
 
 def test_one_run_at_a_time(stage: Stage) -> None:

@@ -19,7 +19,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
 from inspector.gui.look.build import button, column, holding, keep, line_field, mark, row, scrolled, splitter
 from inspector.gui.look.fonts import mono_font
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
@@ -34,6 +34,7 @@ from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.transcripts.saving import save_har
 from inspector.workbench.live import Prospect, ProxyView, ReceiverView
 from inspector.workbench.state import State
+from inspector.workbench.words.live_words import last_promise
 
 OFF, WATERMARK, EACH = "never", "at a watermark", "each request"
 _KINDS: dict[str, Literal["off", "watermark", "each"]] = {OFF: "off", WATERMARK: "watermark", EACH: "each"}
@@ -155,6 +156,8 @@ class ProxyPanel(Panel):
         self._second.timeout.connect(self._tick)
 
     def _lay_out(self) -> None:
+        self.outcome = label(role="quiet", wrap=True)
+        self.outcome.hide()
         self._held = column(gap=6)
         self._holds = scrolled(holding(self._held))
         self._holds.hide()
@@ -172,7 +175,7 @@ class ProxyPanel(Panel):
         )
         words = label(what_for, role="quiet", wrap=True)
         self._begins = holding(column(words, row(self.begin, self.begin_receiving, ...), gap=7))
-        heads = (self._begins, self.receiver, self._listening, self._holds, self._elsewhere)
+        heads = (self._begins, self.receiver, self._listening, self._holds, self.outcome, self._elsewhere)
         tables = ((one, 1) for one in (self.clients, self._split))
         column(*heads, *tables, of=self, margins=(13, 8, 10, 8), gap=9)
 
@@ -269,6 +272,7 @@ class ProxyPanel(Panel):
             self.detail.forget()
             self.table.show_rows([])
             self.says.show_text("")
+            say(self.outcome, "")
         self._session = session
         self.caption.setText("EXCHANGES" if self._is_recording else "CALLS")
         self.table.empty = "" if session is not None else "The calls of a transcript that is opened stand here."
@@ -277,12 +281,13 @@ class ProxyPanel(Panel):
             self._list(session)
 
     def _list(self, session: Session) -> None:
-        def work() -> tuple[list[ListedExchange], Collection[str]]:
+        def work() -> tuple[list[ListedExchange], Collection[str], str]:
             rows = listed(session)
-            return rows, kinds_of(rows)
+            return rows, kinds_of(rows), last_promise(session) if session.format == "proxy" else ""
 
-        def done(found: tuple[list[ListedExchange], Collection[str]]) -> None:
-            rows, kinds = found
+        def done(found: tuple[list[ListedExchange], Collection[str], str]) -> None:
+            rows, kinds, promise = found
+            say(self.outcome, promise)
             self.filter.offer(kinds)
             self.filter.text.setVisible(bool(rows))
             self.table.show_rows(rows)

@@ -18,6 +18,7 @@ from inspector.gui.widgets.small import Elided
 from inspector.workbench.live import RunView
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
+from inspector.workbench.words.live_words import next_tier_words, summarise_run
 from inspector.workbench.workbench import Workbench
 
 GO, GO_WITH = "Run", "Go on with this buffer"
@@ -60,6 +61,13 @@ def told(standing: RunStatus) -> str:
         words += [f"the policy's own count {grouped(standing.believed)}{error}"] * bool(error)
     words += [line(text, 400) for text in dict.fromkeys((standing.why, standing.error)) if text]
     return " · ".join(words)
+
+
+def describe_run(run: RunView) -> str:
+    """One line: what runs and what it waits for; then which tier is next, or at the end what the run came to."""
+    if run.now.state == "ended" and (summary := summarise_run(run.reports)):
+        return " · ".join(text for text in (summary, line(run.now.error, 400)) if text)
+    return " · ".join(text for text in (told(run.now), next_tier_words(run)) if text)
 
 
 class RunBar(QFrame):
@@ -120,7 +128,7 @@ class RunBar(QFrame):
         self.chip.setText(words)
         self.chip.setAccessibleName(f"Run: {words}")
         paused, stepped = run.now.state == "paused", bool(self._instead)
-        running = f"{PAUSING} · {told(run.now)}" if pausing else told(run.now)
+        running = f"{PAUSING} · {describe_run(run)}" if pausing else describe_run(run)
         self.says.show_text(self._instead if paused and stepped else running)
         self.go.setText(GO_WITH if stepped else GO)
         mark(self.go, "role", "primary" if paused else "")

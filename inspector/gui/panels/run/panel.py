@@ -79,7 +79,7 @@ def size(report: TurnReport) -> str:
 COLUMNS: Sequence[Column[TurnReport]] = (
     Column("turn", lambda one: str(one.turn), 4, figures=True),
     Column("tokens", size, 8, figures=True),
-    Column("believed", lambda one: grouped(one.calibrated), 8, figures=True),
+    Column("own count", lambda one: grouped(one.calibrated), 9, figures=True),
     Column("what", lambda one: ("sub-agent · " if one.thread != "main" else "") + happened(one)),
 )
 

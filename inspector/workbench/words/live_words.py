@@ -1,0 +1,139 @@
+"""Words about a run or proxy at work: which tier is next and when, and at the end of a run what it came to."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+
+from inspector.core.errors import InspectorError
+from inspector.core.policies.verdict import Watermark
+from inspector.core.session import Session
+from inspector.core.tokens.change_sizes import compaction_sizes, promise_words
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.words import per_cent, plural
+from inspector.extensions.policies import find_policy
+from inspector.workbench.live import ProxyView, RunView
+
+if TYPE_CHECKING:
+    from inspector.agent.status import TurnReport
+
+_LEAST_ERROR = 0.001
+"""Share below which an error does not count."""
+_PACE_TURNS = 8
+"""Growing turns whose usual growth says when a line is reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextTier:
+    """The first line above a buffer."""
+
+    names: tuple[str, ...]
+    label: str
+    """`60%`."""
+    to_go: int
+    """Tokens until its tiers fire."""
+    turns: int | None = None
+    """Turns until then at the usual growth; None if nothing is known of that."""
+
+    @property
+    def words(self) -> str:
+        """`next tier L1 at 60%: 2,765 tokens to go, about 3 turns`"""
+        when = "" if self.turns is None else f", about {plural(self.turns, 'turn')}"
+        return f"next tier {' and '.join(self.names)} at {self.label}: {plural(self.to_go, 'token')} to go{when}"
+
+
+def find_next_tier(lines: Sequence[Watermark], tokens: int, growth: int = 0) -> NextTier | None:
+    """Return the lowest line that a buffer has not reached; None if it is over all of them.
+
+    Args:
+        lines: The watermarks of the policy.
+        tokens: The size of the buffer.
+        growth: Tokens that a turn usually adds; 0 if unknown.
+    """
+    ahead = [line for line in lines if not line.fires(tokens)]
+    if not ahead:
+        return None
+    line = min(ahead, key=lambda ahead_line: ahead_line.least)
+    to_go = line.to_go(tokens)
+    turns = -(-to_go // growth) if growth > 0 else None
+    return NextTier(line.tiers, line.label.split(" ")[0], to_go, turns)
+
+
+def usual_growth(reports: Sequence["TurnReport"], thread: str) -> int:
+    """Return the tokens by which prompts of a thread grew, in the median of the last growing turns; 0 without any."""
+    sizes = [report.tokens for report in reports if report.thread == thread]
+    grown = [after - before for before, after in pairwise(sizes) if after > before]
+    return round(median(grown[-_PACE_TURNS:])) if grown else 0
+
+
+def next_tier_words(run: RunView) -> str:
+    """Say which tier of a run is next and when; empty if that is not known or nothing is ahead."""
+    plan, now = run.plan, run.now
+    if plan is None or not now.tokens or not now.window or now.state in ("starting", "tier", "ended"):
+        return ""
+    try:
+        policy = find_policy(plan.policy)
+        lines = policy.watermarks(policy.settings(plan.all_settings, now.window))
+    except InspectorError:
+        return ""
+    next_tier = find_next_tier(lines, now.tokens, usual_growth(run.reports, now.thread))
+    return next_tier.words if next_tier is not None else "over every line of the policy"
+
+
+def summarise_run(reports: Sequence["TurnReport"]) -> str:
+    """Sum up a run by what was reported: turns, the fullest prompt, the tiers, and how well prompts were predicted.
+
+    Empty without a reported prompt.
+    """
+    answered = [report for report in reports if report.reported is not None]
+    if not answered:
+        return ""
+    fullest = max(answered, key=lambda report: report.reported or 0)
+    share = f" ({per_cent((fullest.reported or 0) / fullest.window, 1)})" if fullest.window else ""
+    words = [f"{plural(len(answered), 'answered call')}: the fullest prompt had {fullest.reported:,} tokens{share}"]
+    tiers = Counter(tier for report in reports for tier in report.fired)
+    if tiers:
+        counted = [f"{name} {plural(count, 'time')}" for name, count in sorted(tiers.items())]
+        words.append(f"tiers ran: {', '.join(counted)}")
+    errors = [error for report in answered if (error := _prediction_error(report)) is not None]
+    if errors:
+        words.append(f"prompts were predicted within {per_cent(max(median(errors), _LEAST_ERROR), 1)} in the median")
+    words.append(f"the last prompt had {answered[-1].reported:,} tokens")
+    return "; ".join(words)
+
+
+def _prediction_error(report: "TurnReport") -> float | None:
+    expected, reported = report.expected.tokens, report.reported
+    if expected is None or not reported or report.expected.kind != "predicted":
+        return None
+    return abs(expected / reported - 1)
+
+
+def last_promise(session: Session) -> str:
+    """Say of the newest held request that was cut what was promised and what was reported; empty if there is none.
+
+    O(compactions), and O(messages) once for a thread with one.
+    """
+    cuts = [
+        (thread.requests[compaction.before_request].time, thread, compaction)
+        for thread in session.threads
+        for compaction in thread.compactions
+        if compaction.predicted is not None and compaction.before_request < len(thread.requests)
+    ]
+    if not cuts:
+        return ""
+    _, thread, compaction = max(cuts, key=lambda cut: cut[0])
+    words = promise_words(thread, compaction, compaction_sizes(thread, known_pressures(thread), compaction))
+    return f"Request {compaction.before_request:,} was forwarded with its cut. {words}" if words else ""
+
+
+def describe_proxy(view: ProxyView, has_requests: bool) -> tuple[str, str]:
+    """Return the state of a proxy in two or three words, and what it waits for."""
+    if view.holds:
+        return f"‖ {plural(len(view.holds), 'request')} held", "waits for you"
+    if view.under_way:
+        return "▶ answering", f"waits for {plural(len(view.under_way), 'answer')} of the provider"
+    waits = "waits for the next request" if has_requests else "waits for the first request of a client"
+    return "● listening", waits
