@@ -119,7 +119,7 @@ USERS: dict[str, set[str]] = {
     "proxy": {"payload", "traces", "traffic"},
     "pi": {"openclaw"},
     "gemini_cli": {"qwen_code"},
-    "message": {"proxy", "run", "tiers"},
+    "message": {"losses", "proxy", "run", "tiers"},
 }
 """Who may be imported by whom beside it (docs/architecture.md); `payload` by any format."""
 

@@ -25,6 +25,8 @@ class Desk:
     """Bring the panel of that TITLE to the front."""
     say: Callable[[str], None]
     """One sentence in the calm bar, for an expected failure that is not about opening."""
+    leave_page: Callable[[], object] = lambda: None
+    """Return from a page to the workspace from which it was opened."""
     runs: RunDesk | None = None
     """How runs of our own begin, and the one that is under way."""
     proxies: ProxyDesk | None = None

@@ -19,9 +19,10 @@ from inspector.gui.guard import attempt
 from inspector.gui.panels.panel import Panel, Place
 from inspector.gui.settings import Settings
 from inspector.gui.timeline_height import TimelineHeight
-from inspector.gui.workspace import WORKSPACES, WorkspacePage
+from inspector.gui.workspace import PAGES, WORKSPACES, WorkspacePage
 from inspector.workbench.state import State
 
+_ALL = (*WORKSPACES, *PAGES)
 _LIVE = ("run", "proxy")
 """What of a State is for those panels only that say so."""
 _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "behind", "failure", *_LIVE))
@@ -52,7 +53,7 @@ class Docks(WorkspacePage):
         self.panels: dict[str, Panel] = {}
         """By title, those that were built."""
         self._unbuilt: list[tuple[str, Place, type[Panel]]] = []
-        self.workspaces = {name: WorkspacePage(name, self.maximise) for name in WORKSPACES}
+        self.workspaces = {name: WorkspacePage(name, self.maximise) for name in _ALL}
         for workspace in self.workspaces.values():
             self._stack.addWidget(workspace)
             workspace.rearranged.connect(self.rearranged)
@@ -64,6 +65,10 @@ class Docks(WorkspacePage):
         """Name of the workspace that is shown when it is built."""
         self._maximised: tuple[str, QByteArray, QByteArray] | None = None
         """Title, and the layouts from before."""
+        self._frame_layout: QByteArray | None = None
+        """The layout of gauge and timeline from before a page took the room; None while no page is shown."""
+        self._left = WORKSPACES[0]
+        """Name of the workspace that was shown before the page."""
         self._last = ""
         """Title of the panel that had the focus last."""
         self.timeline_height = TimelineHeight(
@@ -91,7 +96,7 @@ class Docks(WorkspacePage):
         """Build one more panel, of what is shown first of all. False: there is none left."""
         missing = {home for home, _, _ in self._unbuilt}
         if missing:
-            self._build_first(next(name for name in ("", self.current.name, *WORKSPACES) if name in missing))
+            self._build_first(next(name for name in ("", self.current.name, *_ALL) if name in missing))
         return bool(self._unbuilt)
 
     def _build_first(self, workspace: str) -> None:
@@ -116,7 +121,7 @@ class Docks(WorkspacePage):
     @property
     def current(self) -> WorkspacePage:
         """The workspace that is shown."""
-        return self.workspaces[WORKSPACES[self._stack.currentIndex()]]
+        return self.workspaces[_ALL[self._stack.currentIndex()]]
 
     def choose_soon(self, name: str) -> None:
         """Show that workspace when its panels are built: one a turn, so that nothing stands still."""
@@ -137,10 +142,33 @@ class Docks(WorkspacePage):
             if self.isVisible():
                 self.build(name)
             self.restore_all()
+            self._give_room(name in PAGES)
             self._stack.setCurrentWidget(self.workspaces[name])
             self.timeline_height.fit()
-        self.changed.emit(name)
+        self.changed.emit(PAGES.get(name, name))
         self._lay_out(self.current)
+
+    def _give_room(self, to_page: bool) -> None:
+        """Hide the timeline and fold the gauge while a page is shown."""
+        if to_page and self._frame_layout is None:
+            self._left, self._frame_layout = self.current.name, self.kept()
+            if not (timeline := self.docks["Timeline"]).isFloating():
+                timeline.hide()
+            folded = self.panels["Pressure"].preferred_width(is_narrow=True)
+            self.resizeDocks([self.docks["Pressure"]], [folded], Qt.Orientation.Horizontal)
+        elif not to_page and self._frame_layout is not None:
+            frame, self._frame_layout = self._frame_layout, None
+            self.restore_docks(frame)
+
+    @property
+    def is_page(self) -> bool:
+        """Is a page shown, and not a workspace?"""
+        return self.current.name in PAGES
+
+    def leave_page(self) -> None:
+        """Return to the workspace from which the page was opened."""
+        if self.is_page:
+            self.choose(self._left)
 
     def _lay_out(self, page: WorkspacePage) -> None:
         if self.ready and self.isVisible() and not page.laid_out:
@@ -188,6 +216,7 @@ class Docks(WorkspacePage):
     def reset(self) -> None:
         """Every layout as in a new window."""
         self.restore_all()
+        self.leave_page()
         self.timeline_height.reset()
         for page in (self, *self.workspaces.values()):
             if page.laid_out:
@@ -197,6 +226,7 @@ class Docks(WorkspacePage):
     def keep(self, settings: Settings) -> None:
         """Remember the layouts. Which workspace is shown is not remembered: every start opens on the answers."""
         self.restore_all()
+        self.leave_page()
         self.timeline_height.keep(settings)
         for page in (self, *self.workspaces.values()):
             if page.laid_out:

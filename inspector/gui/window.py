@@ -79,12 +79,14 @@ class MainWindow(Guarded, QMainWindow):
             self.open_path,
             self.show_panel,
             lambda message: self.notice.say(message),
+            lambda: self.docks.leave_page(),
             self.runs,
             self.proxies,
         )
         self.docks = Docks(self.desk)
         self.docks.changed.connect(lambda name: self.top.workspaces.show_name(name))
         self.run_bar: QWidget | None = None
+        self.proxy_bar: QWidget | None = None
         self._build()
         self.history = History(self, self.workbench, self.docks, self.reopen_path, self.top.show_history)
         self.top.back.clicked.connect(self.history.go_back)
@@ -147,6 +149,11 @@ class MainWindow(Guarded, QMainWindow):
 
             self.run_bar = RunBar(self.runs, self.workbench, self.bridge, self._bring_run)
             self._column.insertWidget(2, self.run_bar)
+        if state.proxy is not None and self.proxy_bar is None:
+            from inspector.gui.panels.proxy.bar import ProxyBar
+
+            self.proxy_bar = ProxyBar(self.proxies, self.workbench, partial(self.show_panel, "Proxy"))
+            self._column.insertWidget(2, self.proxy_bar)
         for part in (self.top, self.notice, self.status):
             attempt(partial(part.show_state, state))
         if state.session is None:
@@ -414,9 +421,11 @@ class MainWindow(Guarded, QMainWindow):
         return stop is not None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Escape, where no widget had a use for it, ends that a panel is maximised."""
+        """Escape, if no widget had a use for it, restores a maximised panel, or leaves a page."""
         if event.key() == Qt.Key.Key_Escape and self.docks.maximised:
             self.docks.restore_all()
+        elif event.key() == Qt.Key.Key_Escape and self.docks.is_page:
+            self.docks.leave_page()
         else:
             super().keyPressEvent(event)
 

@@ -1,7 +1,7 @@
 """One workspace: the panels for one kind of work as docks around the one in the middle. They can be moved, tabbed,
 floated, closed and maximised."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
@@ -26,6 +26,8 @@ _CORNERS: dict[Qt.Corner, Place] = {
 }
 WORKSPACES = ("Read", "Compact", "Cost", "Compare", "Calibrate", "Live")
 """Names, in the order of their keys (Ctrl+1 ...)."""
+PAGES: Mapping[str, str] = {"What was lost": "Compact"}
+"""Pages that have all the room beside the gauge, and the workspace to which each belongs. They have no tab."""
 VERSION = 7
 """Of the remembered layout: a layout of another version is not restored."""
 

@@ -14,7 +14,7 @@ from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings
 from inspector.gui.window import MainWindow
-from inspector.gui.workspace import WORKSPACES
+from inspector.gui.workspace import PAGES, WORKSPACES
 from inspector.resources import resource
 from tests.gui.crowding import crowded, layout_of
 from tests.gui.drawn import drawn, painted_over
@@ -104,7 +104,7 @@ def cramped(window: MainWindow, qtbot: QtBot, patch: pytest.MonkeyPatch) -> list
     for place in ("at the end", "after a compaction"):
         if place != "at the end":
             window.workbench.previous_compaction()
-        for name in WORKSPACES if place == "at the end" else OF_A_PLACE:
+        for name in (*WORKSPACES, *PAGES) if place == "at the end" else OF_A_PLACE:
             window.docks.choose(name)
             titles = [one for one in window.docks.titles if window.docks.home(one) == name]
             for title in titles if name in ("Read", "Compact") else titles[:1]:

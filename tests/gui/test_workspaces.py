@@ -198,7 +198,7 @@ def test_cards_of_sample_show_the_answers_and_lead_to_their_requests(opened: Mai
     for card in glance.cards.values():
         for words in (card.headline, card.detail):
             assert words.height() >= words.heightForWidth(words.width())
-    for question, title, request in (("lost", "Lost", 79), ("cost", "Cost", 96), ("filled", "Breakdown", 78)):
+    for question, title, request in (("lost", "What was lost", 79), ("cost", "Cost", 96), ("filled", "Breakdown", 78)):
         opened.choose_workspace("Read")
         qtbot.waitUntil(lambda: opened.docks.current.name == "Read")
         card = glance.cards[question]  # type: ignore[index]

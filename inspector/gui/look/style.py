@@ -31,6 +31,7 @@ QLabel[role="caption"] {{ color: {c.quiet}; font-size: {small}pt; font-weight: 6
 QLabel[role="quiet"] {{ color: {c.quiet}; }}
 QLabel[role="link"] {{ color: {c.accent}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
+QLabel[role="heading"] {{ font-size: {points * 1.38:.1f}pt; font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {large}pt; font-weight: 600; }}
 QLabel[role="pressure"] {{ font-size: {points * 2.33:.1f}pt; font-weight: 600; }}
 QLabel[role="pressure"][folded="true"] {{ font-size: {points * 1.15:.1f}pt; }}
@@ -153,6 +154,21 @@ QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 #PaletteBox {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 10px; }}
 #PaletteBox QLineEdit {{ background: {c.window}; padding: 7px 10px; }}
 #PaletteBox QListView {{ background: transparent; }}
+QPushButton[role="choice"] {{
+  background: transparent; border: 1px solid transparent; border-radius: 4px; text-align: left; padding: 4px 7px;
+}}
+QPushButton[role="choice"]:hover {{ background: {c.raised}; }}
+QPushButton[role="choice"]:checked {{ background: {c.selected}; font-weight: 600; }}
+QPushButton[role="choice"]:focus {{ border-color: {c.accent}; }}
+QToolButton[role="link"] {{ background: transparent; border-color: transparent; color: {c.accent}; padding: 1px 3px; }}
+QToolButton[role="link"]:hover {{ background: {c.raised}; }}
+QToolButton[role="link"]:focus {{ border-color: {c.accent}; }}
+#LossChoices {{ border-right: 1px solid {c.line}; }}
+#PlaceCard {{ border: 1px solid {c.line}; border-radius: 8px; }}
+#GiveBack {{ background: {c.raised}; border-radius: 8px; }}
+#GiveBack QPushButton {{ background: {c.hover}; border-color: {c.hover}; }}
+#GiveBack QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; }}
+#GiveBack QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
 #AnswerCard {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: 8px; }}
 #AnswerCard:hover {{ background: {c.hover}; }}
 #AnswerCard:focus {{ border-color: {c.accent}; }}

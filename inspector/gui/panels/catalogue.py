@@ -14,6 +14,7 @@ from inspector.gui.panels.lists.recorded import CompactionsPanel, ProblemsPanel
 from inspector.gui.panels.lists.search import SearchPanel
 from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel
+from inspector.gui.panels.losses.panel import LossesPanel
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.panels.panel import Panel, Place
 from inspector.gui.panels.pins.panel import PinsPanel
@@ -47,6 +48,7 @@ PANELS: tuple[tuple[str, Place, type[Panel]], ...] = (
     ("Compact", "bottom", NeedPanel),
     ("Compact", "bottom", EventsPanel),
     ("Compact", "bottom", CompactionsPanel),
+    ("What was lost", "centre", LossesPanel),
     ("Cost", "centre", CostPanel),
     ("Compare", "centre", ComparePanel),
     ("Calibrate", "centre", CalibrationPanel),

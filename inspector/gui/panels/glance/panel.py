@@ -50,7 +50,7 @@ CARDS: dict[Question, CardText] = {
     ),
     "lost": CardText(
         "WHAT WAS LOST",
-        "Lost",
+        "What was lost",
         "Show what was lost ›",
         "compaction",
         "Comparing the conversation before and after each compaction…",

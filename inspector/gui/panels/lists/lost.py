@@ -40,8 +40,8 @@ _NAMES: Mapping[FactKind, tuple[str, str]] = {
 }
 
 
-BESIDE_CHIPS = 110
-"""Pixels of the line above the table for gaps and the button, besides the chips and the sentence."""
+BESIDE_CHIPS = 230
+"""Pixels of the line above the table for gaps and buttons, besides the chips and the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,11 @@ class LostPanel(ListPanel[LossRow]):
         self.setFocusProxy(self.table)
         self.say_at_length()
         self._chips = holding(row(*self.kinds.values(), gap=6))
+        self.whole = small_button("all compactions ›", lambda: self.desk.show_panel("What was lost"))
         self.menu = menu_button("all", self._offer, name="Which kind of fact", anew=True)
-        self.lay_out(self._chips, self.menu, (self.says, 1), self.copy_button(), margins=(8, 3, 8, 2), gap=8)
+        self.lay_out(
+            self._chips, self.menu, (self.says, 1), self.whole, self.copy_button(), margins=(8, 3, 8, 2), gap=8
+        )
         self._show_losses(())
 
     def _chip(self, kind: FactKind | None) -> QToolButton:

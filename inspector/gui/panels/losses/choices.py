@@ -1,0 +1,155 @@
+"""The column beside the table of lost facts: which compaction, which verdicts and which kinds are wanted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QMargins, QSize, Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QVBoxLayout, QWidget
+
+from inspector.core.findings.lost import CompactionLoss
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, column, holding, row, scrolled
+from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import grouped
+from inspector.workbench.loss_page import KIND_GROUPS, VIEWS, KindGroup, LossCounts, LossFilter, LossView
+
+FIGURES = 31
+"""Figures of the width of the column."""
+_BESIDE = 14
+"""Pixels between the words of a choice and its number."""
+_ABOUT: Mapping[LossView, str] = {
+    "Worth reading": "What the user asked for and is open, values that were needed, decisions and open errors.",
+    "Needed again": "Facts that a later request used when they were no longer in context.",
+    "Open instructions": "What the user asked for, and the summary does not say.",
+    "Not sure": "The summary says part of it: a judgement by a model can decide.",
+    "Settled": "Said in other words, or done before the compaction.",
+    "Everything": "All facts that are not in context word for word.",
+}
+
+
+class CountedChoice(Guarded, QPushButton):
+    """A choice with the number of facts that it shows, at the right."""
+
+    def __init__(self, words: str, about: str = "") -> None:
+        super().__init__(words)
+        self.setCheckable(True)
+        self.setProperty("role", "choice")
+        self.setToolTip(tip(about))
+        self.setAccessibleDescription(about)
+        self._words = words
+        self._count = label(role="quiet")
+        self._count.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        row(..., self._count, of=self, margins=(0, 0, 10, 0))
+        self.show_count(0)
+
+    def show_count(self, count: int) -> None:
+        """Show how many facts there are."""
+        self._count.setText(grouped(count))
+        self.setAccessibleName(f"{self._words}, {grouped(count)}")
+
+    def sizeHint(self) -> QSize:
+        return super().sizeHint().grownBy(QMargins(0, 0, self._count.sizeHint().width() + _BESIDE, 0))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+
+class LossChoices(QFrame):
+    """`changed`: another filter is wanted."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("LossChoices")
+        self.wanted = LossFilter()
+        self.compactions: dict[int | None, CountedChoice] = {}
+        """By the first request after it; None: all of them, unless there is only one."""
+        self._compaction_group = QButtonGroup(self)
+        self._view_group = QButtonGroup(self)
+        self.views = {view: CountedChoice(view, _ABOUT[view]) for view in VIEWS}
+        self.kinds = {kind: CountedChoice(kind) for kind in KIND_GROUPS}
+        for view, choice in self.views.items():
+            self._view_group.addButton(choice)
+            choice.clicked.connect(lambda _, view=view: self._want(replace(self.wanted, view=view)))
+        for choice in self.kinds.values():
+            choice.clicked.connect(self._choose_kinds)
+        self.views["Worth reading"].setChecked(True)
+        self._compaction_box = QVBoxLayout()
+        self._compaction_box.setSpacing(1)
+        self.any_kind = button("All kinds", self.clear_kinds, role="flat")
+        inner = column(
+            _caption("COMPACTIONS"),
+            self._compaction_box,
+            _caption("SHOW"),
+            *self.views.values(),
+            row(_caption("KINDS"), ..., self.any_kind),
+            *self.kinds.values(),
+            ...,
+            margins=(8, 6, 4, 8),
+            gap=1,
+        )
+        column((scrolled(holding(inner)), 1), of=self, gap=0)
+        self.any_kind.setVisible(False)
+
+    def show_compactions(self, losses: Sequence[CompactionLoss], chosen: int | None) -> None:
+        """List the compactions, with the one chosen that stands before that request; None: all of them."""
+        for choice in self.compactions.values():
+            self._compaction_group.removeButton(choice)
+            self._compaction_box.removeWidget(choice)
+            choice.deleteLater()
+        self.compactions = {None: CountedChoice("All compactions")} if len(losses) > 1 else {}
+        for loss in losses:
+            words = f"Before request {grouped(loss.before_request)}"
+            self.compactions[loss.before_request] = CountedChoice(words, _describe_compaction(loss))
+        for place, choice in self.compactions.items():
+            self._compaction_group.addButton(choice)
+            self._compaction_box.addWidget(choice)
+            choice.clicked.connect(lambda _, place=place: self._want(replace(self.wanted, before_request=place)))
+        place = chosen if chosen in self.compactions else next(iter(self.compactions), None)
+        if place in self.compactions:
+            self.compactions[place].setChecked(True)
+        self.wanted = replace(self.wanted, before_request=place)
+
+    def show_counts(self, counts: LossCounts) -> None:
+        """Show how many facts each choice has."""
+        for view, choice in self.views.items():
+            choice.show_count(counts.views[view])
+        for kind, choice in self.kinds.items():
+            choice.show_count(counts.kinds[kind])
+            choice.setVisible(bool(counts.kinds[kind]) or kind in self.wanted.kinds)
+        for place, choice in self.compactions.items():
+            choice.show_count(counts.compactions[place])
+        self.any_kind.setVisible(bool(self.wanted.kinds))
+
+    def clear_kinds(self) -> None:
+        """Uncheck all kinds, which shows every kind."""
+        for choice in self.kinds.values():
+            choice.setChecked(False)
+        self._choose_kinds()
+
+    def look_for(self, text: str) -> None:
+        """Want only facts with that text."""
+        self._want(replace(self.wanted, text=text.strip()))
+
+    def _choose_kinds(self) -> None:
+        kinds: frozenset[KindGroup] = frozenset(kind for kind, choice in self.kinds.items() if choice.isChecked())
+        self._want(replace(self.wanted, kinds=kinds))
+
+    def _want(self, choice: LossFilter) -> None:
+        if choice != self.wanted:
+            self.wanted = choice
+            self.changed.emit()
+
+
+def _caption(words: str) -> QWidget:
+    return holding(row(label(words, role="caption"), ..., margins=(6, 9, 0, 3)))
+
+
+def _describe_compaction(loss: CompactionLoss) -> str:
+    """`automatic summary, 153,212 to 24,170 tokens. After request 78 nothing had to be read or said again.`"""
+    named = " ".join(word for word in (loss.trigger, loss.kind) if word)
+    sizes = ""
+    if loss.tokens_before is not None and loss.tokens_after is not None:
+        sizes = f", {grouped(loss.tokens_before)} to {grouped(loss.tokens_after)} tokens"
+    return f"{named}{sizes}. {loss.forgetting.sentence}"

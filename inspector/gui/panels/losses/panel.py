@@ -1,0 +1,213 @@
+"""What was lost, as a page: filters at the left, the facts in a table, below it the three places of the selected one,
+and what gives it back to the agent."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame
+
+from inspector.core.findings.give_back import give_back_text, open_and_gone
+from inspector.core.findings.lost_rows import VERDICT_WORDS, LostRow
+from inspector.core.words import plural
+from inspector.gui.bridge import Task
+from inspector.gui.desk import Desk
+from inspector.gui.look.build import button, column, field, holding, pages, row, splitter
+from inspector.gui.look.labels import label
+from inspector.gui.look.number_formats import grouped
+from inspector.gui.navigation import go_to
+from inspector.gui.pacing import PacedJob
+from inspector.gui.panels.losses.choices import FIGURES, LossChoices
+from inspector.gui.panels.losses.fact_places import PlaceCards
+from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.small import Elided
+from inspector.gui.widgets.table import Column, Rows
+from inspector.workbench.loss_page import (
+    FactPlace,
+    LossEntry,
+    LossPage,
+    build_loss_page,
+    count_entries,
+    describe_page,
+    find_places,
+)
+from inspector.workbench.state import State
+
+COLUMNS: Sequence[Column[LossEntry]] = (
+    Column("Kind", lambda entry: entry.kind_group.removesuffix("s") or entry.kind_group, 11, least=11),
+    Column("Fact", lambda entry: entry.row.fact.text, least=30),
+    Column(
+        "In the summary", lambda entry: VERDICT_WORDS[entry.row.verdict], 14, about="What it still says of the fact"
+    ),
+    Column("Compaction", lambda entry: grouped(entry.loss.before_request), 10, figures=True, about="Its next request"),
+    Column("Needed at", lambda entry: grouped(entry.use.request) if entry.use else "", 9, figures=True),
+    Column("Call that needed it", lambda entry: entry.caller, 32, least=20),
+    Column(
+        "Tokens",
+        lambda entry: grouped(entry.tokens_again) if entry.tokens_again else "",
+        8,
+        figures=True,
+        about="Of the results that brought it back",
+    ),
+)
+COMPACTION = 3
+"""The column that is left out if all rows are of one compaction."""
+NOTHING = "Open a transcript to see what its compactions lost."
+NO_COMPACTION = "No compaction, and no silent drop: the whole conversation is still in context."
+
+
+class LossesPanel(Panel):
+    """The facts of all compactions of the chosen thread. Alt+Left, Escape and Back lead back."""
+
+    TITLE: ClassVar[str] = "What was lost"
+    HEADED: ClassVar[bool] = True
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._page: LossPage | None = None
+        self._job = PacedJob(desk.bridge, self)
+        self._at: int | None = None
+        self.choices = LossChoices()
+        self.choices.changed.connect(self._refill)
+        self.table: Rows[LossEntry] = Rows("Facts that were lost", COLUMNS)
+        self.table.selectionModel().selectionChanged.connect(lambda *_: self._show_selected())
+        self.cards = PlaceCards(desk, self._go)
+        self.table.opened.connect(lambda _: self._go(self.cards.before.place))
+        self.back = button("‹ Back", desk.leave_page)
+        self.says = Elided(role="quiet")
+        self.count = label(role="strong")
+        self.filter = field("Filter by text", "Filter")
+        self.filter.textChanged.connect(self.choices.look_for)
+        self._build_give_back()
+        self._lay_out()
+
+    def _build_give_back(self) -> None:
+        self.give_words = Elided(role="quiet")
+        self.copy_names = button("Copy text only", lambda: self._copy(as_message=False))
+        self.copy_message = button("Copy as message", lambda: self._copy(as_message=True), role="primary")
+        self.action_row = row(self.copy_names, self.copy_message, gap=8)
+        """The buttons that act on the selected facts."""
+        self.give_bar = QFrame()
+        self.give_bar.setObjectName("GiveBack")
+        row(
+            label("Give it back", role="good"),
+            (self.give_words, 1),
+            self.action_row,
+            of=self.give_bar,
+            margins=(12, 6, 10, 6),
+            gap=10,
+        )
+
+    def _lay_out(self) -> None:
+        head = row(self.back, label("What was lost", role="heading"), (self.says, 1), margins=(12, 7, 12, 7), gap=12)
+        above = row(self.count, ..., (self.filter, 1), margins=(13, 5, 12, 4), gap=12)
+        top = holding(column(above, (self.table, 1), gap=0))
+        self._split = splitter(top, self.cards, down=True, shares=(3, 2))
+        right = column((self._split, 1), row((self.give_bar, 1), margins=(12, 0, 12, 8)), gap=0)
+        body = row(self.choices, (holding(right), 1), gap=0)
+        whole = holding(column(head, (holding(body), 1), gap=0))
+        self._empty = label(NOTHING, role="quiet", wrap=True, centred=True)
+        self._empty_back = button("‹ Back", self.desk.leave_page)
+        empty = holding(column(row(self._empty_back, ...), (self._empty, 1), margins=(12, 7, 12, 7)))
+        self._pages = pages(self, empty, whole)
+        self.setFocusProxy(self.table)
+
+    def fit(self) -> None:
+        """The column of choices is as wide as its words."""
+        self.choices.setFixedWidth(FIGURES * self.fontMetrics().horizontalAdvance("0"))
+
+    def show_state(self, state: State) -> None:
+        """The compactions of the chosen thread."""
+        session, thread, self._at = state.session, state.thread, state.at
+        if not self.is_new("page", session, thread):
+            return
+        if session is None or thread is None:
+            self._job.cancel()
+            self._page = None
+            self._say_empty(NOTHING)
+            return
+        if self.is_new("thread", session.path, thread.id):
+            self._page = None
+            self._say_empty("Comparing the conversation before and after each compaction…")
+
+        def work(task: Task) -> LossPage:
+            return build_loss_page(session, thread)
+
+        self._job.run(session, (thread.id,), work, self._show_page, lane="card")
+
+    def _say_empty(self, words: str) -> None:
+        self._empty.setText(words)
+        self._pages.setCurrentIndex(0)
+        self.setFocusProxy(self._empty_back)
+
+    def _show_page(self, page: LossPage) -> None:
+        is_first, self._page = self._page is None, page
+        if not page.losses:
+            self._say_empty(NO_COMPACTION)
+            return
+        chosen = self._at if is_first else self.choices.wanted.before_request
+        self.choices.show_compactions(page.losses, chosen)
+        self._pages.setCurrentIndex(1)
+        had_focus = self._empty_back.hasFocus()
+        self.setFocusProxy(self.table)
+        if had_focus:
+            self.table.setFocus()
+        self._refill()
+
+    def _refill(self) -> None:
+        page, choice = self._page, self.choices.wanted
+        if page is None:
+            return
+        entries = [entry for entry in page.entries if choice.takes(entry)]
+        self.choices.show_counts(count_entries(page, choice))
+        losses = [loss for loss in page.losses if choice.before_request in (None, loss.before_request)]
+        self.says.show_text(describe_page(losses))
+        self.count.setText(f"{plural(len(entries), 'fact')}, {choice.view.lower()}")
+        self.table.leave_out(COMPACTION, len(losses) < 2)
+        self.table.empty = "" if entries else "No fact of this kind."
+        self.table.show_rows(entries)
+        if entries and not self.table.selectionModel().hasSelection():
+            self.table.selectRow(0)
+        self._show_selected()
+
+    @property
+    def selected(self) -> list[LossEntry]:
+        """The selected facts, from above."""
+        rows = sorted({index.row() for index in self.table.selectedIndexes()})
+        return [self.table.rows[row] for row in rows if row < len(self.table.rows)]
+
+    def _show_selected(self) -> None:
+        page, chosen = self._page, self.selected
+        current = self.table.currentIndex().row()
+        entry = self.table.rows[current] if 0 <= current < len(self.table.rows) and chosen else None
+        self.cards.show_places(find_places(page, entry) if page is not None and entry is not None else None)
+        self._show_give_back()
+
+    # -- give it back --------------------------------------------------------------------------------------------------
+
+    def _rows_to_give(self) -> Sequence[LostRow]:
+        """The selected facts, if one is, else all of the list that are open."""
+        chosen = self.selected
+        if chosen:
+            return [entry.row for entry in chosen]
+        return open_and_gone(entry.row for entry in self.table.rows)
+
+    def _show_give_back(self, copied: str = "") -> None:
+        rows = self._rows_to_give()
+        for widget in (self.copy_names, self.copy_message):
+            widget.setEnabled(bool(rows))
+        which = "selected" if self.selected else "open"
+        words = f"Copies {plural(len(rows), f'{which} fact')} to the clipboard, to paste into the session."
+        self.give_words.show_text(copied or words)
+
+    def _copy(self, as_message: bool) -> None:
+        rows = self._rows_to_give()
+        text = give_back_text(rows) if as_message else "\n".join(dict.fromkeys(row.fact.text for row in rows))
+        QGuiApplication.clipboard().setText(text)
+        self._show_give_back(f"Copied {plural(len(rows), 'fact')}. Paste it into the session.")
+
+    def _go(self, place: FactPlace | None) -> None:
+        """Show a place in its buffer; Back returns to this page."""
+        if self._page is not None and place is not None and place.request is not None:
+            go_to(self.desk.workbench, self._page.thread.id, place.request, place.message)
+            self.desk.show_panel("Message")
