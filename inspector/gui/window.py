@@ -55,7 +55,7 @@ _SOUGHT = (("Errors", "error", "F8"), ("Edits", "edit of a file", "P"), ("User",
 LEAST = QSize(640, 480)
 """Pixels to which the window can be shrunk."""
 _REST = 400
-"""Milliseconds between two panels that nobody sees yet, while somebody works."""
+"""Milliseconds between two panels that are still out of sight, while the user works."""
 
 
 class MainWindow(Guarded, QMainWindow):
@@ -179,7 +179,7 @@ class MainWindow(Guarded, QMainWindow):
             self._build_next()
 
     def _build_next(self) -> None:
-        """One panel at a time, while nobody needs them; those out of sight slowly once somebody works."""
+        """Build one panel a turn; those out of sight slowly while the user works."""
         state, rests = self.workbench.state, self.docks.ready
         more = self.docks.build_next()
         if self.docks.ready:
@@ -353,7 +353,7 @@ class MainWindow(Guarded, QMainWindow):
             self.docks.panel(title).take(text)
 
     def step_in(self, title: str, rows: int, bring: bool = False) -> None:
-        """To the next message, mark or change in a panel, or so many on or back."""
+        """Go to the next message, mark or change in a panel; `rows` may be negative."""
         if self.workbench.state.session is not None:
             if bring:
                 self.docks.bring(title)

@@ -225,7 +225,7 @@ class FactPlaces(NamedTuple):
 
 
 def find_places(page: LossPage, entry: LossEntry) -> FactPlaces:
-    """Return where a fact stood, what came in its place, and what needed it again. O(summary)."""
+    """Return the message with a fact, its successor, and what needed the fact again. O(summary)."""
     return FactPlaces(_place_before(page, entry), _place_after(page, entry), _place_again(page, entry))
 
 
