@@ -53,7 +53,7 @@ format: ## put the code into its one format
 
 numbers: ## walk every session of the tests over every face, under every policy
 	$(FOR_DEV)
-	@EVERY_FACE=1 $(PYTHON_) -m pytest -q -n 2 tests/test_numbers_shared.py $(ARGS)
+	@EVERY_FACE=1 $(PYTHON_) -m pytest -q -n 2 tests/test_numbers_shared.py tests/test_replay_shared.py $(ARGS)
 
 bench: ## measure speed, as ratios in one run
 	$(FOR_DEV)

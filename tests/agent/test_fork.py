@@ -1,5 +1,6 @@
 """A live run out of any transcript, by any provider: what had to be changed for it is said."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,16 @@ SAMPLES = [
 ]
 
 
+open_once = cache(open_transcript)
+
+
+def places_of(thread: Thread, wire: str) -> set[int | None]:
+    """The end, and the first, a middle or the last request: another one with each wire."""
+    last = len(thread.requests) - 1
+    places = (0, len(thread.requests) // 2, last)
+    return {None, places[WIRES.index(wire) % len(places)]} if thread.requests else {None}
+
+
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem[:24])
 def test_from_any_request_of_any_transcript(
@@ -157,12 +168,11 @@ def test_from_any_request_of_any_transcript(
     wire: str,
     path: Path,
 ) -> None:
-    """The first, the last and one between; each is answered, and works on with tools of ours."""
+    """Each is answered, and works on with tools of ours."""
     simulated.world.window = 10_000_000
-    session = open_transcript(path)
+    session = open_once(path)
     thread = max(session.threads, key=lambda one: len(one.requests))
-    places = {0, len(thread.requests) // 2, len(thread.requests) - 1} if thread.requests else {None}
-    for at in sorted(places | {None}, key=str):
+    for at in sorted(places_of(thread, wire), key=str):
         script(monkeypatch, [call("list_files")], "Done.")
         found = fork(session, thread, at, workspace)
         record = tmp_path / f"fork-{at}.jsonl"
