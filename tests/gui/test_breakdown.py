@@ -20,13 +20,15 @@ from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.panel import SMALLEST
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
+from inspector.gui.widgets.table import FittedTable
+from inspector.gui.window import MainWindow
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.pressure.filling import AreaKind, Filling, areas, filling
 from inspector.workbench.pressure.gauge import reading
 from inspector.workbench.state import State
 from tests.gui.conftest import Asked
-from tests.gui.hands import click, double_click, press
+from tests.gui.hands import click, double_click, press, write
 from tests.gui.test_lists import click_cell
 
 SAMPLE = open_transcript(str(resource("sample.jsonl")))
@@ -337,3 +339,66 @@ def test_very_many_parts_are_few_cells_and_rows(desk: Desk, qtbot: QtBot) -> Non
     item.setExpanded(True)
     assert item.childCount() == MOST + 1
     assert item.child(MOST).text(1) == "98,000"  # type: ignore[union-attr]
+
+
+def test_search_when_a_name_is_typed_reduces_map_and_tables(panel: BreakdownPanel, qtbot: QtBot) -> None:
+    whole = len(panel.icicle.cells)
+    write(panel.search, "rates")
+    qtbot.waitUntil(lambda: 0 < len(panel.icicle.cells) < whole)
+    names = {cell.node.name for cell in panel.icicle.cells if not cell.node.children and not cell.rest}
+    assert all("rates" in name or name.startswith("message") for name in names)
+    assert all("rates" in repeat.what for repeat in panel.repeats.rows)
+    write(panel.search, "no such part anywhere")
+    qtbot.waitUntil(lambda: panel.says.whole == "No part has this name.")
+    panel.search.clear()
+    qtbot.waitUntil(lambda: len(panel.icicle.cells) == whole)
+
+
+def test_changes_when_an_earlier_request_is_typed_say_what_came_in_between(
+    desk: Desk, panel: BreakdownPanel, qtbot: QtBot
+) -> None:
+    desk.workbench.move(78)
+    panel.tabs.setCurrentIndex(4)
+    panel.changes.since.setText("40")
+    press(panel.changes.since, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: panel.changes.says.whole.startswith("Requests 40 to 78: "))
+    pressures = desk.workbench.state.pressures
+    assert pressures is not None
+    grown = (pressures.at(78).tokens or 0) - (pressures.at(40).tokens or 0)
+    assert sum(change.change for change in panel.changes.table.rows) == grown
+    assert f": +{grown:,} tokens; " in panel.changes.says.whole
+    click_cell(panel.changes.table, 0)
+    assert desk.workbench.state.part == panel.changes.table.rows[0].part
+
+
+def test_tables_when_the_window_has_1440_by_900_pixels_show_eight_rows(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(1440, 900)
+    window.open_sample()
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.opening is None and window.docks.ready and not window.bridge.busy)
+    window.show_panel("Breakdown")
+    panel = window.docks.panel("Breakdown")
+    assert isinstance(panel, BreakdownPanel)
+    qtbot.waitUntil(lambda: panel.filling is not None and not window.bridge.busy)
+    for at, table in ((1, panel.tree), (2, panel.repeats), (3, panel.tools), (4, panel.changes.table)):
+        panel.tabs.setCurrentIndex(at)
+        qtbot.waitUntil(lambda: not window.bridge.busy)
+        high = table.fontMetrics().height() * FittedTable.LINES
+        if isinstance(table, BreakdownTree):
+            first = table.topLevelItem(0)
+            assert first is not None
+            high = table.visualItemRect(first).height()
+        assert table.viewport().height() // high >= 8, panel.tabs.tabText(at)
+
+
+def test_map_when_many_parts_are_thin_paints_no_group_wider_than_a_part(desk: Desk, qtbot: QtBot) -> None:
+    icicle = Icicle(desk.theme)
+    qtbot.addWidget(icicle)
+    icicle.resize(500, 200)
+    large = [BreakdownNode(f"large {n}", "text", 1_000) for n in range(5)]
+    small = [BreakdownNode(f"small {n}", "text", 1) for n in range(20_000)]
+    icicle.show_tree(BreakdownNode("buffer", "buffer", 25_000, (), (*large, *small)), ())
+    groups = [cell.rect.width() for cell in icicle.cells if cell.rest]
+    widest = max(cell.rect.width() for cell in icicle.cells if cell.part and not cell.rest)
+    assert len(groups) > 1
+    assert max(groups) <= max(widest, 24)

@@ -52,6 +52,12 @@ def filling(state: State, calls: ToolCalls, cancelled: Callable[[], bool] = lamb
     return Filling(buffer.messages, found.tree, found.tools, repeats(size, buffer, calls))
 
 
+def find_tree(state: State, calls: ToolCalls) -> BreakdownNode:
+    """Return what fills the buffer that is shown, as a tree, while something is open. O(buffer)."""
+    size = sizer_of(state)
+    return break_down(size, pressure_here(state, size)[0], state.buffer(), calls).tree
+
+
 def calls_of(state: State) -> ToolCalls:
     """Of the thread that is looked at, while something is open. O(messages)."""
     assert state.session is not None

@@ -4,7 +4,7 @@ A difference below zero has no width: the other parts, which are more than their
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -41,6 +41,8 @@ _NARROW = 2.0
 """What is narrower is painted, but not what is in it."""
 _THIN = 0.5
 """Pixels. The parts that are narrower are painted as one, after the others: there may be 100,000 of them."""
+_GROUP = 24.0
+"""Pixels of the thin parts that are painted as one, or as many as the widest part has."""
 _WORDS = 34
 """Pixels from which on a part has words in it."""
 _LETTERS = 4
@@ -126,21 +128,22 @@ class Icicle(Guarded, QWidget):
         if not parts or above.bottom() + above.height() > self.height() + 1:
             return
         pixels = above.width() / sum(child.tokens for child in parts)
-        left, thin, thin_tokens = above.left(), 0, 0
+        left = above.left()
+        thin = [child for child in parts if child.tokens * pixels < _THIN]
         for child in parts:
             width = child.tokens * pixels
             if width < _THIN:
-                thin += 1
-                thin_tokens += child.tokens
                 continue
             inner = IcicleCell(QRectF(left, above.bottom(), width, above.height()), (*cell.part, child.name), child)
             left += width
             yield inner
             if width >= _NARROW:
                 yield from self._inside(inner)
-        if thin_tokens:
-            smaller = BreakdownNode(plural(thin, "smaller part"), "text", thin_tokens)
-            room = QRectF(left, above.bottom(), thin_tokens * pixels, above.height())
+        for group in _gather(thin, _widest_group(parts, pixels)):
+            tokens = sum(child.tokens for child in group)
+            smaller = BreakdownNode(plural(len(group), "smaller part"), "text", tokens)
+            room = QRectF(left, above.bottom(), tokens * pixels, above.height())
+            left += room.width()
             yield IcicleCell(room, (*cell.part, smaller.name), smaller, rest=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -229,6 +232,26 @@ class Icicle(Guarded, QWidget):
             QToolTip.showText(event.globalPos(), tip(words), self)
             return True
         return super().event(event)
+
+
+def _widest_group(parts: Sequence[BreakdownNode], pixels: float) -> float:
+    """Return the tokens that a group of thin parts may have: those of the largest part; no limit if all are thin."""
+    largest = max(part.tokens for part in parts)
+    return max(largest, _GROUP / pixels) if largest * pixels >= _THIN else float("inf")
+
+
+def _gather(nodes: Sequence[BreakdownNode], most: float) -> Iterator[list[BreakdownNode]]:
+    """Yield the nodes in groups of at most `most` tokens, so that no group looks larger than a part."""
+    group = list[BreakdownNode]()
+    tokens = 0
+    for node in nodes:
+        if group and tokens + node.tokens > most:
+            yield group
+            group, tokens = [], 0
+        group.append(node)
+        tokens += node.tokens
+    if group:
+        yield group
 
 
 def _brightness(colour: QColor) -> float:

@@ -7,18 +7,20 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QStackedWidget, QTabBar, QTreeWidget, QTreeWidgetItem
 
 from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, forget
+from inspector.core.findings.breakdown_views import keep_matching
 from inspector.core.findings.repeats import LEAST, Repeat
 from inspector.core.identity import SameObject
 from inspector.core.session import Thread
 from inspector.core.words import per_cent
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import column, delayed, holding, row, small_button
+from inspector.gui.look.build import column, delayed, field, holding, row, small_button
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.pacing import PacedJob
+from inspector.gui.panels.breakdown.changes import ChangesTable
 from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, about, shown_name
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.small import Elided
@@ -185,6 +187,10 @@ class BreakdownTree(Guarded, QTreeWidget):
             self.chosen.emit(now.data(0, _PART))
 
 
+SEARCH_FIGURES = 18
+"""Figures of the most width of the field for a search."""
+SEARCH_MS = 150
+"""Milliseconds after the last key before a search begins."""
 LATE_MS = 120
 """So long what filled the former buffer stands beside the new gauge without a word: to work it out takes less; while a
 key is held down it is not done."""
@@ -225,6 +231,14 @@ class BreakdownPanel(Panel):
         self.tree = BreakdownTree()
         self.repeats: Rows[Repeat] = Rows("Duplicates", _REPEATS)
         self.tools: Rows[OfferedTool] = Rows("Tools", _TOOLS)
+        self.changes = ChangesTable(desk)
+        self._shown_tree: BreakdownNode | None = None
+        """The tree of the buffer, reduced to what is searched for."""
+        self._matching = LatestJob(desk.bridge)
+        self._match_soon = delayed(self, SEARCH_MS, self._match)
+        self.search = field("Search parts", "Search", name="Search the parts of the buffer")
+        self.search.setMaximumWidth(SEARCH_FIGURES * self.fontMetrics().horizontalAdvance("0"))
+        self.search.textChanged.connect(self._match_soon.start)
         self.tabs = QTabBar()
         self._lay_out()
         self.setFocusProxy(self.icicle)
@@ -234,6 +248,7 @@ class BreakdownPanel(Panel):
         self.tabs.currentChanged.connect(stack.setCurrentIndex)
         for name, part in (
             ("Map", self.icicle), ("Parts", self.tree), ("Duplicates", self.repeats), ("Tools", self.tools),
+            ("Changes", self.changes),
         ):  # fmt: skip
             stack.addWidget(part if part is not self.icicle else holding(row(part, margins=(13, 2, 13, 5))))
             self.tabs.addTab(name)
@@ -241,7 +256,11 @@ class BreakdownPanel(Panel):
         self.tabs.setExpanding(False)
         self.tabs.setUsesScrollButtons(False)
         self.tabs.currentChanged.connect(self.tabs.updateGeometry)  # the chosen one has wider letters
-        column(row(self.tabs, (self.says, 1), self.all, margins=(0, 0, 8, 0), gap=12), (stack, 1), of=self, gap=0)
+        self.tabs.currentChanged.connect(lambda _: self.changes.show_state(self.desk.workbench.state))
+        head = row(self.tabs, ..., self.search, margins=(0, 0, 8, 0), gap=12)
+        chosen = row((self.says, 1), self.all, margins=(13, 1, 8, 1), gap=12)
+        column(head, chosen, (stack, 1), of=self, gap=0)
+        self.changes.chosen.connect(self.look_into)
         for part in (self.icicle, self.tree):
             part.chosen.connect(self.look_into)
             part.opened.connect(self.open)
@@ -252,6 +271,7 @@ class BreakdownPanel(Panel):
     def show_state(self, state: State) -> None:
         """Worked out where the buffer is another one; the chosen part always. Of a session that is still being read,
         when it is: its beginning would be worked out for a moment only."""
+        self.changes.show_state(state)
         key = filling_key(state)
         if key != self._key and state.is_being_read:
             key = None
@@ -299,29 +319,51 @@ class BreakdownPanel(Panel):
         found = self.filling
         self.repeats.empty = "This buffer holds no duplicates." if found else ""
         self.tools.empty = "No tool was offered, and none was called." if found else ""
-        self.repeats.show_rows(found.repeats if found else ())
-        self.tools.show_rows(found.tools if found else ())
         free = sum(repeat.free for repeat in found.repeats) if found else 0
         self.tabs.setTabText(_REPEATED, f"Duplicates {grouped(free)}" if free else "Duplicates")
         self.tabs.setTabToolTip(_REPEATED, f"Texts of {LEAST} characters or more that are in the buffer more than once")
         self.tabs.setTabText(_OFFERED, f"Tools ({len(found.tools)})" if found and found.tools else "Tools")
+        self._match()
+
+    def _match(self) -> None:
+        """Reduce map and tables to what is searched for."""
+        filling, text = self.filling, self.search.text().strip()
+        if filling is None or not text:
+            self._matching.cancel()
+            self._show_matching(filling.tree if filling is not None else None)
+            return
+        self._matching.run(lambda task: keep_matching(filling.tree, text), self._show_matching, lane="answer")
+
+    def _show_matching(self, tree: BreakdownNode | None) -> None:
+        self._shown_tree, filling = tree, self.filling
+        text = self.search.text().strip().casefold()
+        repeats = filling.repeats if filling is not None else ()
+        tools = filling.tools if filling is not None else ()
+        self.repeats.show_rows([repeat for repeat in repeats if text in repeat.what.casefold()])
+        self.tools.show_rows([tool for tool in tools if text in f"{tool.server} {tool.name}".casefold()])
         self._show_part(self.desk.workbench.state)
 
     def _show_part(self, state: State) -> None:
-        tree = self.filling.tree if self.filling is not None else None
+        tree = self._shown_tree
         self.icicle.show_tree(tree, state.part)
         self.tree.show_tree(tree, state.part)
         self.all.setVisible(bool(state.part))
-        if self.filling is None or tree is None:
-            if self._key is None:
-                self.says.show_text("" if state.is_being_read else "Open a transcript to see what fills its window.")
+        if tree is None:
+            self._say_empty(state)
             return
-        nodes = self.filling.tree.along(state.part)
+        nodes = tree.along(state.part)
         gone = "" if len(nodes) > len(state.part) else "not in this buffer: "
         of = f"Request {self._at:,}: " if self._job.is_late and not self._late.isActive() else ""
         self.says.show_text(of + gone + about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": "))
         if state.part and not gone and (wanted := self._filter(state.part)) != state.among:
             self.desk.workbench.look_into(state.part, wanted)
+
+    def _say_empty(self, state: State) -> None:
+        """Say why there is no part."""
+        if self.filling is not None:
+            self.says.show_text("No part has this name.")
+        elif self._key is None:
+            self.says.show_text("" if state.is_being_read else "Open a transcript to see what fills its window.")
 
     def _filter(self, part: PartPath) -> BufferFilter | None:
         """The messages of that part; None for all of the buffer, and for what stands in no message."""
