@@ -168,10 +168,10 @@ def test_the_tree_is_sorted_and_opened(desk: Desk, panel: BreakdownPanel) -> Non
     assert names() == [shown_name(one) for one in by_size]
     header = panel.tree.header()
     assert isinstance(header, QHeaderView)
-    assert heads(panel) == ["part", "tokens ▾", "share", "calls", "messages"]
+    assert heads(panel) == ["Part", "Tokens ▾", "Share", "Calls", "Messages"]
     click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 8, header.height() // 2))
     assert names() == sorted(names(), key=str.casefold)
-    assert heads(panel) == ["part ▴", "tokens", "share", "calls", "messages"]
+    assert heads(panel) == ["Part ▴", "Tokens", "Share", "Calls", "Messages"]
     assert not header.isSortIndicatorShown()  # it would lie over the words
     desk.workbench.look_into(("tool results", "Read"))
     current = panel.tree.currentItem()

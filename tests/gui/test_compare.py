@@ -401,7 +401,7 @@ def test_a_click_on_a_heading_sorts(compared: ComparePanel) -> None:
     sent = [row.report.spent.prompt for row in compared.table.rows[1:]]
     assert (names(compared)[0], sent) == (BASE, sorted(sent, reverse=True))
     model, across = compared.table.model(), Qt.Orientation.Horizontal
-    assert [head for n in range(model.columnCount()) if (head := model.headerData(n, across))[-1] in "▾▴"] == ["sent ▾"]
+    assert [head for n in range(model.columnCount()) if (head := model.headerData(n, across))[-1] in "▾▴"] == ["Sent ▾"]
     click_head(compared, "sent")
     assert (names(compared)[0], [row.report.spent.prompt for row in compared.table.rows[1:]]) == (BASE, sorted(sent))
     click_head(compared, "sent")

@@ -111,7 +111,7 @@ def test_clicked_filtered_and_gone_to(stage: Stage, monkeypatch: pytest.MonkeyPa
     assert sorted_by(table) == ["# ▴"]  # the same order, and there is no room for the other heading
     stage.window.resize(1_920, 1_000)
     stage.until(lambda: not table.isColumnHidden(SENT_AT))
-    assert sorted_by(table) == ["sent at ▴"]
+    assert sorted_by(table) == ["Sent at ▴"]
     click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 9, middle))
     assert sorted_by(table) == ["# ▴"]
     click(table.viewport(), place(table, 1))

@@ -110,7 +110,7 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            title = self.columns[section].title
+            title = capitalise_first(self.columns[section].title)
             return sorted_title(title, self.order[1]) if self.order and self.order[0] == section else title
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self.columns[section].about)
@@ -118,6 +118,11 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
             side = Qt.AlignmentFlag.AlignRight if self.columns[section].figures else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         return None
+
+
+def capitalise_first(title: str) -> str:
+    """Return the head of a column: `needed again` reads `Needed again`."""
+    return title[:1].upper() + title[1:]
 
 
 def sorted_title(title: str, falling: bool) -> str:

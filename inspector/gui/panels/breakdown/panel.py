@@ -28,7 +28,7 @@ from inspector.gui.widgets.table import TOP, Column, Rows, sorted_title
 from inspector.workbench.pressure.filling import Filling, calls_of, filling, filling_key
 from inspector.workbench.state import BufferFilter, State
 
-COLUMNS = ("part", "tokens", "share", "calls", "messages")
+COLUMNS = ("Part", "Tokens", "Share", "Calls", "Messages")
 _LEAST = (54, 65)
 """Figures of width from which on there are counts of calls, and of messages."""
 SORT_SIGN = 16
