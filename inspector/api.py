@@ -339,15 +339,17 @@ def replay(
     *,
     thread: str = "main",
     answer: Answerer = offline,
+    pins: Iterable[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayReport:
     """Drive a policy over a whole recorded session: what it would have sent, cost, lost, and needed again.
 
     Args:
+        pins: texts to follow in `report.pins`, beside what the user instructs.
         progress: called with (requests done, all requests).
     """
     found = _find_thread(session, thread)
     window = _find_window(session, found, len(found.requests), runner.window)
     settings = runner.policy.settings((*runner.policy.of_client(session.client), *runner.settings), window.tokens)
-    ground = Ground(found, window.tokens, (), session.side_calls)
+    ground = Ground(found, window.tokens, pins, session.side_calls)
     return report(ground, runner.policy, settings, answer, progress=progress)

@@ -111,6 +111,8 @@ def test_the_wheel_holds_program_and_resources_and_nothing_else(installed: Insta
         assert wanted in resources
     assert any(name.startswith("tiktoken/") for name in resources)
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    (points,) = (name for name in names if name.endswith("entry_points.txt"))
+    assert "inspector.testing.plugin" in zipfile.ZipFile(installed.wheel).read(points).decode()
 
 
 def test_the_version_is_one(installed: Installed) -> None:

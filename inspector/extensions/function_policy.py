@@ -1,6 +1,6 @@
 """A function that shortens a list of wire messages, as a policy: so a framework's compaction is stepped and replayed.
 
-The function runs in a thread of its own, because it calls a summariser like any other function, while a policy asks for
+The function runs in a separate thread, because it calls a summariser like any other function, while a policy asks for
 a summary and waits (`core.needs`). Messages that it returns unchanged keep their ids and their thinking, so that a diff
 shows the rest.
 """
@@ -32,7 +32,7 @@ Ask: TypeAlias = Callable[[str], str]
 """Text in, summary out; it raises a `Failure` if the summary fails."""
 Compaction: TypeAlias = Callable[[Items, Ask], Items]
 FunctionContext: TypeAlias = PolicyContext[SimpleSettings, SimpleState]
-_WHY = "The function decides by itself each time."
+_WHY = "The function decides each time."
 
 
 class FunctionPolicy(SimplePolicy[SimpleSettings]):
@@ -85,11 +85,11 @@ def _find_fates(before: Sequence[Message], after: Sequence[Message]) -> dict[str
 
 def _run_in_thread(compact: Compaction, items: Items) -> Conversation[Items]:
     """Run the function; yield each summary that it asks for. Raises what the function raises."""
-    said: SimpleQueue[Summarize | Items | BaseException] = SimpleQueue()
+    needs: SimpleQueue[Summarize | Items | BaseException] = SimpleQueue()
     replies: SimpleQueue[Answer | Failure] = SimpleQueue()
 
     def ask(text: str) -> str:
-        said.put(Summarize("Summarize the conversation.", text))
+        needs.put(Summarize("Summarize the conversation.", text))
         reply = replies.get()
         if isinstance(reply, Failure):
             raise reply
@@ -97,12 +97,12 @@ def _run_in_thread(compact: Compaction, items: Items) -> Conversation[Items]:
 
     def run() -> None:
         try:
-            said.put(list(compact(deepcopy(items), ask)))
+            needs.put(list(compact(deepcopy(items), ask)))
         except BaseException as error:  # noqa: BLE001 - raised again where the policy runs
-            said.put(error)
+            needs.put(error)
 
     Thread(target=run, name="compaction function", daemon=True).start()
-    while isinstance(heard := said.get(), Summarize):
+    while isinstance(heard := needs.get(), Summarize):
         try:
             replies.put((yield heard))
         except Failure as failure:
@@ -168,13 +168,13 @@ class _Wire:
 
     def _match(self, keys: Sequence[str]) -> list[int]:
         """Return for each key the group that it is of, in rising order; -1 for a new one."""
-        known: dict[str, deque[int]] = defaultdict(deque)
+        places_by_key: dict[str, deque[int]] = defaultdict(deque)
         for n, group in enumerate(self._groups):
             for key in group.keys:
-                known[key].append(n)
+                places_by_key[key].append(n)
         places, last = [], 0
         for key in keys:
-            queue = known.get(key, deque())
+            queue = places_by_key.get(key, deque())
             while queue and queue[0] < last:
                 queue.popleft()
             place = queue.popleft() if queue else -1
@@ -194,13 +194,13 @@ class _Wire:
 
     def _read_fresh(self, items: Items, before: Sequence[Message]) -> Iterator[Message]:
         """Read new items. A changed message with a known call keeps its id."""
-        known = dict(_ids_by_call(self._messages))
-        taken = {message.id for message in before}
+        ids = dict(_ids_by_call(self._messages))
+        used_ids = {message.id for message in before}
         units = self._dialect.units(items, before=before) if items else ()
         for message in (message for unit in units for message in unit):
-            id_ = next((known[key] for key in _call_keys(message) if known.get(key, "") not in {"", *taken}), "")
+            id_ = next((ids[key] for key in _call_keys(message) if ids.get(key, "") not in {"", *used_ids}), "")
             is_summary = not id_ and not message.calls and message.result is None
-            taken.add(id_)
+            used_ids.add(id_)
             yield replace(message, id=id_ or _new_id(message), summary=is_summary)
 
 
